@@ -1,0 +1,158 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use crate::JobId;
+
+/// What a running job is told about itself: its id, attempt, state and stop signal.
+///
+/// Cheap to clone.
+#[derive(Debug)]
+pub struct JobContext<S = ()> {
+    attempt: Arc<Attempt>,
+    state: Arc<S>,
+}
+
+/// The facts of one attempt, the same for every state type.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) id: JobId,
+    pub(crate) kind: String,
+    pub(crate) queue: String,
+    pub(crate) number: u32,
+    pub(crate) max_attempts: u32,
+    pub(crate) snoozes: u32,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) span: Span,
+}
+
+impl<S> JobContext<S> {
+    pub(crate) fn new(attempt: Arc<Attempt>, state: Arc<S>) -> Self {
+        Self { attempt, state }
+    }
+
+    /// A context for calling [`Job::run`](crate::Job::run) in a test of your own: job 0, first
+    /// attempt of 20, never cancelled.
+    pub fn for_test(state: S) -> Self {
+        let attempt = Attempt {
+            id: JobId(0),
+            kind: "test".to_owned(),
+            queue: "test".to_owned(),
+            number: 1,
+            max_attempts: 20,
+            snoozes: 0,
+            created_at: Utc::now(),
+            deadline: None,
+            tags: Vec::new(),
+            metadata: None,
+            cancel: CancellationToken::new(),
+            span: Span::none(),
+        };
+        Self::new(Arc::new(attempt), Arc::new(state))
+    }
+
+    /// The job's id: the same in every attempt, so it makes a good idempotency key.
+    #[must_use]
+    pub fn id(&self) -> JobId {
+        self.attempt.id
+    }
+
+    /// The kind the job was stored under.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.attempt.kind
+    }
+
+    /// The queue the job was taken from.
+    #[must_use]
+    pub fn queue(&self) -> &str {
+        &self.attempt.queue
+    }
+
+    /// The number of this attempt, counted from 1. Crashed attempts count, snoozes don't.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt.number
+    }
+
+    /// How many attempts the job has in all.
+    #[must_use]
+    pub fn max_attempts(&self) -> u32 {
+        self.attempt.max_attempts
+    }
+
+    /// How often the job has been snoozed so far.
+    #[must_use]
+    pub fn snoozes(&self) -> u32 {
+        self.attempt.snoozes
+    }
+
+    /// When the job was enqueued, by the database's clock.
+    #[must_use]
+    pub fn created_at(&self) -> DateTime<Utc> {
+        self.attempt.created_at
+    }
+
+    /// The tags given at enqueue.
+    #[must_use]
+    pub fn tags(&self) -> &[String] {
+        &self.attempt.tags
+    }
+
+    /// The metadata given at enqueue, as JSON text.
+    #[must_use]
+    pub fn metadata(&self) -> Option<&RawValue> {
+        self.attempt.metadata.as_deref()
+    }
+
+    /// The state given with [`Worker::state`](crate::Worker::state).
+    #[must_use]
+    pub fn state(&self) -> &S {
+        &self.state
+    }
+
+    /// When this attempt will be stopped by the kind's timeout; `None` without one.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.attempt.deadline
+    }
+
+    /// How much of the timeout is left; `None` without one, zero once it has passed.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline().map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Completes when this attempt should stop: it was cancelled, the worker is stopping, or its
+    /// lease is about to lapse. A handler that ignores it is dropped a little later.
+    pub async fn cancelled(&self) {
+        self.attempt.cancel.cancelled().await;
+    }
+
+    /// The signal behind [`cancelled`](Self::cancelled), to pass on to code of yours.
+    #[must_use]
+    pub fn cancel_token(&self) -> &CancellationToken {
+        &self.attempt.cancel
+    }
+
+    /// The span of this attempt (`jobkit.run`, with id, kind, queue and attempt); the handler runs
+    /// inside it. Enter it in tasks you spawn.
+    #[must_use]
+    pub fn span(&self) -> &Span {
+        &self.attempt.span
+    }
+}
+
+impl<S> Clone for JobContext<S> {
+    fn clone(&self) -> Self {
+        Self { attempt: Arc::clone(&self.attempt), state: Arc::clone(&self.state) }
+    }
+}

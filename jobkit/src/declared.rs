@@ -1,0 +1,59 @@
+use std::fmt::Display;
+
+use crate::Policy;
+
+/// The half of a job that `#[job]` writes: its policy and its keys.
+///
+/// You never implement this by hand; behaviour goes into [`Job`](crate::Job).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not declared as a job",
+    label = "missing `#[jobkit::job]`",
+    note = "add `#[jobkit::job]` above the definition of `{Self}`"
+)]
+pub trait Declared {
+    /// What jobs of this type ask for.
+    const POLICY: Policy;
+
+    /// The concurrency key of this job; `None` means that it is not limited.
+    fn concurrency_key(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Marks a key that is always there (see [`IntoKey`]).
+#[derive(Debug)]
+pub enum Always {}
+
+/// Marks a key that may be absent (see [`IntoKey`]).
+#[derive(Debug)]
+pub enum Maybe {}
+
+/// What may stand after `concurrency_key =`: anything that displays, or an `Option` of it.
+///
+/// `M` is filled in by inference; it keeps the two implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a key",
+    label = "neither `Display` nor an `Option` of something that is",
+    note = "a key is stored as text: give something that implements `Display`, or an `Option` of it"
+)]
+pub trait IntoKey<M> {
+    /// The key as text.
+    fn into_key(&self) -> Option<String>;
+}
+
+impl<T: Display + ?Sized> IntoKey<Always> for T {
+    fn into_key(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl<T: Display> IntoKey<Maybe> for Option<T> {
+    fn into_key(&self) -> Option<String> {
+        self.as_ref().map(ToString::to_string)
+    }
+}
+
+/// Turns a key expression into text; the expansion of `#[job]` calls it.
+pub fn key<M, K: IntoKey<M> + ?Sized>(key: &K) -> Option<String> {
+    key.into_key()
+}

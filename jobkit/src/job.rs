@@ -1,0 +1,47 @@
+use std::future::Future;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::declared::Declared;
+use crate::{JobContext, Result};
+
+/// What a job does when it runs.
+///
+/// The struct is the payload: it is stored as JSON and comes back as `self`. `S` is the state the
+/// job needs, given once with [`Worker::state`](crate::Worker::state); leave it out when the job
+/// needs none.
+///
+/// ```
+/// use jobkit::{Job, JobContext, job};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[job(queue = "mail", max_attempts = 5)]
+/// struct Welcome {
+///     user: i64,
+/// }
+///
+/// impl Job for Welcome {
+///     async fn run(self, cx: JobContext) -> jobkit::Result {
+///         println!("job {} greets user {}", cx.id(), self.user);
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// A job runs at least once: after a crash an attempt may be repeated, so make the effect
+/// idempotent, or write it in one transaction with something that [`JobContext::id`] makes unique.
+#[diagnostic::on_unimplemented(
+    message = "job `{Self}` says nothing about how to run",
+    label = "this job has no `run`",
+    note = "write `impl jobkit::Job for {Self}` with `async fn run(self, cx: JobContext) -> \
+            jobkit::Result`, or `impl jobkit::Job<App>` when it needs the state `App`"
+)]
+pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
+    /// Runs the job once.
+    ///
+    /// `Ok(())` finishes it; any error retries it with backoff; [`JobError`](crate::JobError) says
+    /// anything else. A panic counts as an error.
+    fn run(self, cx: JobContext<S>) -> impl Future<Output = Result> + Send;
+}

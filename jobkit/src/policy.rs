@@ -1,0 +1,59 @@
+use std::time::Duration;
+
+use crate::Backoff;
+
+/// What a job type asks for: where it queues, how often it is tried, how long it is kept.
+///
+/// `#[job(…)]` fills one in for each struct; [`Pending`](crate::Pending) overrides parts of it for
+/// a single job. What must not change under a stored job (queue, priority, attempts) is copied
+/// into its row when it is enqueued; the rest is read from the worker's binary.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Policy {
+    /// The stable name stored with every job of this type, at most 128 bytes.
+    pub kind: &'static str,
+    /// Earlier names of this type: stored jobs that bear one of them are run as this type.
+    pub aliases: &'static [&'static str],
+    /// The queue jobs of this type wait in, at most 128 bytes.
+    pub queue: &'static str,
+    /// −3 to 3; a smaller number runs first.
+    pub priority: i16,
+    /// How many attempts a job gets before it becomes a dead letter, 1 to 1000.
+    pub max_attempts: u16,
+    /// How long one attempt may take; `None` sets no limit.
+    pub timeout: Option<Duration>,
+    /// How long to wait after a failed attempt.
+    pub backoff: Backoff,
+    /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
+    pub retention: Option<Duration>,
+    /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
+    pub concurrency: Option<Concurrency>,
+}
+
+/// How many jobs of one concurrency key may run at a time, and which key space they share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Concurrency {
+    /// Kinds that name the same group share their keys; by default the kind itself.
+    pub group: &'static str,
+    /// The group's default limit, 1 to 1,000,000.
+    pub limit: u32,
+}
+
+impl Policy {
+    /// The policy of a kind that asks for nothing: queue `default`, priority 0, 20 attempts, no
+    /// timeout, kept for one day.
+    #[must_use]
+    pub const fn new(kind: &'static str) -> Self {
+        Self {
+            kind,
+            aliases: &[],
+            queue: "default",
+            priority: 0,
+            max_attempts: 20,
+            timeout: None,
+            backoff: Backoff::Quartic,
+            retention: Some(Duration::from_secs(24 * 60 * 60)),
+            concurrency: None,
+        }
+    }
+}

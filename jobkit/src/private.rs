@@ -1,0 +1,6 @@
+//! What the expansion of `#[job]` names. Not part of the public API: it may change in any release.
+
+pub use inventory;
+
+pub use crate::declared::{Declared, key};
+pub use crate::{Backoff, Concurrency, Policy, Registration};

@@ -1,0 +1,91 @@
+use std::any::{TypeId, type_name};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::context::Attempt;
+use crate::states::States;
+use crate::{Job, JobContext, Policy, Result};
+
+/// A handler's future, boxed once.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result> + Send>>;
+
+/// One job type as workers know it: its policy, the state it needs and how to run it.
+///
+/// `#[job]` submits one for each struct, so you meet it only when you list jobs by hand with
+/// [`Worker::jobs`](crate::Worker::jobs).
+#[derive(Clone, Copy)]
+pub struct Registration {
+    policy: Policy,
+    job: fn() -> (TypeId, &'static str),
+    state: fn() -> (TypeId, &'static str),
+    start: fn(&[u8], Arc<Attempt>, &States) -> Result<Running, String>,
+}
+
+inventory::collect!(Registration);
+
+impl Registration {
+    /// The registration of `J`; `S` is inferred: `Registration::of::<SendReceipt, _>()`.
+    #[must_use]
+    pub const fn of<J: Job<S>, S: Send + Sync + 'static>() -> Self {
+        Self {
+            policy: J::POLICY,
+            job: || (TypeId::of::<J>(), type_name::<J>()),
+            state: || (TypeId::of::<S>(), type_name::<S>()),
+            start: start::<J, S>,
+        }
+    }
+
+    /// The policy the job type declares.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The Rust path of the job type, for messages.
+    pub(crate) fn job_name(&self) -> &'static str {
+        (self.job)().1
+    }
+
+    pub(crate) fn job_id(&self) -> TypeId {
+        (self.job)().0
+    }
+
+    /// Id and Rust path of the state type the job needs.
+    pub(crate) fn state(&self) -> (TypeId, &'static str) {
+        (self.state)()
+    }
+
+    /// Decodes the payload and makes the handler's future; `Err` says, with the path inside the
+    /// payload, why it does not decode.
+    pub(crate) fn start(
+        &self,
+        payload: &[u8],
+        attempt: Arc<Attempt>,
+        states: &States,
+    ) -> Result<Running, String> {
+        (self.start)(payload, attempt, states)
+    }
+}
+
+fn start<J: Job<S>, S: Send + Sync + 'static>(
+    payload: &[u8],
+    attempt: Arc<Attempt>,
+    states: &States,
+) -> Result<Running, String> {
+    let mut json = serde_json::Deserializer::from_slice(payload);
+    let job: J = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| format!("the payload does not decode at `{}`: {}", error.path(), error.inner()))?;
+    let state = states.get::<S>().expect("the start-up check found every state");
+    Ok(Box::pin(job.run(JobContext::new(attempt, state))))
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration")
+            .field("job", &self.job_name())
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
