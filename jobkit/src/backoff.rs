@@ -76,7 +76,9 @@ mod tests {
 
     #[test]
     fn no_wait_is_longer_than_a_day_whatever_the_attempt() {
-        for policy in [Backoff::Quartic, Backoff::Linear(LONGEST), Backoff::Custom(|_| Duration::MAX)] {
+        for policy in
+            [Backoff::Quartic, Backoff::Linear(LONGEST), Backoff::Custom(|_| Duration::MAX)]
+        {
             assert_eq!(policy.delay(u32::MAX), LONGEST);
         }
         let doubling = Backoff::Exponential { first: LONGEST, max: Duration::MAX };

@@ -1,25 +1,39 @@
 //! Background jobs on PostgreSQL.
-#![allow(dead_code, reason = "skeleton")]
 
+mod admin;
 mod backoff;
 mod context;
 mod declared;
+mod enqueue;
+mod error;
 mod id;
 mod job;
+mod limits;
+mod migrate;
+mod options;
 mod outcome;
 mod policy;
 #[doc(hidden)]
 pub mod private;
 mod registration;
+mod registry;
 mod states;
+mod store;
+mod worker;
 
 pub use jobkit_macros::job;
 
+pub use crate::admin::{Admin, Cancelled, JobSummary, State};
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::declared::{Declared, IntoKey};
+pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
+pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
 pub use crate::job::Job;
+pub use crate::migrate::{migrate, migration_sql};
+pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{Concurrency, Policy};
 pub use crate::registration::Registration;
+pub use crate::worker::{Counts, Worker, WorkerHandle};

@@ -75,8 +75,9 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
     states: &States,
 ) -> Result<Running, String> {
     let mut json = serde_json::Deserializer::from_slice(payload);
-    let job: J = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| format!("the payload does not decode at `{}`: {}", error.path(), error.inner()))?;
+    let job: J = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        format!("the payload does not decode at `{}`: {}", error.path(), error.inner())
+    })?;
     let state = states.get::<S>().expect("the start-up check found every state");
     Ok(Box::pin(job.run(JobContext::new(attempt, state))))
 }

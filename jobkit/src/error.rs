@@ -1,0 +1,182 @@
+use std::fmt;
+use std::time::Duration;
+
+/// What went wrong, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The payload does not become JSON.
+    #[error("the payload of `{kind}` does not encode: {source}")]
+    Encode {
+        /// The job's kind.
+        kind: &'static str,
+        /// What serde said.
+        source: serde_json::Error,
+    },
+    /// A payload is larger than 1 MiB. Store the large part elsewhere and enqueue its key.
+    #[error(
+        "the payload of `{kind}` has {bytes} bytes, more than the {limit} allowed; store the large \
+         part elsewhere and put its key into the job"
+    )]
+    PayloadTooLarge {
+        /// The job's kind.
+        kind: &'static str,
+        /// Size of the payload as JSON text.
+        bytes: usize,
+        /// The largest size allowed.
+        limit: usize,
+    },
+    /// One call enqueues more payload than fits a message to the server. Split it.
+    #[error(
+        "the payloads of one call have {bytes} bytes, more than the {limit} allowed; split the \
+         jobs over several calls in one transaction"
+    )]
+    BatchTooLarge {
+        /// Size of all payloads together.
+        bytes: usize,
+        /// The largest size allowed.
+        limit: usize,
+    },
+    /// A queue, kind, key or tag is longer than its limit (or a queue or kind is empty).
+    #[error("the {what} has {bytes} bytes; 1 to {limit} are allowed")]
+    Length {
+        /// Which text.
+        what: &'static str,
+        /// Its size in UTF-8 bytes.
+        bytes: usize,
+        /// The largest size allowed.
+        limit: usize,
+    },
+    /// A number or duration is outside its range.
+    #[error("the {what} is {value}; {range} is allowed")]
+    Range {
+        /// Which setting.
+        what: &'static str,
+        /// The value given.
+        value: i64,
+        /// The values allowed.
+        range: &'static str,
+    },
+    /// A text contains a NUL character, which PostgreSQL cannot store.
+    #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
+    Nul {
+        /// Which text.
+        what: &'static str,
+    },
+    /// The tables are not there. Run [`migrate`](crate::migrate()).
+    #[error("this database has no jobkit schema; run `jobkit::migrate(&pool)` first")]
+    SchemaMissing,
+    /// The tables are older than this binary. Run [`migrate`](crate::migrate()).
+    #[error(
+        "the jobkit schema is at version {found} and this binary needs {needed}; run \
+         `jobkit::migrate(&pool)` first"
+    )]
+    SchemaOlder {
+        /// Version in the database.
+        found: i32,
+        /// Version this binary was built for.
+        needed: i32,
+    },
+    /// The tables were migrated beyond what this binary can work with. Deploy a newer binary.
+    #[error(
+        "the jobkit schema is at version {found} and no longer works with binaries built for \
+         {known}; deploy a binary with a newer jobkit"
+    )]
+    SchemaNewer {
+        /// Version in the database.
+        found: i32,
+        /// Version this binary was built for.
+        known: i32,
+    },
+    /// A migration in the database is not the one this binary carries.
+    #[error(
+        "migration {version} of the jobkit schema was applied with another text than this binary \
+         carries; do not edit applied migrations"
+    )]
+    SchemaEdited {
+        /// The migration.
+        version: i32,
+    },
+    /// PostgreSQL is older than version 14.
+    #[error("this server is PostgreSQL {version}; jobkit needs 14 or newer")]
+    ServerTooOld {
+        /// The server's version.
+        version: i32,
+    },
+    /// The server cannot be reached, or not in time.
+    #[error("cannot reach PostgreSQL ({0}); check that it runs and that the address is right")]
+    Unreachable(#[source] sqlx::Error),
+    /// The server did not answer within the deadline.
+    #[error("PostgreSQL did not answer within {0:?}")]
+    Deadline(Duration),
+    /// The server only reads: a standby, or a primary that was demoted.
+    #[error("this server is read-only (a standby?); connect to the primary")]
+    ReadOnly,
+    /// A worker cannot start; every gap is named.
+    #[error("the worker cannot start:{0}")]
+    Start(Gaps),
+    /// Any other answer of the database.
+    #[error("database error: {0}")]
+    Database(#[source] sqlx::Error),
+}
+
+/// Everything a worker lacks, found in one pass at start-up; shown one to a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gaps(pub(crate) Vec<String>);
+
+impl Gaps {
+    /// The gaps, each a sentence that says what to do.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl fmt::Display for Gaps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|gap| write!(f, "\n  - {gap}"))
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error as E;
+        match &error {
+            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
+                Self::Unreachable(error)
+            }
+            E::Database(answer) => match answer.code().as_deref() {
+                // No schema, no table, no function: of ours, since every statement here is.
+                Some("3F000" | "42P01" | "42883") => Self::SchemaMissing,
+                Some("25006") => Self::ReadOnly,
+                Some(code) if code.starts_with("08") || code.starts_with("57P") => {
+                    Self::Unreachable(error)
+                }
+                _ => Self::Database(error),
+            },
+            _ => Self::Database(error),
+        }
+    }
+}
+
+impl Error {
+    /// The SQLSTATE of a database error.
+    pub(crate) fn code(&self) -> Option<String> {
+        match self {
+            Self::Database(error) | Self::Unreachable(error) => {
+                Some(error.as_database_error()?.code()?.into_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the server refused the statement itself, so that repeating it as it is won't help.
+    /// Deadlines, lost connections, lack of resources and clashes with others may pass.
+    pub(crate) fn is_final(&self) -> bool {
+        match self {
+            Self::Database(_) => !self.code().is_none_or(|code| {
+                ["40", "53", "55", "57", "58", "XX"].iter().any(|class| code.starts_with(class))
+            }),
+            _ => false,
+        }
+    }
+}

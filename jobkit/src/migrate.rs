@@ -1,0 +1,209 @@
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
+
+use crate::Error;
+
+/// One step of the schema. Applied ones are never edited; `readable_by` is the oldest schema
+/// version whose binaries still work once this step is applied, so that a deploy may roll.
+struct Migration {
+    version: i32,
+    name: &'static str,
+    readable_by: i32,
+    sql: &'static str,
+}
+
+macro_rules! migrations {
+    ($($version:literal $name:literal readable_by $oldest:literal,)*) => {
+        &[$(Migration {
+            version: $version,
+            name: $name,
+            readable_by: $oldest,
+            sql: include_str!(concat!("../migrations/", $name, ".sql")),
+        },)*]
+    };
+}
+
+const MIGRATIONS: &[Migration] = migrations! {
+    1 "0001_tables" readable_by 1,
+    2 "0002_wake" readable_by 1,
+    3 "0003_enqueue" readable_by 1,
+    4 "0004_worker" readable_by 1,
+    5 "0005_claim" readable_by 1,
+    6 "0006_endings" readable_by 1,
+    7 "0007_settle" readable_by 1,
+    8 "0008_reap" readable_by 1,
+    9 "0009_promote" readable_by 1,
+    10 "0010_cancel" readable_by 1,
+    11 "0011_prune" readable_by 1,
+};
+
+/// The schema version this binary was built for.
+pub(crate) const VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+/// Takes the lock that lets one migration run at a time, held until the commit; then makes the
+/// schema and its bookkeeping, which the next statements look into.
+const BEGIN: &str = "\
+begin isolation level read committed;
+set local client_min_messages = warning;
+set local search_path = pg_catalog, pg_temp;
+set local lock_timeout = '60s';
+set local statement_timeout = 0;
+select pg_advisory_xact_lock(hashtextextended('jobkit migrations', 0));
+create schema if not exists jobkit;
+create table if not exists jobkit._migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    readable_by integer not null,
+    applied_at timestamptz not null default clock_timestamp()
+);
+";
+
+/// Brings the schema `jobkit` to the version this binary needs.
+///
+/// Call it before workers start and before the first enqueue. Any number of processes may call it
+/// at once: the first one does the work in one transaction, the others find it done. When nothing
+/// is to do it is a plain SELECT, so an application role without the right to create tables can
+/// call it too. It has its own bookkeeping (`jobkit._migrations`) and does not touch yours.
+///
+/// Dropping the future does not interrupt a migration that has begun.
+///
+/// # Errors
+/// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::SchemaNewer`] when the database has
+/// moved on beyond this binary; [`Error::SchemaEdited`] when an applied step is not the one this
+/// binary carries; [`Error::Database`] when the role may not create what is missing.
+pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
+    let options = (*pool.connect_options()).clone();
+    // A task of its own: a transaction whose future is dropped would stay open for a while.
+    tokio::spawn(async move { migrate_with(&options).await })
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// The SQL that [`migrate`] runs on an empty database, for those who apply it by other means:
+/// one transaction, which fails when it has been applied before.
+#[must_use]
+pub fn migration_sql() -> String {
+    let mut script = BEGIN.to_owned();
+    for migration in MIGRATIONS {
+        script.push_str(&migration.script());
+    }
+    script.push_str("commit;\n");
+    script
+}
+
+impl Migration {
+    /// The step and the note that it was applied, as one script.
+    fn script(&self) -> String {
+        let Self { version, name, readable_by, sql } = self;
+        let checksum = self.checksum();
+        format!(
+            "\n-- {name}\n{sql}\ninsert into jobkit._migrations (version, name, checksum, \
+             readable_by) values ({version}, '{name}', '{checksum}', {readable_by});\n"
+        )
+    }
+
+    /// FNV-1a (64 bits) of the text: it has to notice an edit, not an attack.
+    fn checksum(&self) -> String {
+        let hash = self
+            .sql
+            .bytes()
+            .filter(|byte| *byte != b'\r')
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        format!("{hash:016x}")
+    }
+}
+
+async fn migrate_with(options: &PgConnectOptions) -> Result<(), Error> {
+    let mut connection = options.connect().await?;
+    let done = run(&mut connection).await;
+    // Closing ends the transaction, and with it the lock, in both outcomes.
+    let closed = connection.close().await;
+    done.and(closed.map_err(Error::from))
+}
+
+async fn run(connection: &mut PgConnection) -> Result<(), Error> {
+    match check(connection).await {
+        Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
+        checked => return checked,
+    }
+    sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
+    let applied: Vec<(i32, String)> =
+        sqlx::query_as("select version, checksum from jobkit._migrations")
+            .fetch_all(&mut *connection)
+            .await?;
+    for migration in MIGRATIONS {
+        match applied.iter().find(|(version, _)| *version == migration.version) {
+            Some((_, checksum)) if *checksum != migration.checksum() => {
+                return Err(Error::SchemaEdited { version: migration.version });
+            }
+            Some(_) => {}
+            None => {
+                tracing::info!(
+                    version = migration.version,
+                    name = migration.name,
+                    "jobkit.migrate"
+                );
+                let script = AssertSqlSafe(migration.script());
+                sqlx::raw_sql(script).execute(&mut *connection).await.map_err(Error::from)?;
+            }
+        }
+    }
+    sqlx::raw_sql("commit").execute(&mut *connection).await?;
+    Ok(())
+}
+
+/// Whether this binary can work with this database as it is; a plain SELECT.
+///
+/// # Errors
+/// As [`migrate`], and [`Error::SchemaMissing`] or [`Error::SchemaOlder`] when it has to run.
+pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+    let server: i32 = sqlx::query_scalar("select current_setting('server_version_num')::integer")
+        .fetch_one(&mut *connection)
+        .await?;
+    if server < 140_000 {
+        return Err(Error::ServerTooOld { version: server / 10_000 });
+    }
+    let (found, readable_by): (i32, i32) =
+        sqlx::query_as(include_str!("store/sql/schema_version.sql")).fetch_one(connection).await?;
+    judge(found, readable_by)
+}
+
+/// The rule: a binary works with its own schema version, and with newer ones as long as every
+/// step since says so.
+fn judge(found: i32, readable_by: i32) -> Result<(), Error> {
+    if readable_by > VERSION {
+        Err(Error::SchemaNewer { found, known: VERSION })
+    } else if found == 0 {
+        Err(Error::SchemaMissing)
+    } else if found < VERSION {
+        Err(Error::SchemaOlder { found, needed: VERSION })
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_schema_is_refused_only_when_it_says_so() {
+        assert!(judge(VERSION, 1).is_ok());
+        assert!(judge(VERSION + 5, 1).is_ok());
+        assert!(matches!(judge(VERSION + 5, VERSION + 1), Err(Error::SchemaNewer { .. })));
+        assert!(matches!(judge(VERSION - 1, 1), Err(Error::SchemaOlder { .. })));
+        assert!(matches!(judge(0, 0), Err(Error::SchemaMissing)));
+    }
+
+    #[test]
+    fn versions_count_up_from_one() {
+        for (migration, version) in MIGRATIONS.iter().zip(1..) {
+            assert_eq!(migration.version, version);
+            assert!(migration.name.starts_with(&format!("{version:04}_")), "{}", migration.name);
+            assert!(migration.readable_by <= version);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use sqlx::PgExecutor;
+
+use crate::declared::Declared;
+use crate::enqueue::insert;
+use crate::store::NewJob;
+use crate::{Error, JobId};
+
+/// A job that is about to be enqueued with something other than its type's policy.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use jobkit::{Enqueue, Job, JobContext, job};
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # #[job] struct Welcome { user: i64 }
+/// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+/// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+/// Welcome { user: 7 }.options().after(Duration::from_secs(3600)).priority(-1).enqueue(&pool).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is enqueued until `enqueue` is called and awaited"]
+pub struct Pending<J> {
+    job: J,
+    overrides: Overrides,
+}
+
+/// What differs from the type's policy.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Overrides {
+    pub(crate) after: Option<Duration>,
+    pub(crate) at: Option<DateTime<Utc>>,
+    pub(crate) priority: Option<i16>,
+    pub(crate) queue: Option<String>,
+    pub(crate) max_attempts: Option<u16>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) metadata: Option<serde_json::Value>,
+}
+
+impl<J: Declared + Serialize + Send> Pending<J> {
+    pub(crate) fn new(job: J) -> Self {
+        Self { job, overrides: Overrides::default() }
+    }
+
+    /// Runs the job no earlier than this long from now, by the database's clock.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.overrides.after = Some(delay);
+        self
+    }
+
+    /// Runs the job no earlier than at this time; a time in the past means now.
+    pub fn at(mut self, time: DateTime<Utc>) -> Self {
+        self.overrides.at = Some(time);
+        self
+    }
+
+    /// −3 to 3; a smaller number runs first.
+    pub fn priority(mut self, priority: i16) -> Self {
+        self.overrides.priority = Some(priority);
+        self
+    }
+
+    /// The queue to wait in, at most 128 bytes.
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.overrides.queue = Some(queue.into());
+        self
+    }
+
+    /// How many attempts the job gets, 1 to 1000.
+    pub fn max_attempts(mut self, attempts: u16) -> Self {
+        self.overrides.max_attempts = Some(attempts);
+        self
+    }
+
+    /// Words to find the job by; at most 32, of at most 128 bytes each.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.overrides.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Anything you want to keep beside the payload: it is stored, shown and given to the handler,
+    /// and means nothing to jobkit. Counts towards the payload's limit of 1 MiB.
+    pub fn metadata(mut self, metadata: serde_json::Value) -> Self {
+        self.overrides.metadata = Some(metadata);
+        self
+    }
+
+    /// Enqueues the job, see [`Enqueue::enqueue`](crate::Enqueue::enqueue).
+    ///
+    /// # Errors
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), and when an option is out of range.
+    pub fn enqueue<'c, X: PgExecutor<'c>>(
+        self,
+        executor: X,
+    ) -> impl Future<Output = Result<JobId, Error>> + Send {
+        let draft = self.draft();
+        async move {
+            let ids = insert(vec![draft?], executor).await?;
+            Ok(ids[0])
+        }
+    }
+
+    pub(crate) fn draft(self) -> Result<NewJob, Error> {
+        NewJob::new(&self.job, self.overrides)
+    }
+}

@@ -1,0 +1,132 @@
+use std::collections::{BTreeMap, HashMap};
+
+use crate::limits::NAME_BYTES;
+use crate::states::States;
+use crate::{Policy, Registration};
+
+/// The jobs a worker can run, by every kind they answer to.
+pub(crate) struct Registry {
+    registrations: Vec<Registration>,
+    by_kind: HashMap<&'static str, Registration>,
+}
+
+impl Registry {
+    /// All jobs linked into this binary.
+    pub(crate) fn linked() -> Self {
+        Self::of(inventory::iter::<Registration>().copied())
+    }
+
+    /// These jobs and no others; one given twice counts once.
+    pub(crate) fn of(registrations: impl IntoIterator<Item = Registration>) -> Self {
+        let mut by_job = BTreeMap::new();
+        for registration in registrations {
+            by_job.insert((registration.job_name(), registration.job_id()), registration);
+        }
+        let registrations: Vec<_> = by_job.into_values().collect();
+        let by_kind = registrations
+            .iter()
+            .flat_map(|r| names(r.policy()).map(move |kind| (kind, *r)))
+            .collect();
+        Self { registrations, by_kind }
+    }
+
+    /// Who runs jobs of this kind.
+    pub(crate) fn get(&self, kind: &str) -> Option<&Registration> {
+        self.by_kind.get(kind)
+    }
+
+    /// Every kind and alias, sorted.
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        let mut kinds: Vec<_> = self.by_kind.keys().map(|kind| (*kind).to_owned()).collect();
+        kinds.sort();
+        kinds
+    }
+
+    /// The policies, in the order of their kinds.
+    pub(crate) fn policies(&self) -> Vec<Policy> {
+        let mut policies: Vec<_> = self.registrations.iter().map(|r| *r.policy()).collect();
+        policies.sort_by_key(|policy| policy.kind);
+        policies
+    }
+
+    /// What is wrong with these jobs for a worker that has these states, one sentence each.
+    pub(crate) fn gaps(&self, states: &States) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if self.registrations.is_empty() {
+            gaps.push(
+                "no job is linked into this binary: annotate one with `#[jobkit::job]`, or list \
+                 them with `Worker::jobs` if they live in a crate the linker drops"
+                    .to_owned(),
+            );
+        }
+        self.missing_states(states, &mut gaps);
+        self.shared_kinds(&mut gaps);
+        self.disputed_limits(&mut gaps);
+        self.long_names(&mut gaps);
+        gaps
+    }
+
+    fn missing_states(&self, states: &States, gaps: &mut Vec<String>) {
+        for registration in &self.registrations {
+            let (state, name) = registration.state();
+            if !states.contains(state) {
+                let kind = registration.policy().kind;
+                gaps.push(format!(
+                    "job `{kind}` needs the state `{name}`: give it with `Worker::state`"
+                ));
+            }
+        }
+    }
+
+    fn shared_kinds(&self, gaps: &mut Vec<String>) {
+        let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for registration in &self.registrations {
+            for kind in names(registration.policy()) {
+                owners.entry(kind).or_default().push(registration.job_name());
+            }
+        }
+        for (kind, jobs) in owners.into_iter().filter(|(_, jobs)| jobs.len() > 1) {
+            let jobs = jobs.join("` and `");
+            gaps.push(format!(
+                "the kind `{kind}` is claimed by `{jobs}`: give one of them another `kind`"
+            ));
+        }
+    }
+
+    fn disputed_limits(&self, gaps: &mut Vec<String>) {
+        let mut groups: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
+        for policy in self.policies() {
+            if let Some(concurrency) = policy.concurrency {
+                groups.entry(concurrency.group).or_default().push((concurrency.limit, policy.kind));
+            }
+        }
+        for (group, limits) in groups {
+            let (limit, kind) = limits[0];
+            for (other, rival) in limits.iter().filter(|(other, _)| *other != limit) {
+                gaps.push(format!(
+                    "the concurrency group `{group}` has limit {limit} in job `{kind}` and {other} \
+                     in job `{rival}`: jobs that share a group must agree"
+                ));
+            }
+        }
+    }
+
+    fn long_names(&self, gaps: &mut Vec<String>) {
+        for policy in self.policies() {
+            let group = policy.concurrency.map(|concurrency| concurrency.group);
+            for name in names(&policy).chain([policy.queue]).chain(group) {
+                if name.is_empty() || name.len() > NAME_BYTES {
+                    let kind = policy.kind;
+                    gaps.push(format!(
+                        "job `{kind}`: the name `{name}` must have 1 to {NAME_BYTES} bytes"
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// The kind and its aliases.
+fn names(policy: &Policy) -> impl Iterator<Item = &'static str> + use<> {
+    [policy.kind].into_iter().chain(policy.aliases.iter().copied())
+}

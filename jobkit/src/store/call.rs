@@ -1,0 +1,13 @@
+use sqlx::PgConnection;
+
+/// One statement of the engine, with its parameters.
+pub(crate) trait Call: Sync {
+    /// What comes back.
+    type Answer: Send;
+
+    /// Runs the statement. It may be run again when it was refused for a clash with others.
+    fn call(
+        &self,
+        connection: &mut PgConnection,
+    ) -> impl Future<Output = sqlx::Result<Self::Answer>> + Send;
+}

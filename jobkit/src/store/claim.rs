@@ -1,0 +1,126 @@
+use chrono::{DateTime, Utc};
+use serde_json::value::RawValue;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row};
+
+use super::Call;
+
+/// How many (priority, permit) combinations a queue has; the claim keeps a mark for each.
+pub(crate) const LANES: usize = 14;
+
+/// Takes ready jobs.
+pub(crate) struct Claim<'a> {
+    pub(crate) worker: i64,
+    /// Number of this call, counted by the worker.
+    pub(crate) n: i64,
+    pub(crate) kinds: &'a [String],
+    pub(crate) queues: Vec<&'a str>,
+    /// Free slots of each queue.
+    pub(crate) slots: Vec<i32>,
+    /// Whether to scan each queue from its start.
+    pub(crate) from_start: Vec<bool>,
+    /// [`LANES`] marks for each queue.
+    pub(crate) marks: Vec<i64>,
+}
+
+/// The answer to a [`Claim`].
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    pub(crate) jobs: Vec<ClaimedJob>,
+    /// One for each queue asked for, in that order.
+    pub(crate) picked: Vec<Picked>,
+}
+
+/// What the scan of one queue found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Picked {
+    /// Ready rows taken, whether or not a job came of them.
+    pub(crate) rows: i32,
+    /// How long the scan took, in microseconds, by the server.
+    pub(crate) micros: i64,
+}
+
+/// A job that now belongs to this worker.
+#[derive(Debug)]
+pub(crate) struct ClaimedJob {
+    pub(crate) id: i64,
+    /// Index into the queues asked for.
+    pub(crate) queue: usize,
+    pub(crate) lane: usize,
+    pub(crate) kind: String,
+    /// Number of the attempt that begins, from 1.
+    pub(crate) attempt: u32,
+    pub(crate) max_attempts: u32,
+    /// How many attempts in a row ended with the worker's death.
+    pub(crate) crashes: u32,
+    pub(crate) snoozes: u32,
+    pub(crate) created_at: DateTime<Utc>,
+    /// Only to be settled as cancelled.
+    pub(crate) cancelled: bool,
+    pub(crate) payload: Box<[u8]>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) metadata: Option<Box<RawValue>>,
+}
+
+impl Call for Claim<'_> {
+    type Answer = Claimed;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Claimed> {
+        let rows = sqlx::query(include_str!("sql/jobs_claim.sql"))
+            .bind(self.worker)
+            .bind(self.n)
+            .bind(self.kinds)
+            .bind(&self.queues)
+            .bind(&self.slots)
+            .bind(&self.from_start)
+            .bind(&self.marks)
+            .fetch_all(connection)
+            .await?;
+        let mut claimed = Claimed::default();
+        for row in &rows {
+            if row.try_get::<Option<i64>, _>("job_id")?.is_some() {
+                claimed.jobs.push(job(row)?);
+            } else {
+                let (rows, micros) = (row.try_get("picked")?, row.try_get("scan_us")?);
+                claimed.picked.push(Picked { rows, micros });
+            }
+        }
+        Ok(claimed)
+    }
+}
+
+fn job(row: &PgRow) -> sqlx::Result<ClaimedJob> {
+    let metadata: Option<Json<Box<RawValue>>> = row.try_get("metadata")?;
+    Ok(ClaimedJob {
+        id: row.try_get("job_id")?,
+        queue: index(row.try_get("queue_number")?) - 1,
+        lane: index(row.try_get::<i16, _>("lane")?.into()),
+        kind: row.try_get("kind")?,
+        attempt: count(row.try_get("attempt")?),
+        max_attempts: count(row.try_get::<i16, _>("max_attempts")?.into()),
+        crashes: count(row.try_get("crashes")?),
+        snoozes: count(row.try_get("snoozes")?),
+        created_at: row.try_get("created_at")?,
+        cancelled: row.try_get("cancelled")?,
+        payload: payload(row)?,
+        tags: row.try_get::<Option<Vec<String>>, _>("tags")?.unwrap_or_default(),
+        metadata: metadata.map(|Json(raw)| raw),
+    })
+}
+
+/// The JSON text of the payload, not parsed: its type is known only once the kind is looked up.
+/// The binary form of jsonb is a version byte (1) and the text.
+fn payload(row: &PgRow) -> sqlx::Result<Box<[u8]>> {
+    let value = row.try_get_raw("args")?;
+    let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
+    Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
+}
+
+fn count(value: i32) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}
+
+fn index(value: i32) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}

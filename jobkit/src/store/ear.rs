@@ -1,0 +1,61 @@
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::time::timeout;
+
+use crate::Error;
+
+/// A connection that listens for wake-ups.
+pub(crate) struct Ear {
+    options: PgConnectOptions,
+    deadline: Duration,
+    listener: Option<PgListener>,
+}
+
+impl Ear {
+    pub(crate) fn new(options: PgConnectOptions, deadline: Duration) -> Self {
+        let options = options.application_name("jobkit listen");
+        Self { options, deadline, listener: None }
+    }
+
+    /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
+    /// True when something may have been said: a notification, or a connection made anew.
+    pub(crate) async fn hear(&mut self, silence: Duration) -> Result<bool, Error> {
+        // Out of its place while in use: an error or a dropped future loses the connection, and
+        // the next call makes a new one.
+        let Some(mut listener) = self.listener.take() else {
+            let deadline = self.deadline;
+            let listener = timeout(deadline, self.connect()).await;
+            self.listener = Some(listener.map_err(|_| Error::Deadline(deadline))??);
+            return Ok(true);
+        };
+        let heard = match timeout(silence, listener.try_recv()).await {
+            Ok(said) => said?.is_some(),
+            Err(_) => {
+                let ping = sqlx::query("select 1").execute(&mut listener);
+                timeout(self.deadline, ping)
+                    .await
+                    .map_err(|_| Error::Deadline(self.deadline))??;
+                self.listener = Some(listener);
+                return Ok(false);
+            }
+        };
+        // Silence from a closed connection is no silence: keep it only when something was said.
+        if heard {
+            self.listener = Some(listener);
+        }
+        Ok(heard)
+    }
+
+    async fn connect(&self) -> Result<PgListener, Error> {
+        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(self.options.clone());
+        let mut listener = PgListener::connect_with(&pool).await?;
+        listener.eager_reconnect(false);
+        listener.listen("jobkit").await?;
+        Ok(listener)
+    }
+
+    pub(crate) async fn close(self) {
+        drop(self.listener);
+    }
+}

@@ -1,0 +1,98 @@
+use sqlx::PgConnection;
+
+use super::Call;
+
+/// Marks a job as cancelled.
+pub(crate) struct CancelMark(pub(crate) i64);
+
+impl Call for CancelMark {
+    /// False when there is no such live job.
+    type Answer = bool;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
+        sqlx::query_scalar(include_str!("sql/jobs_cancel_mark.sql"))
+            .bind(self.0)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Takes a marked job from where it waits.
+pub(crate) struct CancelTake<'a>(pub(crate) i64, pub(crate) &'a str);
+
+impl Call for CancelTake<'_> {
+    /// True when the job has ended.
+    type Answer = bool;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
+        sqlx::query_scalar(include_str!("sql/jobs_cancel_take.sql"))
+            .bind(self.0)
+            .bind(self.1)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Looks a job up.
+pub(crate) struct JobState(pub(crate) i64);
+
+/// Where a job is.
+#[derive(Debug)]
+pub(crate) struct StateRow {
+    pub(crate) state: String,
+    pub(crate) kind: String,
+    pub(crate) queue: String,
+    pub(crate) attempt: i32,
+    pub(crate) max_attempts: i16,
+    pub(crate) worker_id: Option<i64>,
+}
+
+impl Call for JobState {
+    type Answer = Option<StateRow>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        type Row = (String, String, String, i32, i16, Option<i64>);
+        let row: Option<Row> = sqlx::query_as(include_str!("sql/jobs_state.sql"))
+            .bind(self.0)
+            .fetch_optional(connection)
+            .await?;
+        Ok(row.map(|(state, kind, queue, attempt, max_attempts, worker_id)| StateRow {
+            state,
+            kind,
+            queue,
+            attempt,
+            max_attempts,
+            worker_id,
+        }))
+    }
+}
+
+/// Queues with ready jobs, and whether a live worker serves each.
+pub(crate) struct UnservedQueues;
+
+impl Call for UnservedQueues {
+    type Answer = Vec<(String, bool)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/jobs_unserved.sql")).fetch_all(connection).await
+    }
+}
+
+/// Kinds at the head of the served queues that this worker does not know.
+pub(crate) struct UnknownKinds<'a> {
+    pub(crate) queues: &'a [String],
+    pub(crate) kinds: &'a [String],
+}
+
+impl Call for UnknownKinds<'_> {
+    /// Kind and queue.
+    type Answer = Vec<(String, String)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/jobs_unknown.sql"))
+            .bind(self.queues)
+            .bind(self.kinds)
+            .fetch_all(connection)
+            .await
+    }
+}

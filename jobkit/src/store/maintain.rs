@@ -1,0 +1,125 @@
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use sqlx::postgres::types::PgInterval;
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::Call;
+
+/// Makes due jobs ready.
+pub(crate) struct Promote {
+    pub(crate) limit: i32,
+}
+
+impl Call for Promote {
+    /// How many became ready, and when the next one is due.
+    type Answer = (i32, Option<Duration>);
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let (promoted, next): (i32, Option<PgInterval>) =
+            sqlx::query_as(include_str!("sql/jobs_promote.sql"))
+                .bind(self.limit)
+                .fetch_one(connection)
+                .await?;
+        Ok((promoted, next.map(wait)))
+    }
+}
+
+/// An interval made by subtracting times: days and microseconds, perhaps negative.
+fn wait(interval: PgInterval) -> Duration {
+    const DAY: u64 = 24 * 60 * 60;
+    let days = Duration::from_secs(u64::try_from(interval.days).unwrap_or(0) * DAY);
+    days + Duration::from_micros(u64::try_from(interval.microseconds).unwrap_or(0))
+}
+
+/// Removes workers whose lease has lapsed.
+pub(crate) struct ReapWorkers;
+
+impl Call for ReapWorkers {
+    type Answer = Vec<i64>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
+        sqlx::query_scalar(include_str!("sql/workers_reap.sql")).fetch_all(connection).await
+    }
+}
+
+/// Claims without a worker.
+pub(crate) struct OrphanedClaims;
+
+impl Call for OrphanedClaims {
+    type Answer = Vec<(i64, i64)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/claims_orphaned.sql")).fetch_all(connection).await
+    }
+}
+
+/// Takes back one claim without a worker.
+pub(crate) struct ReapClaim(pub(crate) i64, pub(crate) i64);
+
+impl Call for ReapClaim {
+    /// How many jobs it held.
+    type Answer = i32;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
+        sqlx::query_scalar(include_str!("sql/claims_reap.sql"))
+            .bind(self.0)
+            .bind(self.1)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Makes the partitions of the days to come.
+pub(crate) struct PrepareDays(pub(crate) i32);
+
+impl Call for PrepareDays {
+    /// How many were made.
+    type Answer = i32;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
+        sqlx::query_scalar(include_str!("sql/finished_prepare.sql"))
+            .bind(self.0)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Partitions whose day has passed.
+pub(crate) struct ExpiredDays;
+
+impl Call for ExpiredDays {
+    type Answer = Vec<RemoveDay>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let rows = sqlx::query_as(include_str!("sql/finished_expired.sql"));
+        let rows: Vec<(NaiveDate, Option<String>, String)> = rows.fetch_all(connection).await?;
+        let day = |(day, detach, remove)| RemoveDay { day, detach, remove };
+        Ok(rows.into_iter().map(day).collect())
+    }
+}
+
+/// Removes one expired partition; the server wrote the statements, names and all.
+#[derive(Debug)]
+pub(crate) struct RemoveDay {
+    pub(crate) day: NaiveDate,
+    detach: Option<String>,
+    remove: String,
+}
+
+impl Call for RemoveDay {
+    type Answer = ();
+
+    /// Each statement by itself: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
+    /// the next run finds the partition and goes on from there.
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        sqlx::query(include_str!("sql/finished_forget.sql"))
+            .bind(self.day)
+            .execute(&mut *connection)
+            .await?;
+        for statement in self.detach.iter().chain([&self.remove]) {
+            sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut *connection).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! The only place with SQL.
+//!
+//! Every statement is a file in `sql/`; the folder listing is the complete answer to "what does
+//! this library do to my database?". The transitions themselves are the functions in
+//! `migrations/`: one that may wait for a lock has to take a fresh snapshot after the wait.
+//!
+//! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
+
+mod call;
+mod claim;
+mod ear;
+mod enqueue;
+mod inspect;
+mod link;
+mod maintain;
+mod settle;
+mod worker;
+
+pub(crate) use self::call::Call;
+pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
+pub(crate) use self::ear::Ear;
+pub(crate) use self::enqueue::{NewJob, enqueue};
+pub(crate) use self::inspect::{CancelMark, CancelTake, JobState, UnknownKinds, UnservedQueues};
+pub(crate) use self::link::{Deadlines, Link};
+pub(crate) use self::maintain::{
+    ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
+};
+pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement};
+pub(crate) use self::worker::{
+    Announce, Deregister, Durability, Heartbeat, Register, ReleaseLost, SchemaCheck, Sleep,
+};

@@ -1,0 +1,111 @@
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use super::Call;
+use super::worker::interval;
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Finish,
+    Retry,
+    Snooze,
+    Bury,
+    Discard,
+    Cancel,
+    Release,
+}
+
+impl Outcome {
+    /// The verb, as the SQL functions and the spans have it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Finish => "finish",
+            Self::Retry => "retry",
+            Self::Snooze => "snooze",
+            Self::Bury => "bury",
+            Self::Discard => "discard",
+            Self::Cancel => "cancel",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// The outcome of one attempt, on its way into the database.
+#[derive(Debug, Clone)]
+pub(crate) struct Settlement {
+    /// The claim the job ran under: its worker and number.
+    pub(crate) claim: (i64, i64),
+    pub(crate) job: i64,
+    pub(crate) outcome: Outcome,
+    pub(crate) error: Option<String>,
+    /// Why it was buried: `exhausted`, `dead` or `undecodable`.
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) keep: Option<Duration>,
+    pub(crate) took: Duration,
+}
+
+impl Settlement {
+    /// A job given back at once, uncharged; the start of every other outcome.
+    pub(crate) fn blank(claim: (i64, i64), job: i64) -> Self {
+        Self {
+            claim,
+            job,
+            outcome: Outcome::Release,
+            error: None,
+            reason: None,
+            delay: None,
+            keep: None,
+            took: Duration::ZERO,
+        }
+    }
+}
+
+/// What became of a job instead of what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The claim does not hold the job any more; nothing was written.
+    Lost,
+    /// A retry found no attempt left.
+    Buried,
+    /// The job was marked as cancelled.
+    Cancelled,
+}
+
+/// Records outcomes of one worker's jobs.
+pub(crate) struct Settle<'a> {
+    pub(crate) worker: i64,
+    pub(crate) settlements: &'a [Settlement],
+}
+
+impl Call for Settle<'_> {
+    type Answer = Vec<(i64, Ending)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let column = self.settlements.iter();
+        let delay = |delay: Option<Duration>| delay.map(interval);
+        let rows: Vec<(i64, String)> = sqlx::query_as(include_str!("sql/jobs_settle.sql"))
+            .bind(self.worker)
+            .bind(column.clone().map(|s| s.claim.1).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| s.error.as_deref()).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| s.reason).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| delay(s.delay)).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| delay(s.keep)).collect::<Vec<_>>())
+            .bind(column.map(|s| interval(s.took)).collect::<Vec<_>>())
+            .fetch_all(connection)
+            .await?;
+        Ok(rows.into_iter().map(|(job, ending)| (job, self::ending(&ending))).collect())
+    }
+}
+
+fn ending(text: &str) -> Ending {
+    match text {
+        "bury" => Ending::Buried,
+        "cancel" => Ending::Cancelled,
+        _ => Ending::Lost,
+    }
+}

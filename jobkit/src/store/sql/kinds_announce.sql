@@ -1,0 +1,3 @@
+-- announce: what this binary says of its kinds.
+-- $1 kinds, $2 queues, $3 priorities, $4 max attempts, $5 retention, $6 groups, $7 limits
+select jobkit.announce($1, $2, $3, $4, $5, $6, $7)

@@ -1,0 +1,12 @@
+-- Sets up a connection of the engine: its isolation level and its deadlines, whatever the role's or
+-- the database's defaults are. Returns whether this server only reads (a standby, after fail-over).
+-- $1 application name, $2 statement timeout, $3 lock timeout
+select set_config('application_name', $1, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    set_config('default_transaction_read_only', 'off', false),
+    set_config('statement_timeout', $2, false),
+    set_config('lock_timeout', $3, false),
+    set_config('idle_in_transaction_session_timeout', $2, false),
+    set_config('client_connection_check_interval', '1s', false),
+    set_config('timezone', 'UTC', false),
+    pg_is_in_recovery() as reads_only

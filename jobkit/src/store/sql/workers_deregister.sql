@@ -1,0 +1,3 @@
+-- deregister: a worker ends.
+-- $1 worker
+select jobkit.deregister($1)

@@ -1,0 +1,174 @@
+mod claimer;
+mod counters;
+mod execution;
+mod handle;
+mod heart;
+mod lease;
+mod ledger;
+mod listener;
+mod lookout;
+mod low_water;
+mod promoter;
+mod pruner;
+mod reaper;
+mod running;
+mod settings;
+mod settler;
+mod slots;
+mod start;
+mod ticker;
+mod wake;
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+
+pub use self::counters::Counts;
+pub use self::handle::WorkerHandle;
+use self::settings::Settings;
+use self::slots::Served;
+use crate::registry::Registry;
+use crate::states::States;
+use crate::{Error, Registration};
+
+/// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
+/// [`start`](Self::start) it.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use jobkit::Worker;
+/// # #[derive(Clone)] struct App;
+/// # async fn f(pool: sqlx::PgPool, app: App) -> Result<(), jobkit::Error> {
+/// let worker = Worker::new(pool).state(app).queue("mail", 20).queue("default", 50).start().await?;
+/// // … until the process is told to end …
+/// worker.stop().await;
+/// # Ok(()) }
+/// ```
+///
+/// The worker has connections of its own (six, made with the pool's options), so that handlers
+/// which exhaust your pool cannot starve it.
+#[must_use = "a worker does nothing until it is started"]
+pub struct Worker {
+    pool: PgPool,
+    states: States,
+    registry: Option<Registry>,
+    queues: Vec<Served>,
+    settings: Settings,
+    /// What is wrong with what was given so far.
+    gaps: Vec<String>,
+}
+
+impl Worker {
+    /// A worker for the database behind this pool, with all jobs linked into the binary.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "`Worker::new(pool)` reads best; it's an Arc"
+    )]
+    pub fn new(pool: PgPool) -> Self {
+        Self {
+            pool: pool.clone(),
+            states: States::default(),
+            registry: None,
+            queues: Vec::new(),
+            settings: Settings::default(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// Gives the state that jobs of `impl Job<S>` reach with
+    /// [`JobContext::state`](crate::JobContext::state). Several states may be given, one of each
+    /// type.
+    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
+        if !self.states.insert(state) {
+            let name = std::any::type_name::<S>();
+            self.gaps.push(format!("the state `{name}` was given twice: give each type once"));
+        }
+        self
+    }
+
+    /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
+    pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
+        self.queues.push(Served { name: name.into(), slots: concurrency });
+        self
+    }
+
+    /// Runs these jobs only, instead of all that are linked into the binary: for tests, and for
+    /// jobs in a crate that the linker would drop.
+    ///
+    /// ```ignore
+    /// worker.jobs([Registration::of::<SendReceipt, _>(), Registration::of::<Welcome, _>()])
+    /// ```
+    pub fn jobs(mut self, registrations: impl IntoIterator<Item = Registration>) -> Self {
+        self.registry = Some(Registry::of(registrations));
+        self
+    }
+
+    /// What this process is called where workers are listed; by default host and process id.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// After how long without a heartbeat this worker's jobs are taken back; 1 s or more, 20 s by
+    /// default. Sets the [heartbeat](Self::heartbeat) to a quarter of it.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = lease;
+        self.settings.heartbeat = lease / 4;
+        self
+    }
+
+    /// How often the lease is renewed; at most half the lease, by default a quarter.
+    pub fn heartbeat(mut self, every: Duration) -> Self {
+        self.settings.heartbeat = every;
+        self
+    }
+
+    /// How often this worker looks for dead ones; 5 s by default.
+    pub fn reap_every(mut self, every: Duration) -> Self {
+        self.settings.reap_every = every;
+        self
+    }
+
+    /// How often an idle worker looks for jobs without being told; 1 s by default.
+    pub fn poll(mut self, every: Duration) -> Self {
+        self.settings.poll = every;
+        self
+    }
+
+    /// Whether to listen for wake-ups (the default). Without, jobs start up to one
+    /// [poll](Self::poll) later.
+    pub fn listen(mut self, listen: bool) -> Self {
+        self.settings.listen = listen;
+        self
+    }
+
+    /// How long one call to the database may take, everything it waits for included; 5 s by
+    /// default.
+    pub fn call_deadline(mut self, deadline: Duration) -> Self {
+        self.settings.call_deadline = deadline;
+        self
+    }
+
+    /// How long [`WorkerHandle::stop`] waits for running jobs before it asks them to stop; 30 s
+    /// by default.
+    pub fn stop_grace(mut self, grace: Duration) -> Self {
+        self.settings.stop_grace = grace;
+        self
+    }
+
+    /// How long a handler that was asked to stop may take before it is dropped; 5 s by default.
+    pub fn cancel_grace(mut self, grace: Duration) -> Self {
+        self.settings.cancel_grace = grace;
+        self
+    }
+
+    /// Checks everything, registers the worker and starts it.
+    ///
+    /// # Errors
+    /// [`Error::Start`] names everything that is missing at once: state types, clashing kinds or
+    /// limits, settings out of range. [`Error::SchemaMissing`], [`Error::SchemaOlder`] and
+    /// [`Error::SchemaNewer`] about the tables; [`Error::ServerTooOld`]; [`Error::Unreachable`].
+    pub async fn start(self) -> Result<WorkerHandle, Error> {
+        start::start(self).await
+    }
+}

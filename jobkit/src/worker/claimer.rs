@@ -1,0 +1,280 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::counters::Counters;
+use super::execution::Execution;
+use super::lease::Lease;
+use super::ledger::Ledger;
+use super::low_water::LowWater;
+use super::settings::Settings;
+use super::slots::Slots;
+use super::ticker::{backoff, jitter};
+use super::wake::Wake;
+use crate::Error;
+use crate::store::{Claim, Claimed, ClaimedJob, Link, Outcome, Settlement, Sleep};
+
+/// The most jobs of one claim: its row of ids must fit a page.
+const LARGEST_BATCH: usize = 500;
+/// Failed calls in a row, connection and all, after which a lone job is the suspect.
+const SUSPICION: u32 = 3;
+
+/// Fetches jobs while there is room for them: one statement a round, only what fits.
+///
+/// It does not run them, and it does not wait for them. If it never ran for an hour, jobs would
+/// stay ready.
+pub(crate) struct Claimer {
+    pub(crate) link: Link,
+    pub(crate) settings: Settings,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) wake: Arc<Wake>,
+    pub(crate) execution: Arc<Execution>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) pace: Pace,
+}
+
+/// What the claimer remembers between rounds.
+pub(crate) struct Pace {
+    waters: Vec<LowWater>,
+    /// How many jobs to ask for at most; halved by every failed call.
+    batch: usize,
+    /// Failed calls in a row.
+    failures: u32,
+    /// How often nothing was found in a row.
+    naps: usize,
+    /// Until when enqueues know that this worker may be asleep.
+    hinted_until: Option<Instant>,
+}
+
+impl Pace {
+    pub(crate) fn new(queues: usize) -> Self {
+        let waters = (0..queues).map(|_| LowWater::default()).collect();
+        Self { waters, batch: LARGEST_BATCH, failures: 0, naps: 0, hinted_until: None }
+    }
+}
+
+/// What to do before the next round.
+enum Next {
+    Again,
+    /// Nothing is there: wait for a wake-up, at most this long.
+    Nap(Duration),
+    /// Something may be there, but no slot is free.
+    Room,
+    /// Wait, whatever happens.
+    Rest(Duration),
+}
+
+impl Claimer {
+    /// Runs until `stop`; a call under way is waited for, never dropped.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            let next = self.round().await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = self.wait(next) => {}
+            }
+        }
+        self.link.close().await;
+    }
+
+    async fn wait(&self, next: Next) {
+        match next {
+            Next::Again => {}
+            Next::Rest(rest) => sleep(rest).await,
+            Next::Room => self.slots.freed().await,
+            Next::Nap(rest) => {
+                let full = self.slots.free().contains(&0);
+                tokio::select! {
+                    () = self.wake.rung() => {}
+                    () = sleep(rest) => {}
+                    () = self.slots.freed(), if full => {}
+                }
+            }
+        }
+    }
+
+    async fn round(&mut self) -> Next {
+        if !self.lease.is_valid() {
+            return Next::Rest(Duration::from_millis(20));
+        }
+        // Outcomes that pile up mean that settling is slow: claiming more would not help.
+        let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
+        if self.ledger.unsettled() > 2 * capacity + LARGEST_BATCH {
+            return Next::Rest(Duration::from_millis(2));
+        }
+        let free: usize = self.slots.free().iter().sum();
+        if free == 0 {
+            return Next::Room;
+        }
+        if free < capacity.min(LARGEST_BATCH) / 4 {
+            // Busy: a moment's patience makes one claim of many slots instead of many of one.
+            sleep(Duration::from_millis(1)).await;
+        }
+        match self.claim().await {
+            Ok(next) => next,
+            Err(error) => {
+                self.pace.failures += 1;
+                let failures = self.pace.failures;
+                tracing::warn!(failures, %error, "jobkit: claiming failed");
+                Next::Rest(backoff(failures))
+            }
+        }
+    }
+
+    async fn claim(&mut self) -> Result<Next, Error> {
+        // A connection that cannot be had loses no claim.
+        self.link.open_if_closed().await?;
+        if self.wake.take_from_start() {
+            self.pace.waters.iter_mut().for_each(LowWater::reset);
+        }
+        let now = Instant::now();
+        let token = self.ledger.begin();
+        let (asked, claim) = prepare(token, &self.pace, &self.slots, &self.kinds, now);
+        let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
+        let answer = self.link.call(&claim).await;
+        let from_start = claim.from_start;
+        match answer {
+            Ok(claimed) => {
+                self.pace.failures = 0;
+                self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
+                Ok(self.receive(token, &asked, &from_start, claimed).await)
+            }
+            Err(error) => {
+                let refused = matches!(error, Error::Database(_));
+                let suspicious = wanted == 1 && self.pace.failures + 1 >= SUSPICION;
+                self.ledger.give_up(token, !refused && suspicious);
+                self.pace.batch = (wanted / 2).max(1);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes in the answer: notes it, starts the jobs, decides how to go on.
+    async fn receive(
+        &mut self,
+        token: (i64, i64),
+        asked: &[(usize, usize)],
+        from_start: &[bool],
+        mut claimed: Claimed,
+    ) -> Next {
+        let ids: HashSet<i64> = claimed.jobs.iter().map(|job| job.id).collect();
+        let count = ids.len();
+        let ours = self.ledger.hold(token, ids);
+        let mut picked = 0;
+        let (mut empty, mut filled) = (true, false);
+        let now = Instant::now();
+        for (at, (queue, slots)) in asked.iter().enumerate() {
+            let Some(scan) = claimed.picked.get(at) else { continue };
+            let rows = usize::try_from(scan.rows).unwrap_or(0);
+            let cost = Duration::from_micros(u64::try_from(scan.micros).unwrap_or(0));
+            let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
+            let jobs = jobs.map(|job| (job.lane, job.id));
+            empty &= self.pace.waters[*queue].scanned(from_start[at], cost, now, rows, jobs);
+            filled |= rows >= *slots;
+            picked += rows;
+        }
+        self.counters.orphans.add(picked.saturating_sub(count));
+        if ours {
+            self.counters.claimed.add(count);
+            for mut job in claimed.jobs.drain(..) {
+                job.queue = asked[job.queue].0;
+                self.start(token, job);
+            }
+        }
+        self.decide(picked, filled, empty).await
+    }
+
+    async fn decide(&mut self, picked: usize, filled: bool, empty: bool) -> Next {
+        if picked > 0 {
+            self.pace.naps = 0;
+        }
+        if filled || (picked == 0 && !empty) {
+            return Next::Again;
+        }
+        if self.settings.listen && self.hint().await {
+            // Whatever was enqueued before the hint could be read is found by looking once more.
+            return Next::Again;
+        }
+        let ladder = [10, 50, 250].map(Duration::from_millis);
+        let poll = self.settings.poll;
+        let nap = ladder.get(self.pace.naps).map_or(poll, |nap| (*nap).min(poll));
+        self.pace.naps += 1;
+        Next::Nap(jitter(nap, 0.2))
+    }
+
+    /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
+    async fn hint(&mut self) -> bool {
+        let now = Instant::now();
+        let poll = self.settings.poll;
+        if self.pace.hinted_until.is_some_and(|until| until > now + poll) {
+            return false;
+        }
+        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
+        let sleep = Sleep { worker: self.ledger.worker(), queues, hint: poll * 2 };
+        match self.link.call(&sleep).await {
+            Ok(()) => {
+                let first = self.pace.hinted_until.is_none_or(|until| until < now);
+                self.pace.hinted_until = Some(now + poll * 2);
+                first
+            }
+            Err(error) => {
+                tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
+                false
+            }
+        }
+    }
+
+    /// Hands one job over. A job whose last two attempts crashed runs alone among its like:
+    /// further ones are given back for a moment, the longer the more of them there are.
+    fn start(&self, token: (i64, i64), job: ClaimedJob) {
+        let suspect = job.crashes >= 2 && !job.cancelled;
+        if suspect && !self.slots.take_suspect() {
+            let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
+            let release = Settlement::blank(token, job.id);
+            self.execution.send(Settlement {
+                outcome: Outcome::Release,
+                delay: Some(spread),
+                ..release
+            });
+            return;
+        }
+        self.slots.take(job.queue);
+        self.execution.begin(token, suspect, job);
+    }
+}
+
+/// The call for what fits now, and (queue, slots) for each queue it asks for.
+fn prepare<'a>(
+    (worker, n): (i64, i64),
+    pace: &Pace,
+    slots: &'a Slots,
+    kinds: &'a [String],
+    now: Instant,
+) -> (Vec<(usize, usize)>, Claim<'a>) {
+    let mut left = pace.batch;
+    let mut asked = Vec::new();
+    for (queue, free) in slots.free().into_iter().enumerate() {
+        let slots = free.min(left);
+        left -= slots;
+        if slots > 0 {
+            asked.push((queue, slots));
+        }
+    }
+    let waters = || asked.iter().map(|(queue, _)| &pace.waters[*queue]);
+    let claim = Claim {
+        worker,
+        n,
+        kinds,
+        queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
+        slots: asked.iter().map(|(_, n)| i32::try_from(*n).unwrap_or(i32::MAX)).collect(),
+        from_start: waters().map(|water| water.from_start(now)).collect(),
+        marks: waters().flat_map(|water| *water.marks()).collect(),
+    };
+    (asked, claim)
+}

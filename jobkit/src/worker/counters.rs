@@ -1,0 +1,62 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a worker has done since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Jobs claimed.
+    pub claimed: u64,
+    /// Jobs that succeeded.
+    pub finished: u64,
+    /// Attempts that failed and are retried.
+    pub retried: u64,
+    /// Runs put off by the job itself.
+    pub snoozed: u64,
+    /// Jobs that became dead letters.
+    pub buried: u64,
+    /// Jobs the handler discarded.
+    pub discarded: u64,
+    /// Jobs that ended as cancelled.
+    pub cancelled: u64,
+    /// Jobs given back uncharged.
+    pub released: u64,
+    /// Outcomes that came too late: the claim was lost, nothing was written.
+    pub lost: u64,
+    /// Jobs of dead workers taken back.
+    pub reaped: u64,
+    /// Jobs whose claim was never answered, given back.
+    pub unanswered: u64,
+    /// Ready rows whose job was gone.
+    pub orphans: u64,
+}
+
+macro_rules! counters {
+    ($($name:ident)*) => {
+        /// The same, counting.
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: Counter,)*
+        }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> Counts {
+                Counts { $($name: self.$name.0.load(Ordering::Relaxed),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    claimed finished retried snoozed buried discarded cancelled released lost reaped unanswered
+    orphans
+}
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, n: usize) {
+        self.0.fetch_add(n as u64, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,239 @@
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+use tracing::{Instrument, Span};
+
+use super::running::{Handler, Running, StopReason};
+use super::slots::Slots;
+use crate::context::Attempt;
+use crate::limits::clean;
+use crate::outcome::Verdict;
+use crate::registration;
+use crate::registry::Registry;
+use crate::states::States;
+use crate::store::{ClaimedJob, Outcome, Settlement};
+use crate::{JobError, JobId, Policy, Result};
+
+/// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
+/// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.
+pub(crate) struct Execution {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) states: Arc<States>,
+    pub(crate) running: Arc<Running>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) outcomes: UnboundedSender<Settlement>,
+    /// How long a handler that was asked to stop may take.
+    pub(crate) cancel_grace: Duration,
+}
+
+/// How a handler's run ended.
+enum Run {
+    Returned(Result),
+    Panicked(String),
+    TimedOut(Duration),
+    /// Dropped because it was asked to stop and did not.
+    Dropped,
+}
+
+impl Execution {
+    /// Starts a job in a task of its own; the slot is already taken.
+    pub(crate) fn begin(self: &Arc<Self>, claim: (i64, i64), suspect: bool, job: ClaimedJob) {
+        let this = Arc::clone(self);
+        let key = (claim.0, claim.1, job.id);
+        let handler = self.running.enter(key);
+        tokio::spawn(async move {
+            let queue = job.queue;
+            let settlement = this.execute(claim, job, handler).await;
+            // The outcome first: once no handler runs, every outcome is on its way.
+            this.send(settlement);
+            this.running.leave(key);
+            this.slots.give_back(queue, suspect);
+        });
+    }
+
+    /// Passes an outcome on. The settler outlives the handlers; if it is gone the process is
+    /// ending, and the claim is reaped.
+    pub(crate) fn send(&self, settlement: Settlement) {
+        let _ended = self.outcomes.send(settlement);
+    }
+
+    async fn execute(
+        &self,
+        claim: (i64, i64),
+        mut job: ClaimedJob,
+        handler: Handler,
+    ) -> Settlement {
+        let began = Instant::now();
+        let blank = Settlement::blank(claim, job.id);
+        let Some(registration) = self.registry.get(&job.kind) else {
+            // The claim asks for known kinds only.
+            return blank;
+        };
+        let policy = *registration.policy();
+        let cancelled = Settlement { outcome: Outcome::Cancel, keep: policy.retention, ..blank };
+        if job.cancelled {
+            return Settlement { error: Some("cancelled".to_owned()), ..cancelled };
+        }
+        let number = job.attempt;
+        let queue = &self.slots.queues()[job.queue].name;
+        let span = tracing::info_span!(
+            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue, attempt = number
+        );
+        let payload = std::mem::take(&mut job.payload);
+        let attempt = attempt(job, queue, policy.timeout, began, &handler, &span);
+        let start = || registration.start(&payload, attempt, &self.states);
+        let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
+            Ok(Ok(future)) => future,
+            Ok(Err(error)) => return undecodable(&span, cancelled, error),
+            Err(panic) => return undecodable(&span, cancelled, message(&*panic)),
+        };
+        let run = self.run(future, policy.timeout, &handler).instrument(span.clone()).await;
+        let settlement = Settlement { took: began.elapsed(), ..cancelled };
+        span.in_scope(|| outcome(settlement, run, handler.reason(), &policy, number))
+    }
+
+    /// Polls the handler until it ends or must.
+    async fn run(
+        &self,
+        mut future: registration::Running,
+        timeout: Option<Duration>,
+        handler: &Handler,
+    ) -> Run {
+        let guarded = std::future::poll_fn(|cx| {
+            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+                Ok(poll) => poll.map(Run::Returned),
+                Err(panic) => Run::Panicked(message(&*panic)).into(),
+            }
+        });
+        let ended = tokio::select! {
+            biased;
+            ended = guarded => ended,
+            () = handler.abort.cancelled() => Run::Dropped,
+            () = self.grace(handler) => Run::Dropped,
+            limit = limit(timeout) => Run::TimedOut(limit),
+        };
+        // Dropping runs the user's code as well.
+        match catch_unwind(AssertUnwindSafe(|| drop(future))) {
+            Ok(()) => ended,
+            Err(panic) => Run::Panicked(message(&*panic)),
+        }
+    }
+
+    async fn grace(&self, handler: &Handler) {
+        handler.cancel.cancelled().await;
+        tokio::time::sleep(self.cancel_grace).await;
+    }
+}
+
+async fn limit(timeout: Option<Duration>) -> Duration {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+    timeout.unwrap_or_default()
+}
+
+fn attempt(
+    job: ClaimedJob,
+    queue: &str,
+    timeout: Option<Duration>,
+    began: Instant,
+    handler: &Handler,
+    span: &Span,
+) -> Arc<Attempt> {
+    Arc::new(Attempt {
+        id: JobId(job.id),
+        kind: job.kind,
+        queue: queue.to_owned(),
+        number: job.attempt,
+        max_attempts: job.max_attempts,
+        snoozes: job.snoozes,
+        created_at: job.created_at,
+        deadline: timeout.and_then(|timeout| began.checked_add(timeout)),
+        tags: job.tags,
+        metadata: job.metadata,
+        cancel: handler.cancel.clone(),
+        span: span.clone(),
+    })
+}
+
+/// A payload that does not decode fails in every attempt: a dead letter at once.
+fn undecodable(span: &Span, settlement: Settlement, error: String) -> Settlement {
+    span.in_scope(|| tracing::error!(%error, "jobkit: undecodable"));
+    Settlement {
+        outcome: Outcome::Bury,
+        reason: Some("undecodable"),
+        error: Some(clean(&error)),
+        ..settlement
+    }
+}
+
+/// What is recorded for a run that ended this way.
+fn outcome(
+    settlement: Settlement,
+    run: Run,
+    asked: Option<StopReason>,
+    policy: &Policy,
+    attempt: u32,
+) -> Settlement {
+    let error = match run {
+        Run::Returned(Ok(())) => return Settlement { outcome: Outcome::Finish, ..settlement },
+        Run::Returned(Err(error)) => error,
+        Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
+        Run::TimedOut(limit) => JobError::from(format!("timed out after {limit:?}")),
+        Run::Dropped => JobError::from("did not stop when it was asked to"),
+    };
+    match asked {
+        Some(StopReason::Cancelled) => {
+            return Settlement { error: Some("cancelled while running".to_owned()), ..settlement };
+        }
+        // Not the job's fault: the attempt is given back uncharged.
+        Some(StopReason::Stopping | StopReason::LeaseLost) => {
+            return Settlement { outcome: Outcome::Release, ..settlement };
+        }
+        None => {}
+    }
+    let text = clean(&chain(&error));
+    let backoff = || policy.backoff.jittered(attempt, fastrand::f64());
+    let (outcome, delay) = match error.verdict {
+        Verdict::Retry => (Outcome::Retry, catch_unwind(backoff).unwrap_or(DEFAULT_DELAY)),
+        Verdict::RetryIn(wait) => (Outcome::Retry, wait.min(LONGEST_DELAY)),
+        Verdict::Snooze(wait) => (Outcome::Snooze, wait),
+        Verdict::Discard => (Outcome::Discard, Duration::ZERO),
+        Verdict::Dead => (Outcome::Bury, Duration::ZERO),
+    };
+    if outcome == Outcome::Retry {
+        tracing::warn!(error = %text, ?delay, "jobkit: attempt failed");
+    }
+    let reason = (outcome == Outcome::Bury).then_some("dead");
+    let error = (outcome != Outcome::Snooze).then_some(text);
+    Settlement { outcome, error, reason, delay: Some(delay), ..settlement }
+}
+
+/// The wait when a custom backoff panics.
+const DEFAULT_DELAY: Duration = Duration::from_secs(60);
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The error with its causes, as far as each adds something.
+fn chain(error: &JobError) -> String {
+    let mut text = error.error.to_string();
+    let mut source = error.error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}

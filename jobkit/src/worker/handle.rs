@@ -1,0 +1,136 @@
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::counters::{Counters, Counts};
+use super::ledger::Ledger;
+use super::running::{Running, StopReason};
+use super::settings::Settings;
+use super::start::LAST_WRITES;
+
+/// A running worker. [`stop`](Self::stop) it before the process ends.
+///
+/// Dropping it instead aborts: handlers are dropped, and their jobs run again elsewhere once the
+/// lease has lapsed, charged as a crash.
+#[must_use = "dropping the handle aborts the worker"]
+#[derive(Debug)]
+pub struct WorkerHandle {
+    engine: Option<Engine>,
+}
+
+/// The running parts, in the order in which they stop.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub(super) claimer: JoinHandle<()>,
+    pub(super) settler: JoinHandle<()>,
+    pub(super) duties: Vec<JoinHandle<()>>,
+    pub(super) heart: oneshot::Receiver<()>,
+    pub(super) settings: Settings,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) running: Arc<Running>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) stops: Stops,
+}
+
+/// One signal for each part that stops by itself.
+#[derive(Debug)]
+pub(super) struct Stops {
+    pub(super) claims: CancellationToken,
+    pub(super) duties: CancellationToken,
+    /// Write what is left and end.
+    pub(super) settler: CancellationToken,
+    /// End without writing what is left.
+    pub(super) give_up: CancellationToken,
+    pub(super) heart: CancellationToken,
+}
+
+impl WorkerHandle {
+    pub(super) fn new(engine: Engine) -> Self {
+        Self { engine: Some(engine) }
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect("only `stop` takes the engine, and it takes the handle too")
+    }
+
+    /// What the worker has done so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.engine().counters.read()
+    }
+
+    /// How many jobs run right now.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.engine().running.count()
+    }
+
+    /// The id this worker is registered under; it changes when the worker was reaped while it
+    /// could not renew its lease.
+    #[must_use]
+    pub fn id(&self) -> i64 {
+        self.engine().ledger.worker()
+    }
+
+    /// Completes when the worker claims no more: it was asked to stop through the database, or
+    /// the schema has moved on beyond this binary. Running jobs go on until
+    /// [`stop`](Self::stop).
+    pub async fn stopping(&self) {
+        self.engine().stops.claims.cancelled().await;
+    }
+
+    /// Stops in order: no new claims; running jobs may end within the stop grace; then they are
+    /// asked to stop, dropped after the cancel grace and given back without charging an attempt;
+    /// outcomes are written; the heart is last.
+    pub async fn stop(mut self) {
+        if let Some(engine) = self.engine.take() {
+            engine.stop().await;
+        }
+    }
+}
+
+impl Engine {
+    async fn stop(self) {
+        self.stops.claims.cancel();
+        // A claim under way ends first: its jobs must be among those waited for.
+        let _claimer_panicked = self.claimer.await;
+        let grace = self.settings.stop_grace;
+        if timeout(grace, self.running.empty()).await.is_err() {
+            tracing::info!(jobs = self.running.count(), "jobkit: asking jobs to stop");
+            self.running.ask_all(StopReason::Stopping);
+            let grace = self.settings.cancel_grace + std::time::Duration::from_millis(500);
+            if timeout(grace, self.running.empty()).await.is_err() {
+                let jobs = self.running.count();
+                tracing::warn!(jobs, "jobkit: handlers block their threads; left to the lease");
+            }
+        }
+        self.stops.duties.cancel();
+        self.stops.settler.cancel();
+        let mut settler = self.settler;
+        if timeout(LAST_WRITES, &mut settler).await.is_err() {
+            self.stops.give_up.cancel();
+            let _settler_panicked = settler.await;
+        }
+        for duty in self.duties {
+            let _duty_panicked = duty.await;
+        }
+        self.stops.heart.cancel();
+        let _heart_panicked = self.heart.await;
+        tracing::info!("jobkit: worker stopped");
+    }
+}
+
+impl Drop for WorkerHandle {
+    fn drop(&mut self) {
+        if let Some(engine) = &self.engine {
+            engine.claimer.abort();
+            engine.running.abort_all(StopReason::LeaseLost);
+            engine.settler.abort();
+            engine.duties.iter().for_each(JoinHandle::abort);
+            engine.stops.heart.cancel();
+        }
+    }
+}

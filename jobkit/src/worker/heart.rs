@@ -1,0 +1,167 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::counters::Counters;
+use super::lease::Lease;
+use super::ledger::Ledger;
+use super::running::{Running, StopReason};
+use super::settings::Settings;
+use super::slots::Slots;
+use super::ticker::{backoff, jitter};
+use super::wake::Wake;
+use crate::Error;
+use crate::store::{Deregister, Heartbeat, Link, Register, ReleaseLost};
+
+/// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
+/// must not lose it.
+///
+/// It stops handlers when the lease cannot be renewed, before anyone else may start their jobs.
+/// It judges no other worker; that is the reaper's. If it did not run for a lease, the claims of
+/// this worker would be reaped.
+pub(crate) struct Heart {
+    pub(crate) link: Link,
+    pub(crate) settings: Settings,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) running: Arc<Running>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) wake: Arc<Wake>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) kinds: Vec<String>,
+    /// Set when the worker stops, by its owner or on request.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Heart {
+    /// Starts the thread; the receiver hears when it has ended.
+    pub(crate) fn spawn(self, stop: CancellationToken) -> std::io::Result<oneshot::Receiver<()>> {
+        let (ended, end) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new().name("jobkit-heart".to_owned()).spawn(move || {
+            runtime.block_on(self.run(stop));
+            let _nobody_waits = ended.send(());
+        })?;
+        Ok(end)
+    }
+
+    async fn run(mut self, stop: CancellationToken) {
+        let (lease, running) = (Arc::clone(&self.lease), Arc::clone(&self.running));
+        tokio::select! {
+            () = self.beat_until(&stop) => {}
+            () = watch(&lease, &running) => {}
+        }
+        self.end().await;
+    }
+
+    async fn beat_until(&mut self, stop: &CancellationToken) {
+        let mut failures = 0;
+        let mut stopping_told = false;
+        loop {
+            let rest = match self.beat().await {
+                Ok(()) => {
+                    failures = 0;
+                    jitter(self.settings.heartbeat, 0.1)
+                }
+                Err(error) => {
+                    self.lease.falter();
+                    failures += 1;
+                    tracing::warn!(failures, %error, "jobkit: heartbeat failed");
+                    backoff(failures).min(self.settings.heartbeat)
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sleep(rest) => {}
+                // Others should know at once that this worker serves nothing any more.
+                () = self.stopping.cancelled(), if !stopping_told => stopping_told = true,
+            }
+        }
+    }
+
+    async fn beat(&mut self) -> Result<(), Error> {
+        let sent = Instant::now();
+        // Before the beat: what is concluded now cannot be claimed by a call still under way.
+        let snapshot = self.ledger.snapshot();
+        let worker = snapshot.worker;
+        let stopping = self.stopping.is_cancelled();
+        let pulse = self.link.call(&Heartbeat { worker, stopping }).await?;
+        if !pulse.alive {
+            return self.begin_anew().await;
+        }
+        self.lease.renew(sent, pulse.lapsed);
+        for handler in self.running.of_jobs(&pulse.cancel) {
+            Running::ask(&handler, StopReason::Cancelled);
+        }
+        if pulse.stop && !stopping {
+            tracing::info!("jobkit: asked to stop; no new claims");
+            self.stopping.cancel();
+        }
+        let release = ReleaseLost {
+            worker,
+            concluded: snapshot.concluded,
+            held: snapshot.held.clone(),
+            suspect: snapshot.suspect.clone(),
+        };
+        let released = self.link.call(&release).await?;
+        self.ledger.cleared(&snapshot);
+        if released > 0 {
+            tracing::warn!(jobs = released, "jobkit: gave back claims whose answer was lost");
+            self.counters.unanswered.add(usize::try_from(released).unwrap_or(0));
+            self.wake.ring_for_old();
+        }
+        Ok(())
+    }
+
+    /// This worker was reaped: its jobs are others' now. It goes on under a new id.
+    async fn begin_anew(&mut self) -> Result<(), Error> {
+        tracing::warn!(worker = self.ledger.worker(), "jobkit: reaped; beginning anew");
+        self.running.abort_all(StopReason::LeaseLost);
+        let sent = Instant::now();
+        let worker = fastrand::i64(1..);
+        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
+        let register = Register {
+            worker,
+            name: &self.settings.name,
+            queues,
+            kinds: &self.kinds,
+            lease: self.settings.lease,
+        };
+        self.link.call(&register).await?;
+        self.ledger.begin_anew(worker);
+        self.lease.renew(sent, true);
+        Ok(())
+    }
+
+    /// The last act. While claims are held (a handler would not stop, or outcomes could not be
+    /// written) the worker's row stays, so that nobody takes them before the lease ends.
+    async fn end(mut self) {
+        if self.ledger.unsettled() == 0 {
+            let worker = self.ledger.worker();
+            if let Err(error) = self.link.call(&Deregister { worker }).await {
+                tracing::warn!(%error, "jobkit: could not deregister; the lease will lapse");
+            }
+        }
+        self.link.close().await;
+    }
+}
+
+/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end.
+async fn watch(lease: &Lease, running: &Running) {
+    loop {
+        let (ask_at, drop_at) = lease.ends();
+        let now = Instant::now();
+        if now >= drop_at {
+            running.abort_all(StopReason::LeaseLost);
+            sleep(Duration::from_millis(50)).await;
+        } else if now >= ask_at {
+            running.ask_all(StopReason::LeaseLost);
+            sleep((drop_at - now).min(Duration::from_millis(50))).await;
+        } else {
+            sleep(ask_at - now).await;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// How long this worker may trust its lease.
+///
+/// Measured by the local clock from before a heartbeat was sent, so it always ends before the
+/// lease does by the database's clock (as long as both run at the same speed).
+#[derive(Debug)]
+pub(crate) struct Lease {
+    length: Duration,
+    margin: Duration,
+    state: Mutex<State>,
+    renewed: Notify,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    until: Instant,
+    /// Since when it has been held without a gap; a failed beat is a gap.
+    steady_since: Option<Instant>,
+}
+
+impl Lease {
+    /// A lease registered by a call that began at `sent`.
+    pub(crate) fn new(length: Duration, margin: Duration, sent: Instant) -> Self {
+        let state = State { until: sent + length, steady_since: Some(sent) };
+        Self { length, margin, state: Mutex::new(state), renewed: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A heartbeat sent at `sent` was answered; `lapsed` says that the lease had run out before.
+    pub(crate) fn renew(&self, sent: Instant, lapsed: bool) {
+        let mut state = self.state();
+        state.until = sent + self.length;
+        if lapsed || state.steady_since.is_none() {
+            state.steady_since = Some(sent);
+        }
+        drop(state);
+        self.renewed.notify_waiters();
+    }
+
+    /// A heartbeat failed: nothing is certain until the next one.
+    pub(crate) fn falter(&self) {
+        self.state().steady_since = None;
+    }
+
+    /// Whether new work may be claimed.
+    pub(crate) fn is_valid(&self) -> bool {
+        Instant::now() < self.state().until - self.margin
+    }
+
+    /// When handlers are told to stop, and when they are dropped, unless it is renewed before.
+    pub(crate) fn ends(&self) -> (Instant, Instant) {
+        let until = self.state().until;
+        (until - self.margin, until)
+    }
+
+    /// Whether it has been held for one whole lease without a gap: only then does this worker know
+    /// that others could have renewed theirs, and may reap.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.state().steady_since.is_some_and(|since| since.elapsed() >= self.length)
+    }
+
+    /// Completes at the next renewal.
+    pub(crate) async fn renewal(&self) {
+        self.renewed.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn ago(seconds: u32) -> Instant {
+        Instant::now().checked_sub(SECOND * seconds).expect("the machine is up that long")
+    }
+
+    #[test]
+    fn a_lease_is_steady_after_one_whole_lease_without_a_gap() {
+        let lease = Lease::new(10 * SECOND, SECOND, ago(11));
+        assert!(!lease.is_valid());
+        lease.renew(ago(1), false);
+        assert!(lease.is_valid() && lease.is_steady());
+        lease.falter();
+        assert!(lease.is_valid() && !lease.is_steady());
+        lease.renew(ago(0), false);
+        assert!(!lease.is_steady(), "a failed beat is a gap");
+    }
+
+    #[test]
+    fn a_lapse_is_a_gap() {
+        let lease = Lease::new(10 * SECOND, SECOND, ago(30));
+        lease.renew(ago(0), true);
+        assert!(lease.is_valid() && !lease.is_steady());
+    }
+
+    #[test]
+    fn nothing_is_claimed_within_the_margin() {
+        assert!(!Lease::new(10 * SECOND, 3 * SECOND, ago(8)).is_valid());
+    }
+}

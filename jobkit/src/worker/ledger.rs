@@ -1,0 +1,172 @@
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What this worker believes it holds: its id, the claims not yet settled, and up to which number
+/// its claim calls are concluded.
+///
+/// The heart reads all of it as one value: a claim numbered up to `concluded` that is not held
+/// had its answer lost, and is given back.
+#[derive(Debug)]
+pub(crate) struct Ledger(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    worker: i64,
+    /// Number of the newest claim call.
+    begun: i64,
+    /// Every call up to this number was answered or given up.
+    concluded: i64,
+    /// Jobs of each claim whose settle has not been answered.
+    held: BTreeMap<i64, HashSet<i64>>,
+    /// Given-up calls that asked for one job.
+    suspect: Vec<i64>,
+}
+
+/// A copy of the ledger, for one heartbeat.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) worker: i64,
+    pub(crate) concluded: i64,
+    pub(crate) held: Vec<i64>,
+    pub(crate) suspect: Vec<i64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(worker: i64) -> Self {
+        Self(Mutex::new(State::new(worker)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new life under a new id: nothing of the old one is held any more.
+    pub(crate) fn begin_anew(&self, worker: i64) {
+        *self.state() = State::new(worker);
+    }
+
+    pub(crate) fn worker(&self) -> i64 {
+        self.state().worker
+    }
+
+    /// Numbers a claim call that is about to be made: (worker, n).
+    pub(crate) fn begin(&self) -> (i64, i64) {
+        let mut state = self.state();
+        state.begun += 1;
+        (state.worker, state.begun)
+    }
+
+    /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
+    /// are not ours.
+    pub(crate) fn hold(&self, (worker, n): (i64, i64), jobs: HashSet<i64>) -> bool {
+        let mut state = self.state();
+        if state.worker != worker {
+            return false;
+        }
+        if !jobs.is_empty() {
+            state.held.insert(n, jobs);
+        }
+        state.concluded = n;
+        true
+    }
+
+    /// Notes that a claim call failed or was not answered; it may have committed all the same.
+    pub(crate) fn give_up(&self, (worker, n): (i64, i64), alone: bool) {
+        let mut state = self.state();
+        if state.worker == worker {
+            state.concluded = n;
+            if alone {
+                state.suspect.push(n);
+            }
+        }
+    }
+
+    /// Notes that the settle of a job was answered.
+    pub(crate) fn settled(&self, (worker, n): (i64, i64), job: i64) {
+        let mut state = self.state();
+        if state.worker != worker {
+            return;
+        }
+        if let Some(jobs) = state.held.get_mut(&n) {
+            jobs.remove(&job);
+            if jobs.is_empty() {
+                state.held.remove(&n);
+            }
+        }
+    }
+
+    /// How many jobs are claimed and not settled.
+    pub(crate) fn unsettled(&self) -> usize {
+        self.state().held.values().map(HashSet::len).sum()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let state = self.state();
+        Snapshot {
+            worker: state.worker,
+            concluded: state.concluded,
+            held: state.held.keys().copied().collect(),
+            suspect: state.suspect.clone(),
+        }
+    }
+
+    /// Forgets suspects once a heartbeat has dealt with them.
+    pub(crate) fn cleared(&self, snapshot: &Snapshot) {
+        let mut state = self.state();
+        if state.worker == snapshot.worker {
+            state.suspect.retain(|n| *n > snapshot.concluded);
+        }
+    }
+}
+
+impl State {
+    fn new(worker: i64) -> Self {
+        Self { worker, begun: 0, concluded: 0, held: BTreeMap::new(), suspect: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_held_until_its_last_job_is_settled() {
+        let ledger = Ledger::new(7);
+        let claim = ledger.begin();
+        assert_eq!(claim, (7, 1));
+        assert_eq!(ledger.snapshot().concluded, 0, "a call in flight is not concluded");
+        assert!(ledger.hold(claim, HashSet::from([10, 11])));
+        ledger.settled(claim, 10);
+        assert_eq!(ledger.snapshot().held, [1]);
+        ledger.settled(claim, 11);
+        assert_eq!((ledger.snapshot().held, ledger.unsettled()), (vec![], 0));
+    }
+
+    #[test]
+    fn a_call_that_was_given_up_is_concluded_and_not_held() {
+        let ledger = Ledger::new(7);
+        let claim = ledger.begin();
+        ledger.give_up(claim, true);
+        let snapshot = ledger.snapshot();
+        assert_eq!(
+            (snapshot.concluded, &*snapshot.held, &*snapshot.suspect),
+            (1, &[][..], &[1][..])
+        );
+        ledger.cleared(&snapshot);
+        assert!(ledger.snapshot().suspect.is_empty());
+    }
+
+    #[test]
+    fn nothing_of_an_old_life_counts_in_the_new_one() {
+        let ledger = Ledger::new(7);
+        let (old, held) = (ledger.begin(), ledger.begin());
+        assert!(ledger.hold(held, HashSet::from([1])));
+        ledger.begin_anew(8);
+        assert!(!ledger.hold(old, HashSet::from([2])));
+        ledger.settled(held, 1);
+        assert_eq!(
+            ledger.snapshot(),
+            Snapshot { worker: 8, concluded: 0, held: vec![], suspect: vec![] }
+        );
+    }
+}

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ticker::Duty;
+use super::wake::Wake;
+use crate::Error;
+use crate::store::Ear;
+
+/// How long silence is trusted before the connection is tested.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Wakes the claimer when the database says that something was enqueued.
+///
+/// A hint only: it carries no data, and the claimer polls all the same. If it never ran, jobs
+/// would start up to one poll later.
+pub(crate) struct Listener {
+    pub(crate) ear: Ear,
+    pub(crate) wake: Arc<Wake>,
+}
+
+impl Duty for Listener {
+    const NAME: &'static str = "listen";
+    const INTERRUPTIBLE: bool = true;
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        // Rung also after a reconnect: what was said meanwhile was not heard.
+        if self.ear.hear(SILENCE).await? {
+            self.wake.ring();
+        }
+        Ok(Duration::ZERO)
+    }
+
+    async fn close(self) {
+        self.ear.close().await;
+    }
+}

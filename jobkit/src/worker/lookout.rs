@@ -1,0 +1,50 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::ticker::Duty;
+use crate::Error;
+use crate::store::{Link, SchemaCheck, UnknownKinds};
+
+/// Notices what nobody would otherwise: jobs of a kind this binary does not know (named once in
+/// the log, left alone for a binary that does), and a schema that has moved on beyond it.
+///
+/// If it never ran for an hour, such jobs would wait unmentioned.
+pub(crate) struct Lookout {
+    pub(crate) link: Link,
+    pub(crate) queues: Vec<String>,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) seen: HashSet<(String, String)>,
+    /// Stops claims.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Duty for Lookout {
+    const NAME: &'static str = "lookout";
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        match self.link.call(&SchemaCheck).await? {
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!(%error, "jobkit: no new claims");
+                self.stopping.cancel();
+            }
+        }
+        let unknown = UnknownKinds { queues: &self.queues, kinds: &self.kinds };
+        for (kind, queue) in self.link.call(&unknown).await? {
+            if self.seen.insert((kind.clone(), queue.clone())) {
+                tracing::warn!(
+                    job.kind = kind,
+                    queue,
+                    "jobkit: jobs of a kind this binary does not know are left alone"
+                );
+            }
+        }
+        Ok(Duration::from_secs(30))
+    }
+
+    async fn close(self) {
+        self.link.close().await;
+    }
+}

@@ -1,0 +1,40 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ticker::Duty;
+use super::wake::Wake;
+use crate::Error;
+use crate::store::{Link, Promote};
+
+const BATCH: i32 = 1000;
+
+/// Makes scheduled jobs ready when their time comes.
+///
+/// It knows no queue and no kind: whoever is awake promotes for all. If none ran for an hour,
+/// delays and retries would last that much longer.
+pub(crate) struct Promoter {
+    pub(crate) link: Link,
+    pub(crate) poll: Duration,
+    pub(crate) wake: Arc<Wake>,
+}
+
+impl Duty for Promoter {
+    const NAME: &'static str = "promote";
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        let (promoted, next) = self.link.call(&Promote { limit: BATCH }).await?;
+        if promoted > 0 {
+            self.wake.ring_for_old();
+        }
+        if promoted == BATCH {
+            return Ok(Duration::ZERO);
+        }
+        // Not sooner than this: a row another session holds is due and cannot be promoted.
+        let soonest = Duration::from_millis(5).min(self.poll);
+        Ok(next.map_or(self.poll, |next| next.clamp(soonest, self.poll)))
+    }
+
+    async fn close(self) {
+        self.link.close().await;
+    }
+}

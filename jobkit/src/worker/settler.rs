@@ -1,0 +1,146 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::counters::Counters;
+use super::ledger::Ledger;
+use super::ticker::backoff;
+use crate::Error;
+use crate::limits::clean;
+use crate::store::{Ending, Link, Outcome, Settle, Settlement};
+
+/// The most outcomes of one call.
+const LARGEST_BATCH: usize = 500;
+
+/// Writes outcomes, as many at a time as arrived during the last write: batches grow with the
+/// load, and a lone job waits for nobody.
+///
+/// It never drops an outcome while the process lives: without a database it waits. If it never
+/// ran for an hour, jobs would stay claimed under a living lease, and the claimer would stop.
+pub(crate) struct Settler {
+    pub(crate) link: Link,
+    pub(crate) outcomes: UnboundedReceiver<Settlement>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// What to do with outcomes whose write failed.
+enum Remedy {
+    /// The database's trouble: wait and repeat.
+    Repeat,
+    /// Perhaps one of them is the cause: try halves.
+    Split,
+    /// This one is the cause: record that, as a failed attempt.
+    Convert,
+}
+
+impl Settler {
+    /// Runs until `drain`, then writes what is left, unless `give_up` comes first.
+    pub(crate) async fn run(mut self, drain: CancellationToken, give_up: CancellationToken) {
+        let mut batch = Vec::with_capacity(LARGEST_BATCH);
+        loop {
+            let received = tokio::select! {
+                biased;
+                received = self.outcomes.recv_many(&mut batch, LARGEST_BATCH) => received,
+                () = drain.cancelled(), if !self.outcomes.is_closed() => {
+                    self.outcomes.close();
+                    continue;
+                }
+            };
+            if received == 0 {
+                break;
+            }
+            let settled = give_up.run_until_cancelled(self.flush(std::mem::take(&mut batch))).await;
+            if settled.is_none() {
+                tracing::warn!(jobs = received, "jobkit: stopped without recording outcomes");
+                break;
+            }
+        }
+        self.link.close().await;
+    }
+
+    /// Writes a batch, one worker id at a time (there are two only after a new registration).
+    async fn flush(&mut self, mut batch: Vec<Settlement>) {
+        batch.sort_by_key(|settlement| (settlement.claim.0, settlement.job));
+        let mut work: Vec<Vec<Settlement>> =
+            batch.chunk_by(|a, b| a.claim.0 == b.claim.0).map(<[Settlement]>::to_vec).collect();
+        let mut failures = 0;
+        while let Some(group) = work.pop() {
+            let settle = Settle { worker: group[0].claim.0, settlements: &group };
+            match self.link.call(&settle).await {
+                Ok(endings) => {
+                    failures = 0;
+                    self.note(&group, &endings);
+                }
+                Err(error) => {
+                    failures += 1;
+                    let next = remedy(&error, &group);
+                    let jobs = group.len();
+                    tracing::warn!(failures, jobs, %error, "jobkit: settling failed");
+                    work.extend(next.apply(group, &error));
+                    if !matches!(next, Remedy::Split) {
+                        sleep(backoff(failures)).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes what was written.
+    fn note(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
+        let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
+        for settlement in group {
+            self.ledger.settled(settlement.claim, settlement.job);
+            let ending = endings.get(&settlement.job).copied();
+            let counter = match (ending, settlement.outcome) {
+                (Some(Ending::Lost), _) => &self.counters.lost,
+                (Some(Ending::Buried), _) | (None, Outcome::Bury) => &self.counters.buried,
+                (Some(Ending::Cancelled), _) | (None, Outcome::Cancel) => &self.counters.cancelled,
+                (None, Outcome::Finish) => &self.counters.finished,
+                (None, Outcome::Retry) => &self.counters.retried,
+                (None, Outcome::Snooze) => &self.counters.snoozed,
+                (None, Outcome::Discard) => &self.counters.discarded,
+                (None, Outcome::Release) => &self.counters.released,
+            };
+            counter.add(1);
+            if let Some(ending) = ending {
+                let (job, asked) = (settlement.job, settlement.outcome.as_str());
+                tracing::info!(job.id = job, asked, ?ending, "jobkit: settled otherwise");
+            }
+        }
+    }
+}
+
+fn remedy(error: &Error, group: &[Settlement]) -> Remedy {
+    let slow = matches!(error, Error::Deadline(_)) || error.code().as_deref() == Some("57014");
+    match (error.is_final(), group.len()) {
+        (_, 2..) if error.is_final() || slow => Remedy::Split,
+        (true, 1) => Remedy::Convert,
+        _ => Remedy::Repeat,
+    }
+}
+
+impl Remedy {
+    fn apply(&self, mut group: Vec<Settlement>, error: &Error) -> Vec<Vec<Settlement>> {
+        match self {
+            Self::Repeat => vec![group],
+            Self::Split => {
+                let half = group.split_off(group.len() / 2);
+                vec![half, group]
+            }
+            Self::Convert => {
+                for settlement in &mut group {
+                    let asked = settlement.outcome.as_str();
+                    let text = format!("the outcome `{asked}` could not be recorded: {error}");
+                    settlement.outcome = Outcome::Retry;
+                    settlement.error = Some(clean(&text));
+                    settlement.delay = Some(std::time::Duration::from_secs(60));
+                }
+                vec![group]
+            }
+        }
+    }
+}

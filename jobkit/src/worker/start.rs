@@ -1,0 +1,310 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::PgConnectOptions;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Worker;
+use super::claimer::{Claimer, Pace};
+use super::counters::Counters;
+use super::execution::Execution;
+use super::handle::{Engine, Stops, WorkerHandle};
+use super::heart::Heart;
+use super::lease::Lease;
+use super::ledger::Ledger;
+use super::listener::Listener;
+use super::lookout::Lookout;
+use super::promoter::Promoter;
+use super::pruner::{Pruner, days_ahead};
+use super::reaper::Reaper;
+use super::running::Running;
+use super::settings::Settings;
+use super::settler::Settler;
+use super::slots::{Served, Slots};
+use super::wake::Wake;
+use super::{counters, ticker};
+use crate::error::Gaps;
+use crate::limits::NAME_BYTES;
+use crate::registry::Registry;
+use crate::store::{
+    Announce, Durability, Ear, Link, PrepareDays, Register, SchemaCheck, UnservedQueues,
+};
+use crate::{Error, Policy};
+
+const MOST_SLOTS: usize = 10_000;
+
+/// What the services share; each gets only the parts it needs.
+struct Parts {
+    options: PgConnectOptions,
+    settings: Settings,
+    kinds: Vec<String>,
+    queues: Vec<Served>,
+    days: i32,
+    ledger: Arc<Ledger>,
+    lease: Arc<Lease>,
+    slots: Arc<Slots>,
+    running: Arc<Running>,
+    wake: Arc<Wake>,
+    counters: Arc<Counters>,
+    stops: Stops,
+}
+
+/// Checks, registers, wires and spawns.
+pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
+    let registry = worker.registry.unwrap_or_else(Registry::linked);
+    let mut gaps = worker.gaps;
+    gaps.extend(worker.settings.gaps());
+    gaps.extend(queue_gaps(&worker.queues));
+    gaps.extend(registry.gaps(&worker.states));
+
+    let options = (*worker.pool.connect_options()).clone();
+    let mut link = Link::new("start", options.clone(), worker.settings.deadlines());
+    match link.call(&SchemaCheck).await.and_then(std::convert::identity) {
+        Ok(()) => {}
+        Err(error) if gaps.is_empty() => return Err(error),
+        Err(error) => gaps.push(error.to_string()),
+    }
+    if !gaps.is_empty() {
+        return Err(Error::Start(Gaps(gaps)));
+    }
+    warn_of_durability(&mut link).await?;
+    warn_of_unserved(&mut link, &worker.queues).await?;
+
+    let policies = registry.policies();
+    let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
+    let kinds = registry.kinds();
+    prepare(&mut link, policies, days).await?;
+    let ledger = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
+    link.close().await;
+
+    let (id, sent) = ledger;
+    let settings = worker.settings;
+    let parts = Parts {
+        lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
+        ledger: Arc::new(Ledger::new(id)),
+        slots: Arc::new(Slots::new(worker.queues.clone())),
+        running: Arc::default(),
+        wake: Arc::default(),
+        counters: Arc::new(counters::Counters::default()),
+        stops: Stops::default(),
+        queues: worker.queues,
+        options,
+        settings,
+        kinds,
+        days,
+    };
+    tracing::info!(
+        worker = format!("{id:x}"),
+        name = parts.settings.name,
+        "jobkit: worker started"
+    );
+    parts.spawn(registry, worker.states)
+}
+
+fn queue_gaps(queues: &[Served]) -> Vec<String> {
+    let mut gaps = Vec::new();
+    if queues.is_empty() {
+        gaps.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
+    }
+    let mut seen = HashSet::new();
+    for Served { name, slots } in queues {
+        if !seen.insert(name) {
+            gaps.push(format!("the queue `{name}` was given twice: give each queue once"));
+        }
+        if name.is_empty() || name.len() > NAME_BYTES {
+            gaps.push(format!("the queue name `{name}` must have 1 to {NAME_BYTES} bytes"));
+        }
+        if *slots == 0 || *slots > MOST_SLOTS {
+            gaps.push(format!(
+                "the queue `{name}` has a concurrency of {slots}; 1 to {MOST_SLOTS} are allowed"
+            ));
+        }
+    }
+    gaps
+}
+
+async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
+    let commit = link.call(&Durability).await?;
+    if commit == "off" {
+        tracing::warn!(
+            synchronous_commit = commit,
+            "jobkit: an acknowledged job may be lost when the database host crashes; turn \
+             synchronous_commit on for the roles that enqueue"
+        );
+    }
+    Ok(())
+}
+
+async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
+    for (queue, served_elsewhere) in link.call(&UnservedQueues).await? {
+        if !served_elsewhere && !served.iter().any(|served| served.name == queue) {
+            tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
+        }
+    }
+    Ok(())
+}
+
+/// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
+/// history.
+async fn prepare(link: &mut Link, policies: Vec<Policy>, days: i32) -> Result<(), Error> {
+    link.call(&Announce { policies }).await?;
+    let mut tries = 0;
+    while let Err(error) = link.call(&PrepareDays(days)).await {
+        // Another worker may be making them right now, or a reader hold the table.
+        tries += 1;
+        if tries == 5 {
+            return Err(error);
+        }
+        tokio::time::sleep(ticker::backoff(tries)).await;
+    }
+    Ok(())
+}
+
+/// Registers under a random id, and says when the call began: the lease counts from there.
+async fn register(
+    link: &mut Link,
+    settings: &Settings,
+    queues: &[Served],
+    kinds: &[String],
+) -> Result<(i64, Instant), Error> {
+    let (worker, sent) = (fastrand::i64(1..), Instant::now());
+    let queues = queues.iter().map(|queue| &*queue.name).collect();
+    let (name, lease) = (&*settings.name, settings.lease);
+    link.call(&Register { worker, name, queues, kinds, lease }).await?;
+    Ok((worker, sent))
+}
+
+impl Parts {
+    fn link(&self, name: &'static str) -> Link {
+        Link::new(name, self.options.clone(), self.settings.deadlines())
+    }
+
+    fn spawn(
+        self,
+        registry: Registry,
+        states: crate::states::States,
+    ) -> Result<WorkerHandle, Error> {
+        let (outcomes, settled) = mpsc::unbounded_channel();
+        let execution = Arc::new(Execution {
+            registry: Arc::new(registry),
+            states: Arc::new(states),
+            running: Arc::clone(&self.running),
+            slots: Arc::clone(&self.slots),
+            outcomes,
+            cancel_grace: self.settings.cancel_grace,
+        });
+        let heart = self.heart().spawn(self.stops.heart.clone());
+        let heart = heart.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
+        let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
+        let claimer = tokio::spawn(self.claimer(execution).run(self.stops.claims.clone()));
+        let settler = tokio::spawn(self.settler(settled).run(drain, give_up));
+        let duties = self.duties();
+        Ok(WorkerHandle::new(Engine {
+            claimer,
+            settler,
+            duties,
+            heart,
+            settings: self.settings,
+            ledger: self.ledger,
+            running: self.running,
+            counters: self.counters,
+            stops: self.stops,
+        }))
+    }
+
+    fn heart(&self) -> Heart {
+        // Short deadlines: a beat that hangs must leave time for another within the lease.
+        let mut deadlines = self.settings.deadlines();
+        deadlines.call = deadlines.call.min(self.settings.lease / 4);
+        deadlines.lock = deadlines.lock.min(deadlines.call);
+        Heart {
+            link: Link::new("heart", self.options.clone(), deadlines),
+            settings: self.settings.clone(),
+            ledger: Arc::clone(&self.ledger),
+            lease: Arc::clone(&self.lease),
+            running: Arc::clone(&self.running),
+            slots: Arc::clone(&self.slots),
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+            kinds: self.kinds.clone(),
+            stopping: self.stops.claims.clone(),
+        }
+    }
+
+    fn claimer(&self, execution: Arc<Execution>) -> Claimer {
+        Claimer {
+            link: self.link("claim"),
+            settings: self.settings.clone(),
+            ledger: Arc::clone(&self.ledger),
+            lease: Arc::clone(&self.lease),
+            slots: Arc::clone(&self.slots),
+            wake: Arc::clone(&self.wake),
+            execution,
+            counters: Arc::clone(&self.counters),
+            kinds: self.kinds.clone(),
+            pace: Pace::new(self.queues.len()),
+        }
+    }
+
+    fn settler(&self, outcomes: mpsc::UnboundedReceiver<crate::store::Settlement>) -> Settler {
+        Settler {
+            link: self.link("settle"),
+            outcomes,
+            ledger: Arc::clone(&self.ledger),
+            counters: Arc::clone(&self.counters),
+        }
+    }
+
+    fn duties(&self) -> Vec<tokio::task::JoinHandle<()>> {
+        let stop = || self.stops.duties.clone();
+        let reaper = Reaper {
+            link: self.link("reap"),
+            every: self.settings.reap_every,
+            lease: Arc::clone(&self.lease),
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+        };
+        let promoter = Promoter {
+            link: self.link("promote"),
+            poll: self.settings.poll,
+            wake: Arc::clone(&self.wake),
+        };
+        let pruner = Pruner { link: self.link("prune"), days: self.days };
+        let lookout = Lookout {
+            link: self.link("lookout"),
+            queues: self.queues.iter().map(|queue| queue.name.clone()).collect(),
+            kinds: self.kinds.clone(),
+            seen: HashSet::new(),
+            stopping: self.stops.claims.clone(),
+        };
+        let mut duties = vec![
+            tokio::spawn(ticker::run(reaper, stop())),
+            tokio::spawn(ticker::run(promoter, stop())),
+            tokio::spawn(ticker::run(pruner, stop())),
+            tokio::spawn(ticker::run(lookout, stop())),
+        ];
+        if self.settings.listen {
+            let ear = Ear::new(self.options.clone(), self.settings.call_deadline);
+            let listener = Listener { ear, wake: Arc::clone(&self.wake) };
+            duties.push(tokio::spawn(ticker::run(listener, stop())));
+        }
+        duties
+    }
+}
+
+impl Default for Stops {
+    fn default() -> Self {
+        Self {
+            claims: CancellationToken::new(),
+            duties: CancellationToken::new(),
+            settler: CancellationToken::new(),
+            give_up: CancellationToken::new(),
+            heart: CancellationToken::new(),
+        }
+    }
+}
+
+/// Patience for outcomes that cannot be written while stopping.
+pub(super) const LAST_WRITES: Duration = Duration::from_secs(10);

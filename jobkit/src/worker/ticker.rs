@@ -1,0 +1,61 @@
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+
+/// A background duty: one step, then a rest. All duties have this shape, and none knows another.
+pub(crate) trait Duty: Send {
+    /// What it is called in the log.
+    const NAME: &'static str;
+
+    /// Whether `stop` may cut a step short.
+    const INTERRUPTIBLE: bool = false;
+
+    /// Does one round and says how long to rest.
+    fn step(&mut self) -> impl Future<Output = Result<Duration, Error>> + Send;
+
+    /// Ends in order.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+/// Runs a duty until `stop`. A failed step is logged, and repeated after a rest that grows to
+/// five seconds; nothing but `stop` ends the loop.
+pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
+    let mut failures = 0;
+    while !stop.is_cancelled() {
+        let step = tokio::select! {
+            () = stop.cancelled(), if D::INTERRUPTIBLE => break,
+            step = duty.step() => step,
+        };
+        let rest = match step {
+            Ok(rest) => {
+                failures = 0;
+                jitter(rest, 0.1)
+            }
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(duty = D::NAME, failures, %error, "jobkit: a duty failed");
+                backoff(failures)
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = sleep(rest) => {}
+        }
+    }
+    duty.close().await;
+}
+
+/// The rest after so many failures in a row: 100 ms doubled up to 5 s, jittered by half, so that
+/// workers do not all come back to a restarted server at once.
+pub(crate) fn backoff(failures: u32) -> Duration {
+    let rest = Duration::from_millis(100).saturating_mul(2_u32.saturating_pow(failures.min(6)));
+    jitter(rest.min(Duration::from_secs(5)), 0.5)
+}
+
+/// `time`, give or take this part of it.
+pub(crate) fn jitter(time: Duration, part: f64) -> Duration {
+    time.mul_f64(1.0 - part + 2.0 * part * fastrand::f64())
+}

@@ -1,0 +1,82 @@
+-- enqueue_jobs: inserts jobs, all in one statement, and returns their ids in the order given.
+-- It only inserts, at whatever isolation level: it waits for nobody and nobody waits for it.
+--   p_delay  how long from now; null = at p_run_at; both null = now
+--   p_group, p_key  concurrency key, or null
+create function jobkit.enqueue_jobs(
+    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
+    p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
+    p_args jsonb[], p_tags jsonb[], p_metadata jsonb[]
+) returns setof bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    -- Not now(): that is when the caller's transaction began.
+    v_now constant timestamptz := clock_timestamp();
+begin
+    return query
+    with input as materialized (
+        select nextval('jobkit.jobs_id_seq') as id, i.*,
+            coalesce(v_now + i.delay, i.run_at, v_now) as due
+        from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at, p_group, p_key,
+            p_args, p_tags, p_metadata)
+            as i (kind, queue, priority, max_attempts, delay, run_at, grp, key, args, tags, metadata)
+    ), job as (
+        insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+            concurrency_group, concurrency_key, args, tags, metadata)
+        select i.id, i.kind, i.queue, i.priority, i.max_attempts, i.due, v_now,
+            case when i.key is not null then i.grp end, i.key, i.args,
+            case when i.tags is not null then
+                array(select jsonb_array_elements_text(i.tags)) end,
+            i.metadata
+        from input i
+    ), now_ready as (
+        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+        select i.queue, i.priority, i.id, i.kind, case when i.key is not null then i.grp end, i.key
+        from input i where i.due <= v_now
+    ), later as (
+        insert into jobkit.scheduled (run_at, job_id)
+        select i.due, i.id from input i where i.due > v_now
+    )
+    select i.id from input i order by i.id;
+    perform jobkit.wake(p_queue);
+end
+$$;
+
+-- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
+-- announced for the kind:
+--   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
+create function jobkit.enqueue(
+    p_kind text, p_args jsonb default '{}', p_queue text default null,
+    p_run_at timestamptz default null, p_priority integer default null,
+    p_max_attempts integer default null, p_concurrency_key text default null,
+    p_tags text[] default null, p_metadata jsonb default null
+) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_kind jobkit.kinds;
+begin
+    select * into v_kind from jobkit.kinds k where k.kind = p_kind;
+    if not found then
+        raise exception 'jobkit: no worker has announced the kind "%"', p_kind
+            using errcode = 'JK003',
+                hint = 'Start a worker whose binary has this job once, or correct the kind.';
+    end if;
+    if v_kind.concurrency_group is not null and p_concurrency_key is null then
+        raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
+            using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
+    end if;
+    if v_kind.concurrency_group is null and p_concurrency_key is not null then
+        raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
+            using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
+    end if;
+    return jobkit.enqueue_jobs(
+        array[p_kind], array[coalesce(p_queue, v_kind.queue)],
+        array[coalesce(p_priority, v_kind.priority)::smallint],
+        array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
+        array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
+        array[p_concurrency_key], array[p_args], array[to_jsonb(p_tags)], array[p_metadata]);
+end
+$$;

@@ -1,0 +1,69 @@
+-- register: a worker begins, with a lease of its own.
+create function jobkit.register(
+    p_worker bigint, p_name text, p_queues text[], p_kinds text[], p_lease interval
+) returns void
+language sql as $$
+    insert into jobkit.workers (id, name, queues, kinds, lease, lease_until)
+    values (p_worker, p_name, p_queues, p_kinds, p_lease, clock_timestamp() + p_lease)
+$$;
+
+-- announce: what a worker's binary says of its kinds; the last start wins. Sorted, so that
+-- starting workers do not deadlock; unchanged rows are not written.
+create function jobkit.announce(
+    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
+    p_retention interval[], p_group text[], p_limit integer[]
+) returns void
+language sql as $$
+    insert into jobkit.kinds as k (kind, queue, priority, max_attempts, retention,
+        concurrency_group, concurrency_limit)
+    select * from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit)
+        as i (kind, queue, priority, max_attempts, retention, grp, lim)
+    order by i.kind
+    on conflict (kind) do update set queue = excluded.queue, priority = excluded.priority,
+        max_attempts = excluded.max_attempts, retention = excluded.retention,
+        concurrency_group = excluded.concurrency_group,
+        concurrency_limit = excluded.concurrency_limit, announced_at = clock_timestamp()
+    where (k.queue, k.priority, k.max_attempts, k.retention, k.concurrency_group,
+            k.concurrency_limit)
+        is distinct from (excluded.queue, excluded.priority, excluded.max_attempts,
+            excluded.retention, excluded.concurrency_group, excluded.concurrency_limit)
+$$;
+
+-- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
+-- then `alive` is false. `lapsed` says that the lease had a gap. `cancel` lists jobs this worker
+-- runs that somebody wants cancelled; `stop` asks the worker to stop.
+create function jobkit.heartbeat(
+    p_worker bigint, p_stopping boolean,
+    out alive boolean, out lapsed boolean, out stop boolean, out cancel bigint[]
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select true, w.lease_until <= clock_timestamp(), w.stop_requested_at is not null
+    into alive, lapsed, stop
+    from jobkit.workers w where w.id = p_worker for no key update;
+    if not found then
+        alive := false;
+        return;
+    end if;
+    update jobkit.workers w
+    set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + w.lease,
+        stopping = p_stopping
+    where w.id = p_worker;
+    cancel := array(
+        select j.id from jobkit.jobs j
+        where j.cancel_requested_at is not null
+            and exists (
+                select from jobkit.claims c where c.worker_id = p_worker and j.id = any (c.job_ids)
+            )
+    );
+end
+$$;
+
+-- deregister: a worker ends. Its claims, if any are left, are then anybody's to reap.
+create function jobkit.deregister(p_worker bigint) returns void
+language sql as $$
+    delete from jobkit.sleepers where worker_id = p_worker;
+    delete from jobkit.workers where id = p_worker;
+$$;

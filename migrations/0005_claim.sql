@@ -1,0 +1,130 @@
+-- claim: takes ready jobs for a worker, in the order of priority, then age.
+--   p_n           number of this call, counted by the worker; (p_worker, p_n) is the fencing token
+--   p_kinds       kinds the worker knows; others are left alone
+--   p_queues, p_slots, p_from_start   queues served, how many jobs fit, where the scan begins
+--   p_marks       14 low-water marks for each queue, one for each (priority, without_permit):
+--                 a scan that does not begin at the start takes only ids above its mark
+-- Returns the jobs, and a row for each queue (job_id null) with the rows picked and the time the
+-- scan took. At most 8 MiB of payload, but always one job: the rest goes back.
+-- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
+-- every call.
+create function jobkit.claim(
+    p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
+    p_from_start boolean[], p_marks bigint[]
+) returns table (
+    queue_number integer, picked integer, scan_us bigint,
+    job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
+    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean,
+    args jsonb, tags text[], metadata jsonb
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+    v_budget constant bigint := 8 * 1024 * 1024;
+    v_ids bigint[] := '{}';
+    v_queue_of integer[] := '{}';
+    v_lane_of smallint[] := '{}';
+    v_picked integer[] := '{}';
+    v_took bigint[] := '{}';
+    v_scan record;
+    v_started timestamptz;
+    v_count integer;
+begin
+    perform jobkit.require_read_committed();
+    -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
+    -- waits for this lock, or we wait for the DELETE and find nothing.
+    perform from jobkit.workers w
+    where w.id = p_worker and w.lease_until > clock_timestamp() for key share;
+    if not found then
+        raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
+    end if;
+
+    for q in 1 .. cardinality(p_queues) loop
+        v_started := clock_timestamp();
+        v_count := 0;
+        for v_scan in
+            select l.lane, p_marks[(q - 1) * 14 + l.lane + 1] as mark
+            from generate_series(0, 13) as l (lane)
+            where not p_from_start[q]
+            union all
+            select null, null where p_from_start[q]
+        loop
+            exit when v_count >= p_slots[q];
+            if v_scan.lane is null then
+                with picked as (
+                    delete from jobkit.ready r
+                    where r.ctid = any (array(
+                        select s.ctid from jobkit.ready s
+                        where s.queue = p_queues[q] and s.kind = any (p_kinds)
+                        order by s.priority, s.without_permit, s.job_id
+                        limit p_slots[q] for update skip locked
+                    ))
+                    returning r.job_id,
+                        ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane
+                )
+                select v_ids || coalesce(array_agg(p.job_id order by p.lane, p.job_id), '{}'),
+                    v_lane_of || coalesce(array_agg(p.lane order by p.lane, p.job_id), '{}'),
+                    count(*)
+                into v_ids, v_lane_of, v_count
+                from picked p;
+            else
+                with picked as (
+                    delete from jobkit.ready r
+                    where r.ctid = any (array(
+                        select s.ctid from jobkit.ready s
+                        where s.queue = p_queues[q] and s.kind = any (p_kinds)
+                            and s.priority = v_scan.lane / 2 - 3
+                            and s.without_permit = (v_scan.lane % 2 = 1)
+                            and s.job_id > v_scan.mark
+                        order by s.job_id
+                        limit p_slots[q] - v_count for update skip locked
+                    ))
+                    returning r.job_id
+                )
+                select v_ids || coalesce(array_agg(p.job_id order by p.job_id), '{}'),
+                    v_lane_of || coalesce(array_agg(v_scan.lane::smallint), '{}'),
+                    v_count + count(*)
+                into v_ids, v_lane_of, v_count
+                from picked p;
+            end if;
+        end loop;
+        v_queue_of := v_queue_of || array_fill(q, array[v_count]);
+        v_picked := v_picked || v_count;
+        v_took := v_took
+            || (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint;
+    end loop;
+
+    return query
+    with job as materialized (
+        select p.q, p.lane, j.*, row_number() over (order by p.ord) as place,
+            sum(case when pg_column_size(j.args) < 2000 then pg_column_size(j.args)
+                else octet_length(j.args::text) end) over (order by p.ord) as running_size
+        from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
+        join jobkit.jobs j on j.id = p.id
+    ), back as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select j.queue, j.priority, j.lane % 2 = 1, j.id, j.kind,
+            j.concurrency_group, j.concurrency_key
+        from job j where j.place > 1 and j.running_size > v_budget
+    ), claimed as (
+        insert into jobkit.claims (worker_id, n, job_ids)
+        select p_worker, p_n, array_agg(j.id)
+        from job j where j.place = 1 or j.running_size <= v_budget
+        having count(*) > 0
+    )
+    select j.q, 0, 0::bigint, j.id, j.kind, j.lane, j.attempt + 1, j.max_attempts,
+        j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
+        j.args, j.tags, j.metadata
+    from job j where j.place = 1 or j.running_size <= v_budget
+    union all
+    select s.q::integer, s.picked, s.took, null, null, null, null, null, null, null, null, null,
+        null, null, null
+    from unnest(v_picked, v_took) with ordinality as s (picked, took, q);
+end
+$$;

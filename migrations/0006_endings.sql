@@ -1,0 +1,82 @@
+-- The ways out of a job, shared by settle, reap and cancel. The caller holds the job's row.
+
+-- log_attempt: remembers a failed attempt of a live job.
+create function jobkit.log_attempt(
+    p_job bigint, p_attempt integer, p_outcome text, p_error text, p_worker bigint, p_took interval
+) returns void
+language sql as $$
+    insert into jobkit.attempts (job_id, attempt, outcome, error, worker_id, ended_at, took)
+    values (p_job, p_attempt, p_outcome, p_error, p_worker, clock_timestamp(), p_took)
+$$;
+
+-- errors_of: the failed attempts of a job, oldest first, as its last resting place keeps them.
+-- The newest 20 only: a job may have a thousand attempts.
+create function jobkit.errors_of(p_job bigint) returns jsonb
+language sql as $$
+    select jsonb_agg(to_jsonb(a) - 'job_id' order by a.ended_at)
+    from (
+        select * from jobkit.attempts a where a.job_id = p_job
+        order by a.attempt desc, a.ended_at desc limit 20
+    ) a
+$$;
+
+-- expiry: when a job that ends now and is kept for p_keep expires; never after the last partition.
+create function jobkit.expiry(p_keep interval) returns timestamptz
+language sql as $$
+    select least(clock_timestamp() + p_keep,
+        (select (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'
+         from jobkit.finished_days d))
+$$;
+
+-- make_ready: a job that must run again at once. make_scheduled: the same, later.
+create function jobkit.make_ready(p_job jobkit.jobs) returns void
+language sql as $$
+    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+    values (p_job.queue, p_job.priority, p_job.id, p_job.kind,
+        p_job.concurrency_group, p_job.concurrency_key)
+$$;
+
+create function jobkit.make_scheduled(p_job bigint, p_run_at timestamptz) returns void
+language sql as $$
+    insert into jobkit.scheduled (run_at, job_id) values (p_run_at, p_job)
+$$;
+
+-- bury: the job becomes a dead letter, with the errors of its attempts.
+create function jobkit.bury(
+    p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
+) returns void
+language plpgsql as $$
+begin
+    insert into jobkit.dead_letters (job_id, kind, queue, priority, reason, error, errors, attempt,
+        max_attempts, snoozes, created_at, failed_at, worker_id, concurrency_group,
+        concurrency_key, args, tags, metadata)
+    values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_reason, p_error,
+        coalesce(jobkit.errors_of(p_job.id), '[]'), p_attempt, p_job.max_attempts, p_job.snoozes,
+        p_job.created_at, clock_timestamp(), p_worker, p_job.concurrency_group,
+        p_job.concurrency_key, p_job.args, p_job.tags, p_job.metadata);
+    delete from jobkit.attempts a where a.job_id = p_job.id;
+    delete from jobkit.jobs j where j.id = p_job.id;
+end
+$$;
+
+-- finish: the job has ended without a dead letter; kept for p_keep, or not at all when null.
+create function jobkit.finish(
+    p_job jobkit.jobs, p_outcome text, p_attempt integer, p_reason text, p_keep interval,
+    p_worker bigint, p_took interval
+) returns void
+language plpgsql as $$
+begin
+    if p_keep is not null then
+        insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
+            snoozes, created_at, run_at, finished_at, took, worker_id, concurrency_group,
+            concurrency_key, reason, errors, args, tags, metadata, expires_at)
+        values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_outcome, p_attempt,
+            p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
+            p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key, p_reason,
+            jobkit.errors_of(p_job.id), p_job.args, p_job.tags, p_job.metadata,
+            jobkit.expiry(p_keep));
+    end if;
+    delete from jobkit.attempts a where a.job_id = p_job.id;
+    delete from jobkit.jobs j where j.id = p_job.id;
+end
+$$;

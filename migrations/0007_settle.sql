@@ -1,0 +1,166 @@
+-- settle: records what became of claimed jobs, and ends or requeues them.
+--   (p_worker, p_n[i])  the claim under which job p_job[i] ran
+--   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | release
+--   p_error[i]    for retry, bury, discard, cancel; p_reason[i] for bury
+--   p_delay[i]    for retry, snooze, release (null = at once)
+--   p_keep[i]     how long an ended job is kept; null = not at all
+-- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
+-- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked).
+-- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
+create function jobkit.settle(
+    p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
+    p_reason text[], p_delay interval[], p_keep interval[], p_took interval[]
+) returns table (job_id bigint, ending text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_finish bigint[];                           -- held jobs that succeeded
+    v_other bigint[];                            -- held jobs with any other outcome
+    v_gone bigint[];
+    v_queues text[] := '{}';                     -- queues that got a ready job back
+    v_row record;
+    v_job jobkit.jobs;
+begin
+    perform jobkit.require_read_committed();
+    perform from jobkit.claims c
+    where c.worker_id = p_worker and c.n = any (p_n) order by c.n for update;
+
+    -- A new statement, so a new snapshot: what the claims list now that we hold them.
+    select array_agg(o.job) filter (where o.outcome = 'finish'),
+        array_agg(o.job) filter (where o.outcome <> 'finish')
+    into v_finish, v_other
+    from unnest(p_n, p_job, p_outcome) as o (n, job, outcome)
+    join jobkit.claims c on c.worker_id = p_worker and c.n = o.n and o.job = any (c.job_ids);
+
+    if v_other is not null then
+        perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
+    end if;
+    if v_finish is not null then
+        v_gone := jobkit.finish_all(p_worker, v_finish, p_job, p_keep, p_took);
+    end if;
+
+    for v_row in
+        select o.* from unnest(p_job, p_outcome, p_error, p_reason, p_delay, p_keep, p_took)
+            as o (job, outcome, error, reason, delay, keep, took)
+        where o.job = any (v_other) order by o.job
+    loop
+        select * into v_job from jobkit.jobs j where j.id = v_row.job;
+        if not found then
+            continue;
+        end if;
+        v_gone := v_gone || v_job.id;
+        ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error, v_row.reason,
+            v_row.delay, v_row.keep, v_row.took);
+        if ending = 'release' and v_row.delay is null then
+            v_queues := v_queues || v_job.queue;
+        end if;
+        if ending <> v_row.outcome then
+            job_id := v_job.id;
+            return next;
+        end if;
+    end loop;
+
+    delete from jobkit.claims c
+    where c.worker_id = p_worker and c.n = any (p_n)
+        and c.job_ids <@ (v_finish || v_other);
+    update jobkit.claims c
+    set job_ids = array(select u from unnest(c.job_ids) u where u <> all (v_finish || v_other))
+    where c.worker_id = p_worker and c.n = any (p_n) and c.job_ids && (v_finish || v_other);
+
+    return query
+    select o.job, 'lost' from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+end
+$$;
+
+-- finish_all: the common case, as one statement each way. Returns the jobs that were there.
+create function jobkit.finish_all(
+    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[]
+) returns bigint[]
+language plpgsql as $$
+declare
+    v_gone bigint[];
+    v_retried boolean;
+begin
+    if array_remove(p_keep, null) = '{}' then
+        with gone as (
+            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt
+        )
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        from gone g;
+    else
+        with gone as (
+            delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
+        ), kept as (
+            insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
+                max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
+                concurrency_group, concurrency_key, errors, args, tags, metadata, expires_at)
+            select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
+                g.snoozes, g.created_at, g.run_at, clock_timestamp(), i.took, p_worker,
+                g.concurrency_group, g.concurrency_key,
+                case when g.attempt > 0 then jobkit.errors_of(g.id) end,
+                g.args, g.tags, g.metadata, least(clock_timestamp() + i.keep, l.last)
+            from unnest(p_job, p_keep, p_took) as i (job, keep, took)
+            join gone g on g.id = i.job
+            cross join (select jobkit.expiry(interval '1000 years') as last) l
+            where i.keep is not null
+        )
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        from gone g;
+    end if;
+    if v_retried then
+        delete from jobkit.attempts a where a.job_id = any (p_finish);
+    end if;
+    return v_gone;
+end
+$$;
+
+-- settle_one: any outcome but finish, for one job whose row is held; returns what it became.
+create function jobkit.settle_one(
+    p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_reason text,
+    p_delay interval, p_keep interval, p_took interval
+) returns text
+language plpgsql as $$
+declare
+    v_attempt constant integer := p_job.attempt + 1;
+    v_ending text := p_outcome;
+    v_run_at constant timestamptz := clock_timestamp() + coalesce(p_delay, '0');
+begin
+    if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
+        v_ending := 'cancel';
+    elsif v_ending = 'retry' and v_attempt >= p_job.max_attempts then
+        v_ending := 'bury';
+    end if;
+    if v_ending in ('retry', 'bury') then
+        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_worker, p_took);
+    end if;
+    case v_ending
+        when 'retry' then
+            update jobkit.jobs j set attempt = v_attempt, crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at);
+        when 'snooze' then
+            update jobkit.jobs j set snoozes = j.snoozes + 1, crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at);
+        when 'release' then
+            if p_delay is null then
+                perform jobkit.make_ready(p_job);
+            else
+                update jobkit.jobs j set run_at = v_run_at where j.id = p_job.id;
+                perform jobkit.make_scheduled(p_job.id, v_run_at);
+            end if;
+        when 'bury' then
+            perform jobkit.bury(p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
+        when 'discard', 'cancel' then
+            perform jobkit.finish(p_job, v_ending, v_attempt, p_error, p_keep, p_worker, p_took);
+    end case;
+    return v_ending;
+end
+$$;

@@ -1,0 +1,146 @@
+-- reap_workers: removes workers whose lease has lapsed and says which. A worker in the middle of a
+-- claim is skipped until the next time. Not within one lease of the server's start: nobody could
+-- renew while it was down.
+create function jobkit.reap_workers() returns setof bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform jobkit.require_read_committed();
+    return query
+    with lapsed as materialized (
+        select w.id from jobkit.workers w
+        where w.lease_until < clock_timestamp()
+            and pg_postmaster_start_time() + w.lease < clock_timestamp()
+        order by w.id for update skip locked
+    ), asleep as (
+        delete from jobkit.sleepers s using lapsed l where s.worker_id = l.id
+    )
+    delete from jobkit.workers w using lapsed l
+    where w.id = l.id returning w.id;
+end
+$$;
+
+-- orphaned_claims: claims that have no worker, never judged by a lease.
+create function jobkit.orphaned_claims() returns table (worker_id bigint, n bigint)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select c.worker_id, c.n from jobkit.claims c
+    where not exists (select from jobkit.workers w where w.id = c.worker_id)
+    order by c.worker_id, c.n
+$$;
+
+-- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt.
+-- After the first crash a job runs again at once, from the second in a row after a wait.
+-- Returns how many jobs it took back; 0 when the claim is gone, held or not orphaned.
+create function jobkit.reap_claim(p_worker bigint, p_n bigint) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ids bigint[];
+    v_job jobkit.jobs;
+    v_queues text[] := '{}';
+    v_count integer := 0;
+begin
+    perform jobkit.require_read_committed();
+    select c.job_ids into v_ids from jobkit.claims c
+    where c.worker_id = p_worker and c.n = p_n for update skip locked;
+    if not found or exists (select from jobkit.workers w where w.id = p_worker) then
+        return 0;
+    end if;
+    delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
+    for v_job in
+        select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
+    loop
+        v_count := v_count + 1;
+        if jobkit.crash(v_job, p_worker,
+            format('the worker died: no heartbeat of worker %s', to_hex(p_worker))) = 'ready'
+        then
+            v_queues := v_queues || v_job.queue;
+        end if;
+    end loop;
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    return v_count;
+end
+$$;
+
+-- crash: charges a job an attempt whose worker did not live to tell, and says where it went.
+-- The wait from the second crash on is our own: a reaper may not know the kind.
+create function jobkit.crash(p_job jobkit.jobs, p_worker bigint, p_error text) returns text
+language plpgsql as $$
+declare
+    v_attempt constant integer := p_job.attempt + 1;
+    v_run_at timestamptz := clock_timestamp();
+begin
+    if p_job.cancel_requested_at is not null then
+        perform jobkit.finish(p_job, 'cancel', v_attempt, 'cancelled',
+            (select k.retention from jobkit.kinds k where k.kind = p_job.kind), p_worker, null);
+        return 'cancel';
+    end if;
+    perform jobkit.log_attempt(p_job.id, v_attempt, 'crash', p_error, p_worker, null);
+    if v_attempt >= p_job.max_attempts then
+        perform jobkit.bury(p_job, v_attempt, 'crashed', p_error, p_worker);
+        return 'bury';
+    end if;
+    if p_job.crashes > 0 then
+        v_run_at := v_run_at + least(86400, 15 + power(v_attempt, 4)) * (0.9 + 0.2 * random())
+            * interval '1 second';
+    end if;
+    update jobkit.jobs j
+    set attempt = v_attempt, crashes = j.crashes + 1, run_at = v_run_at
+    where j.id = p_job.id;
+    if p_job.crashes > 0 then
+        perform jobkit.make_scheduled(p_job.id, v_run_at);
+        return 'scheduled';
+    end if;
+    perform jobkit.make_ready(p_job);
+    return 'ready';
+end
+$$;
+
+-- release_lost: gives back claims whose reply never reached their worker: numbered up to
+-- p_concluded, yet not among p_held. Uncharged, but for a job that was asked for alone
+-- (p_suspect lists such calls): its payload may be what cuts the connection.
+create function jobkit.release_lost(
+    p_worker bigint, p_concluded bigint, p_held bigint[], p_suspect bigint[]
+) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_claim record;
+    v_job jobkit.jobs;
+    v_queues text[] := '{}';
+    v_count integer := 0;
+begin
+    perform jobkit.require_read_committed();
+    for v_claim in
+        select c.n, c.job_ids from jobkit.claims c
+        where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
+        order by c.n for update skip locked
+    loop
+        delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_claim.n;
+        for v_job in
+            select * from jobkit.jobs j where j.id = any (v_claim.job_ids) order by j.id for update
+        loop
+            v_count := v_count + 1;
+            v_queues := v_queues || v_job.queue;
+            if v_claim.n = any (p_suspect) then
+                perform jobkit.crash(v_job, p_worker,
+                    'claimed alone, and the answer with its payload was lost');
+            else
+                perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null,
+                    (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null);
+            end if;
+        end loop;
+    end loop;
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    return v_count;
+end
+$$;

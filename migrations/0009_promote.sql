@@ -1,0 +1,60 @@
+-- promote: makes due jobs ready, p_limit at most. Returns how many, and how long it is until the
+-- next one is due (null when none waits). A row that cannot be promoted holds back no other: the
+-- batch is then done row by row, and the culprit is put off for a minute.
+create function jobkit.promote(p_limit integer, out promoted integer, out next_in interval)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+    v_id bigint;
+    v_queues text[];
+begin
+    begin
+        with due as (
+            delete from jobkit.scheduled s
+            where s.ctid = any (array(
+                select d.ctid from jobkit.scheduled d where d.run_at <= clock_timestamp()
+                order by d.run_at, d.job_id limit p_limit for update skip locked
+            ))
+            returning s.job_id
+        ), moved as (
+            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                concurrency_key)
+            select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+            from due d join jobkit.jobs j on j.id = d.job_id
+            returning queue
+        )
+        select (select count(*) from due), array(select distinct m.queue from moved m)
+        into promoted, v_queues;
+    exception when integrity_constraint_violation or data_exception then
+        promoted := 0;
+        v_queues := '{}';
+        for v_id in
+            select d.job_id from jobkit.scheduled d where d.run_at <= clock_timestamp()
+            order by d.run_at, d.job_id limit p_limit for update skip locked
+        loop
+            begin
+                insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                    concurrency_key)
+                select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+                from jobkit.jobs j where j.id = v_id;
+                delete from jobkit.scheduled s where s.job_id = v_id;
+                promoted := promoted + 1;
+                v_queues := v_queues || (select j.queue from jobkit.jobs j where j.id = v_id);
+            exception when integrity_constraint_violation or data_exception then
+                update jobkit.jobs j set run_at = clock_timestamp() + interval '1 minute'
+                where j.id = v_id;
+                update jobkit.scheduled s set run_at = clock_timestamp() + interval '1 minute'
+                where s.job_id = v_id;
+            end;
+        end loop;
+    end;
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    select min(s.run_at) - clock_timestamp() into next_in from jobkit.scheduled s;
+end
+$$;

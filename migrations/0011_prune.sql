@@ -1,0 +1,64 @@
+-- finished_prepare: makes the partitions of `finished` for today and p_days more.
+-- CREATE + ATTACH: unlike CREATE … PARTITION OF it waits for no reader and stalls no finish. It runs
+-- with its owner's rights, so that a worker's role needs none to create tables.
+create function jobkit.finished_prepare(p_days integer) returns integer
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+    v_day date;
+    v_name text;
+    v_made integer := 0;
+begin
+    lock table jobkit.finished_days in share row exclusive mode;
+    for v_day in
+        select (now() at time zone 'UTC')::date + d from generate_series(0, least(p_days, 200)) d
+        except select f.day from jobkit.finished_days f
+        order by 1
+    loop
+        v_name := 'finished_' || to_char(v_day, 'YYYYMMDD');
+        execute format('create table jobkit.%I (like jobkit.finished including all)', v_name);
+        execute format('alter table jobkit.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)',
+            v_name);
+        execute format('alter table jobkit.finished attach partition jobkit.%I '
+            'for values from (%L) to (%L)', v_name, v_day::timestamp at time zone 'UTC',
+            (v_day + 1)::timestamp at time zone 'UTC');
+        insert into jobkit.finished_days (day) values (v_day);
+        v_made := v_made + 1;
+    end loop;
+    return v_made;
+end
+$$;
+
+-- finished_expired: for each partition whose day has passed, oldest first, the statements that
+-- remove it: they have to run one by one outside a transaction. The newest partition always stays, so that
+-- a finish finds one; its day leaves the list first, so that no expiry is clamped to it.
+create function jobkit.finished_expired() returns table (day date, detach text, remove text)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select to_date(right(c.relname::text, 8), 'YYYYMMDD'),
+        case when i.inhrelid is null then null
+            else format('alter table jobkit.finished detach partition jobkit.%I %s', c.relname,
+                case when i.inhdetachpending then 'finalize' else 'concurrently' end) end,
+        format('drop table jobkit.%I', c.relname)
+    from pg_class c
+    left join pg_inherits i on i.inhrelid = c.oid
+    where c.relnamespace = 'jobkit'::regnamespace and c.relkind = 'r'
+        and c.relname ~ '^finished_[0-9]{8}$'
+        and to_date(right(c.relname::text, 8), 'YYYYMMDD') < (now() at time zone 'UTC')::date
+        and to_date(right(c.relname::text, 8), 'YYYYMMDD')
+            < (select max(d.day) from jobkit.finished_days d)
+    order by 1
+$$;
+
+-- finished_forget: takes a removed day off the list.
+create function jobkit.finished_forget(p_day date) returns void
+language sql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    delete from jobkit.finished_days d where d.day = p_day
+$$;
