@@ -98,7 +98,9 @@ fn named(name: &Ident, call: Option<&ExprCall>) -> Result<Backoff> {
     let Some((_, example)) = NAMED.iter().find(|(known, _)| *known == word) else {
         let message = match nearest(&word, names.clone()) {
             Some(meant) => format!("unknown policy `{word}`: did you mean `{meant}`?"),
-            None => format!("unknown policy `{word}`: choose one of {}, or {CUSTOM}", listed(names)),
+            None => {
+                format!("unknown policy `{word}`: choose one of {}, or {CUSTOM}", listed(names))
+            }
         };
         return Err(Error::new_spanned(name, message));
     };
@@ -184,7 +186,8 @@ mod tests {
     fn every_form_makes_its_variant() {
         let backoff = "::jobkit::private::Backoff::";
         let secs = |n: u32| format!("::core::time::Duration::from_secs({n}u64)");
-        let exponential = |max| format!("{backoff}Exponential{{first:{},max:{}}}", secs(5), secs(max));
+        let exponential =
+            |max| format!("{backoff}Exponential{{first:{},max:{}}}", secs(5), secs(max));
         assert_eq!(code("quartic"), format!("{backoff}Quartic"));
         assert_eq!(code(r#"exponential("5s")"#), exponential(86_400));
         assert_eq!(code(r#"exponential("5s", max = "1h")"#), exponential(3600));

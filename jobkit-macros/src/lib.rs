@@ -14,6 +14,8 @@ mod model;
 mod parse;
 mod subject;
 mod suggest;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -11,6 +11,17 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 
+/// The numbers a setting can be.
+struct Range {
+    numbers: RangeInclusive<i128>,
+    in_words: &'static str,
+}
+
+const PRIORITY: Range =
+    Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
+const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
+const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
 /// A declared job: what the arguments mean. `None` leaves a setting as the library has it.
 pub(crate) struct JobModel {
     pub(crate) name: Ident,
@@ -45,7 +56,7 @@ impl JobModel {
     pub(crate) fn new(name: &Ident, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
         let kind = match &args.kind {
-            Some(kind) => kind::stored(&kind.value, "a kind", mistakes),
+            Some(kind) => kind::stored(&kind.value, "the kind", mistakes),
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
@@ -54,9 +65,11 @@ impl JobModel {
         Self {
             name: name.clone(),
             aliases: distinct(&aliases, &kind, mistakes),
-            queue: args.queue.map(|queue| kind::stored(&queue.value, "a queue", mistakes)),
-            priority: integer(args.priority.as_ref(), -3..=3, mistakes),
-            max_attempts: integer(args.max_attempts.as_ref(), 1..=1000, mistakes),
+            queue: args
+                .queue
+                .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
+            priority: integer(args.priority.as_ref(), &PRIORITY, mistakes),
+            max_attempts: integer(args.max_attempts.as_ref(), &ATTEMPTS, mistakes),
             timeout: timeout.and_then(|timeout| term(timeout, &TIMEOUT, mistakes)),
             retention: retention.and_then(|retention| term(retention, &RETENTION, mistakes)),
             backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
@@ -97,8 +110,8 @@ fn concurrency(
     kind: &str,
     mistakes: &mut Mistakes,
 ) -> Option<Concurrency> {
-    let group = group.map(|group| kind::stored(&group.value, "a group", mistakes));
-    let limit = integer(limit, 1..=1_000_000, mistakes);
+    let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+    let limit = integer(limit, &LIMIT, mistakes);
     Some(Concurrency {
         key: key?.value,
         group: group.unwrap_or_else(|| kind.to_owned()),
@@ -124,22 +137,15 @@ fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<Stri
 
 fn integer<N: TryFrom<i128>>(
     given: Option<&Given<Integer>>,
-    range: RangeInclusive<i128>,
+    range: &Range,
     mistakes: &mut Mistakes,
 ) -> Option<N> {
     let Given { name, value: Integer { value, written } } = given?;
-    if range.contains(value) {
+    if range.numbers.contains(value) {
         return N::try_from(*value).ok();
     }
-    let (least, most) = range.into_inner();
-    let (least, most) = (signed(least), signed(most));
-    mistakes.add(written, format_args!("`{name}` is a number from {least} to {most}"));
+    mistakes.add(written, format_args!("`{name}` is a number {}", range.in_words));
     None
-}
-
-/// The number with a proper minus sign, as prose has it.
-fn signed(number: i128) -> String {
-    number.to_string().replace('-', "−")
 }
 
 fn term(given: &Given<Option<LitStr>>, purpose: &Purpose, mistakes: &mut Mistakes) -> Option<Term> {

@@ -2,14 +2,14 @@ use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::discouraged::Speculative;
 use syn::parse::{ParseStream, Parser};
-use syn::{Error, Expr, LitStr, Result, Token};
+use syn::{Error, Expr, LitStr, Result, Token, token};
 
 use crate::literal::{self, Integer};
 use crate::mistakes::Mistakes;
 use crate::suggest::{listed, nearest};
 
 /// Every argument, with a value that its messages show.
-const ARGUMENTS: [(&str, &str); 11] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 11] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("queue", "\"mail\""),
@@ -85,10 +85,6 @@ impl Args {
         };
         let twice = self.names.contains(&known);
         self.names.push(known);
-        if !input.peek(Token![=]) {
-            let message = format!("`{name}` needs a value: write `{name} = {example}`");
-            return Err(Error::new_spanned(name, message));
-        }
         let value = expression(input, &name, example)?;
         if twice {
             let message = format!("`{name}` is given twice: keep one of them");
@@ -165,11 +161,16 @@ fn argument_name(input: ParseStream<'_>) -> Result<Ident> {
     Err(Error::new_spanned(next, message))
 }
 
-/// The expression behind `=`, which is next. Nothing but the `=` is taken when there is none, so
-/// that the caller finds the comma behind the broken value.
+/// `=` and the expression behind it. Of a broken value nothing is taken, so that the caller finds
+/// the comma behind it.
 fn expression(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Expr> {
-    input.parse::<Token![=]>()?;
-    if input.is_empty() || input.peek(Token![,]) {
+    if input.peek(token::Paren) || input.peek(Token![:]) {
+        let next: TokenTree = input.fork().parse()?;
+        let message = format!("the value of `{name}` goes behind `=`: write `{name} = {example}`");
+        return Err(Error::new_spanned(next, message));
+    }
+    let equals = input.parse::<Option<Token![=]>>()?;
+    if equals.is_none() || input.is_empty() || input.peek(Token![,]) {
         let message = format!("`{name}` needs a value: write `{name} = {example}`");
         return Err(Error::new_spanned(name, message));
     }

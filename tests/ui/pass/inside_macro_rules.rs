@@ -39,7 +39,11 @@ macro_rules! declare {
 }
 
 import!(ImportOrders, "orders", -2, 3);
-declare!(ImportBills, queue = "bills", concurrency_key = format!("{self:p}").len() + self.tenant as usize);
+declare!(
+    ImportBills,
+    queue = "bills",
+    concurrency_key = if self.tenant > 3 { "large" } else { "small" }
+);
 
 fn main() {
     assert_eq!(ImportOrders::POLICY.queue, "orders");
@@ -48,5 +52,5 @@ fn main() {
     assert_eq!(ImportOrders::POLICY.concurrency, Some(limit));
     assert_eq!(ImportOrders { tenant: 4 }.concurrency_key().as_deref(), Some("4"));
     assert_eq!(ImportBills::POLICY.queue, "bills");
-    assert!(ImportBills { tenant: 4 }.concurrency_key().is_some());
+    assert_eq!(ImportBills { tenant: 4 }.concurrency_key().as_deref(), Some("large"));
 }
