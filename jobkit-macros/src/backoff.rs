@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Error, Expr, ExprCall, ExprPath, LitStr, Path, Result};
+use syn::{Error, Expr, ExprCall, ExprPath, LitStr, Result};
 
 use crate::duration::{self, WAIT};
 use crate::literal;
@@ -31,7 +31,7 @@ pub(crate) enum Backoff {
     Linear(Duration),
     Fixed(Duration),
     /// A function of the user's.
-    Custom(Path),
+    Custom(ExprPath),
 }
 
 impl Backoff {
@@ -45,9 +45,7 @@ impl Backoff {
             return named(name, arguments);
         }
         match (function, arguments) {
-            (Expr::Path(ExprPath { qself: None, path, .. }), None) => {
-                Ok(Self::Custom(path.clone()))
-            }
+            (Expr::Path(path), None) => Ok(Self::Custom(path.clone())),
             (Expr::Path(_), Some(call)) => Err(Error::new_spanned(
                 arguments_of(call),
                 "the function is called after a failed attempt, not here: leave out the `(…)`",
@@ -194,6 +192,7 @@ mod tests {
         assert_eq!(code(r#"linear("10s")"#), format!("{backoff}Linear({})", secs(10)));
         assert_eq!(code(r#"fixed("30s")"#), format!("{backoff}Fixed({})", secs(30)));
         assert_eq!(code("Self::retry_after"), format!("{backoff}Custom(Self::retry_after)"));
+        assert_eq!(code("<A as B>::c"), format!("{backoff}Custom(<AasB>::c)"));
         assert_eq!(code("a::b::<3>"), format!("{backoff}Custom(a::b::<3>)"));
     }
 

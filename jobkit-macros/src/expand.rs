@@ -1,7 +1,6 @@
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Expr;
-use syn::spanned::Spanned;
 
 use crate::backoff::Backoff;
 use crate::duration;
@@ -76,16 +75,29 @@ fn term(term: Term) -> TokenStream {
 
 fn key(expr: &Expr) -> TokenStream {
     let tokens = expr.to_token_stream();
+    let start = start(tokens.clone());
     // `self` is hygienic: a key that `macro_rules!` got from its caller sees only a receiver of
-    // the same origin, so the receiver is the `self` of the expression.
-    let receiver = find_self(tokens).unwrap_or_else(|| Ident::new("self", expr.span()));
+    // the same origin, so the receiver is the `self` of the expression. It may also hide in a
+    // format string, which has the origin of what stands around it.
+    let receiver = find_self(tokens).unwrap_or_else(|| Ident::new("self", start));
     // Errors about the key belong under it, but it must not look hand-written to lints.
-    let span = Span::call_site().located_at(expr.span());
+    let span = Span::call_site().located_at(start);
     let call = quote_spanned!(span=> ::jobkit::private::key(&(#expr)));
     quote! {
         fn concurrency_key(&#receiver) -> ::core::option::Option<::std::string::String> {
             #call
         }
+    }
+}
+
+/// Where the first written token stands; the invisible groups around `$key:expr` are not written.
+fn start(tokens: TokenStream) -> Span {
+    match tokens.into_iter().next() {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {
+            start(group.stream())
+        }
+        Some(token) => token.span(),
+        None => Span::call_site(),
     }
 }
 

@@ -180,14 +180,19 @@ fn expression(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Exp
             input.advance_to(&ahead);
             Ok(value)
         }
-        Err(error) if ahead.is_empty() || ahead.peek(Token![,]) => {
+        Err(error) => Err(broken(value_tokens(input), &name.to_string(), &error)),
+    }
+}
+
+/// The message for a value that is no expression. One that stops short has nothing to underline
+/// at its end, so it is underlined whole; inside of parentheses the parser knows the place.
+fn broken(value: TokenStream, name: &str, error: &Error) -> Error {
+    match value.clone().into_iter().last() {
+        Some(TokenTree::Punct(_)) => {
             let message = format!("this value of `{name}` is incomplete: {error}");
-            Err(Error::new_spanned(value_tokens(input), message))
+            Error::new_spanned(value, message)
         }
-        Err(error) => {
-            let message = format!("the value of `{name}` is not an expression: {error}");
-            Err(Error::new(error.span(), message))
-        }
+        _ => Error::new(error.span(), format!("this value of `{name}` does not parse: {error}")),
     }
 }
 

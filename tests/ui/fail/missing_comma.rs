@@ -1,5 +1,5 @@
 #[derive(serde::Serialize, serde::Deserialize)]
-#[jobkit::job(queue = "mail" priority = 9)]
+#[jobkit::job(queue = "mail" priority = 1)]
 struct SendReceipt {
     account_id: i64,
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! keyed {
     ($name:ident, $key:expr) => {
-        #[derive(Serialize, Deserialize)]
+        #[derive(Debug, Serialize, Deserialize)]
         #[job(concurrency_key = $key)]
         struct $name {
             id: i64,
@@ -36,8 +36,11 @@ keyed!(ByMethod, self.full_name());
 keyed!(ByOption, self.team);
 keyed!(ByChain, self.team.map(|team| format!("{team}/{}", self.id)));
 keyed!(ByReference, self.team.as_ref());
-keyed!(ByBlock, { let Self { id, name, .. } = self; format!("{id}:{name}") });
-keyed!(ByCapture, format!("{self_id}", self_id = self.id));
+keyed!(ByBlock, {
+    let Self { id, name, .. } = self;
+    format!("{id}:{name}")
+});
+keyed!(ByCapture, format!("{self:?}").len());
 keyed!(ByLiteral, "all");
 keyed!(ByConstant, i64::MAX);
 
@@ -49,7 +52,8 @@ fn main() {
     assert_eq!(key(&|team| BySum::sample(team).concurrency_key()), both("8"));
     assert_eq!(key(&|team| ByMethod::sample(team).concurrency_key()), both("a"));
     assert_eq!(key(&|team| ByBlock::sample(team).concurrency_key()), both("7:a"));
-    assert_eq!(key(&|team| ByCapture::sample(team).concurrency_key()), both("7"));
+    let length = format!("{:?}", ByCapture::sample(None)).len().to_string();
+    assert_eq!(ByCapture::sample(None).concurrency_key(), Some(length));
     assert_eq!(key(&|team| ByLiteral::sample(team).concurrency_key()), both("all"));
     let largest = i64::MAX.to_string();
     assert_eq!(key(&|team| ByConstant::sample(team).concurrency_key()), both(&largest));

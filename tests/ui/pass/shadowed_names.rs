@@ -18,7 +18,7 @@ mod surroundings {
 }
 
 #[allow(unused_imports, reason = "they are here to be in the way")]
-use surroundings::{None, Option, Some, String, Declared, Duration};
+use surroundings::{Declared, Duration, None, Option, Some, String};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[job(timeout = "90s", retention = none, aliases = ["old"], concurrency_key = self.0)]
