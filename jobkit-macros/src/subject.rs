@@ -1,6 +1,6 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, Error, GenericParam, Generics, Item};
+use syn::{Attribute, Error, GenericParam, Generics, Item, ItemImpl, Type};
 
 use crate::mistakes::Mistakes;
 
@@ -8,7 +8,7 @@ use crate::mistakes::Mistakes;
 pub(crate) struct Subject {
     /// The item as it was written; only a second `#[job]` is taken off.
     pub(crate) item: TokenStream,
-    /// The type it defines; `None` for a function, an `impl` and the like.
+    /// The type it defines or, misplaced, implements; `None` for a function and the like.
     pub(crate) name: Option<Ident>,
     pub(crate) generics: Generics,
 }
@@ -27,6 +27,10 @@ impl Subject {
             Item::Struct(item) => (&mut item.attrs, &item.ident, &item.generics),
             Item::Enum(item) => (&mut item.attrs, &item.ident, &item.generics),
             Item::Union(item) => (&mut item.attrs, &item.ident, &item.generics),
+            Item::Impl(item) => {
+                subject.name = implementor(item);
+                return subject;
+            }
             _ => return subject,
         };
         refuse_generics(generics, mistakes);
@@ -36,6 +40,14 @@ impl Subject {
             subject.item = item.into_token_stream();
         }
         subject
+    }
+}
+
+/// The type an `impl Job` is for: declared in its stead, it is not reported as undeclared too.
+fn implementor(item: &ItemImpl) -> Option<Ident> {
+    match &*item.self_ty {
+        Type::Path(ty) => ty.path.get_ident().cloned(),
+        _ => None,
     }
 }
 
