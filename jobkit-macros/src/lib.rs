@@ -1,9 +1,52 @@
-//! The `#[job]` attribute of jobkit. Use it through the `jobkit` crate.
+//! The `#[job]` attribute of jobkit. Use it through the `jobkit` crate, which documents it.
+//!
+//! An expansion passes four stages, one file each: `parse` (tokens to arguments), `model`
+//! (arguments to meaning), `expand` (meaning to code) or, after a mistake, `fallback`.
 
-use proc_macro::TokenStream;
+mod backoff;
+mod duration;
+mod expand;
+mod fallback;
+mod kind;
+mod literal;
+mod mistakes;
+mod model;
+mod parse;
+mod subject;
+mod suggest;
+#[cfg(test)]
+mod tests;
 
-/// Declares a struct as a job.
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::mistakes::Mistakes;
+use crate::model::JobModel;
+use crate::parse::Args;
+use crate::subject::Subject;
+
+#[expect(missing_docs, reason = "its documentation is in `jobkit`, where the examples compile")]
 #[proc_macro_attribute]
-pub fn job(_arguments: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn job(
+    arguments: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    declare(arguments.into(), item.into()).into()
+}
+
+/// Runs the stages. All of them report before anything is given up, so that one compilation
+/// shows every mistake.
+fn declare(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let args = Args::parse(arguments, &mut mistakes);
+    let subject = Subject::parse(item, &mut mistakes);
+    let model = subject.name.as_ref().map(|name| JobModel::new(name, args, &mut mistakes));
+    match (model, mistakes.into_error()) {
+        (Some(model), None) => {
+            let expansion = expand::expand(&model);
+            let item = subject.item;
+            quote!(#item #expansion)
+        }
+        (_, error) => fallback::fallback(&subject, error.as_ref()),
+    }
 }

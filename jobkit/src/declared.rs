@@ -33,7 +33,7 @@ pub enum Maybe {}
 /// `M` is filled in by inference; it keeps the two implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key",
-    label = "neither `Display` nor an `Option` of something that is",
+    label = "neither implements `Display` nor is an `Option` of something that does",
     note = "a key is stored as text: give something that implements `Display`, or an `Option` of it"
 )]
 pub trait IntoKey<M> {

@@ -7,8 +7,9 @@ use crate::Backoff;
 /// `#[job(…)]` fills one in for each struct; [`Pending`](crate::Pending) overrides parts of it for
 /// a single job. What must not change under a stored job (queue, priority, attempts) is copied
 /// into its row when it is enqueued; the rest is read from the worker's binary.
+///
+/// Later releases may add fields: write `Policy { queue: "mail", ..Policy::new("send_receipt") }`.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Policy {
     /// The stable name stored with every job of this type, at most 128 bytes.
     pub kind: &'static str,

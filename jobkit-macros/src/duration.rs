@@ -1,0 +1,101 @@
+use std::time::Duration;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, LitStr, Result};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a duration is for: how long it may be, and what to write instead of one that cannot be.
+pub(crate) struct Purpose {
+    pub(crate) longest: Duration,
+    pub(crate) too_long: &'static str,
+    pub(crate) zero: &'static str,
+}
+
+pub(crate) const TIMEOUT: Purpose = Purpose {
+    longest: DAY.saturating_mul(90),
+    too_long: "a timeout is at most `90d`: shorten it, or write `timeout = none` for no limit",
+    zero: "a timeout of zero would stop every attempt at once: write `timeout = none` for no limit",
+};
+
+pub(crate) const RETENTION: Purpose = Purpose {
+    longest: DAY.saturating_mul(90),
+    too_long: "a job is kept for at most 90 days after it ended: write `retention = \"90d\"` or \
+               less",
+    zero: "a retention of zero keeps nothing: write `retention = none` to say so",
+};
+
+pub(crate) const WAIT: Purpose = Purpose {
+    longest: DAY,
+    too_long: "a wait is at most 24 hours: write `24h` or less",
+    zero: "a wait must be longer than zero: write `1ms` or more",
+};
+
+/// Reads a duration such as `"90s"`, `"1h 30m"` or `"7d"`.
+pub(crate) fn read(text: &LitStr, purpose: &Purpose) -> Result<Duration> {
+    let refuse = |reason: &str| Err(Error::new_spanned(text, reason));
+    let Ok(duration) = humantime::parse_duration(&text.value()) else {
+        return refuse("expected a number with a unit, such as `500ms`, `90s`, `1h 30m` or `7d`");
+    };
+    if duration.is_zero() {
+        return refuse(purpose.zero);
+    }
+    if duration > purpose.longest {
+        return refuse(purpose.too_long);
+    }
+    if duration.subsec_nanos() % 1_000_000 != 0 {
+        return refuse("durations count in whole milliseconds: write `1ms` or a multiple of it");
+    }
+    Ok(duration)
+}
+
+/// The code that makes this duration.
+pub(crate) fn code(duration: Duration) -> TokenStream {
+    if duration.subsec_nanos() == 0 {
+        let seconds = duration.as_secs();
+        return quote!(::core::time::Duration::from_secs(#seconds));
+    }
+    let millis = u64::try_from(duration.as_millis()).expect("`read` allows 90 days at most");
+    quote!(::core::time::Duration::from_millis(#millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::Span;
+
+    use super::*;
+
+    fn refusal(text: &str, purpose: &Purpose) -> String {
+        let text = LitStr::new(text, Span::call_site());
+        read(&text, purpose).expect_err("it should be refused").to_string()
+    }
+
+    #[test]
+    fn numbers_with_units_are_read() {
+        for (text, millis) in [("500ms", 500), ("90s", 90_000), ("1h 30m", 5_400_000)] {
+            let text = LitStr::new(text, Span::call_site());
+            let duration = read(&text, &TIMEOUT).expect("the form is accepted");
+            assert_eq!(duration, Duration::from_millis(millis));
+        }
+    }
+
+    #[test]
+    fn durations_that_cannot_be_are_refused_with_advice() {
+        assert_eq!(refusal("0s", &TIMEOUT), TIMEOUT.zero);
+        assert_eq!(refusal("0", &WAIT), WAIT.zero);
+        assert_eq!(refusal("91d", &RETENTION), RETENTION.too_long);
+        assert_eq!(refusal("25h", &WAIT), WAIT.too_long);
+        assert!(refusal("5us", &WAIT).contains("milliseconds"));
+        for text in ["", "90", "soon", "-5s", "5 parsecs"] {
+            assert!(refusal(text, &WAIT).starts_with("expected a number with a unit"), "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_seconds_are_written_as_seconds() {
+        let written = |millis| code(Duration::from_millis(millis)).to_string();
+        assert!(written(90_000).ends_with("from_secs (90u64)"));
+        assert!(written(1_500).ends_with("from_millis (1500u64)"));
+    }
+}

@@ -1,0 +1,111 @@
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::Expr;
+
+use crate::backoff::Backoff;
+use crate::duration;
+use crate::model::{Concurrency, JobModel, Term};
+
+/// The code behind the struct: its declaration and its registration. Everything that happens
+/// happens in `jobkit::private`.
+pub(crate) fn expand(model: &JobModel) -> TokenStream {
+    let name = &model.name;
+    let policy = policy(model);
+    let key = model.concurrency.as_ref().map(|concurrency| key(&concurrency.key));
+    quote! {
+        #[automatically_derived]
+        impl ::jobkit::private::Declared for #name {
+            const POLICY: ::jobkit::private::Policy = #policy;
+            #key
+        }
+        ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
+    }
+}
+
+/// The settings that the attribute names; the rest is the library's.
+fn policy(model: &JobModel) -> TokenStream {
+    let kind = &model.kind;
+    let mut settings = TokenStream::new();
+    let mut set = |field: &str, value: TokenStream| {
+        let field = Ident::new(field, Span::call_site());
+        settings.extend(quote!(#field: #value,));
+    };
+    if !model.aliases.is_empty() {
+        let aliases = &model.aliases;
+        set("aliases", quote!(&[#(#aliases),*]));
+    }
+    if let Some(queue) = &model.queue {
+        set("queue", queue.to_token_stream());
+    }
+    if let Some(priority) = model.priority {
+        set("priority", priority.to_token_stream());
+    }
+    if let Some(max_attempts) = model.max_attempts {
+        set("max_attempts", max_attempts.to_token_stream());
+    }
+    if let Some(timeout) = model.timeout {
+        set("timeout", term(timeout));
+    }
+    if let Some(retention) = model.retention {
+        set("retention", term(retention));
+    }
+    if let Some(backoff) = &model.backoff {
+        set("backoff", Backoff::code(backoff));
+    }
+    if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
+        let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
+        set("concurrency", quote!(::core::option::Option::Some(#shared)));
+    }
+    let defaults = quote!(::jobkit::private::Policy::new(#kind));
+    if settings.is_empty() {
+        return defaults;
+    }
+    quote!(::jobkit::private::Policy { #settings ..#defaults })
+}
+
+fn term(term: Term) -> TokenStream {
+    match term {
+        Term::None => quote!(::core::option::Option::None),
+        Term::Some(duration) => {
+            let duration = duration::code(duration);
+            quote!(::core::option::Option::Some(#duration))
+        }
+    }
+}
+
+fn key(expr: &Expr) -> TokenStream {
+    let tokens = expr.to_token_stream();
+    let start = start(tokens.clone());
+    // `self` is hygienic: a key that `macro_rules!` got from its caller sees only a receiver of
+    // the same origin, so the receiver is the `self` of the expression. It may also hide in a
+    // format string, which has the origin of what stands around it.
+    let receiver = find_self(tokens).unwrap_or_else(|| Ident::new("self", start));
+    // Errors about the key belong under it, but it must not look hand-written to lints.
+    let span = Span::call_site().located_at(start);
+    let call = quote_spanned!(span=> ::jobkit::private::key(&(#expr)));
+    quote! {
+        fn concurrency_key(&#receiver) -> ::core::option::Option<::std::string::String> {
+            #call
+        }
+    }
+}
+
+/// Where the first written token stands; the invisible groups around `$key:expr` are not written.
+fn start(tokens: TokenStream) -> Span {
+    match tokens.into_iter().next() {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {
+            start(group.stream())
+        }
+        Some(token) => token.span(),
+        None => Span::call_site(),
+    }
+}
+
+/// The first `self` in the tokens, also inside of parentheses and macro calls.
+fn find_self(tokens: TokenStream) -> Option<Ident> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ident == "self" => Some(ident),
+        TokenTree::Group(group) => find_self(group.stream()),
+        _ => None,
+    })
+}

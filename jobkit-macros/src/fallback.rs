@@ -1,0 +1,24 @@
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Error;
+
+use crate::subject::Subject;
+
+/// What is left after a mistake: the item, a bare declaration and the messages.
+///
+/// The item and the declaration keep the rest of the program compiling, so that the messages
+/// stand alone. Nothing is registered: that would ask for an `impl Job` nobody may have written.
+pub(crate) fn fallback(subject: &Subject, error: Option<&Error>) -> TokenStream {
+    let item = &subject.item;
+    let declared = subject.name.as_ref().map(|name| {
+        let (parameters, arguments, bounds) = subject.generics.split_for_impl();
+        quote! {
+            #[automatically_derived]
+            impl #parameters ::jobkit::private::Declared for #name #arguments #bounds {
+                const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
+            }
+        }
+    });
+    let messages = error.map(Error::to_compile_error);
+    quote!(#item #declared #messages)
+}

@@ -1,0 +1,156 @@
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use proc_macro2::Ident;
+use syn::{Expr, LitStr};
+
+use crate::backoff::Backoff;
+use crate::duration::{self, Purpose, RETENTION, TIMEOUT};
+use crate::kind;
+use crate::literal::Integer;
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+
+/// The numbers a setting can be.
+struct Range {
+    numbers: RangeInclusive<i128>,
+    in_words: &'static str,
+}
+
+const PRIORITY: Range =
+    Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
+const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
+const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
+/// A declared job: what the arguments mean. `None` leaves a setting as the library has it.
+pub(crate) struct JobModel {
+    pub(crate) name: Ident,
+    pub(crate) kind: String,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) queue: Option<String>,
+    pub(crate) priority: Option<i16>,
+    pub(crate) max_attempts: Option<u16>,
+    pub(crate) timeout: Option<Term>,
+    pub(crate) retention: Option<Term>,
+    pub(crate) backoff: Option<Backoff>,
+    pub(crate) concurrency: Option<Concurrency>,
+}
+
+/// A setting that can be a duration or be switched off.
+#[derive(Clone, Copy)]
+pub(crate) enum Term {
+    None,
+    Some(Duration),
+}
+
+/// The key of a job and the limit its holders share.
+pub(crate) struct Concurrency {
+    pub(crate) key: Expr,
+    pub(crate) group: String,
+    pub(crate) limit: u32,
+}
+
+impl JobModel {
+    /// Decides what the arguments mean. After a mistake the model is incomplete and only good for
+    /// finding further ones.
+    pub(crate) fn new(name: &Ident, args: Args, mistakes: &mut Mistakes) -> Self {
+        refuse_keyless(&args, mistakes);
+        let kind = match &args.kind {
+            Some(kind) => kind::stored(&kind.value, "the kind", mistakes),
+            None if args.mentions("kind") => String::new(),
+            None => kind::of_struct(name, mistakes),
+        };
+        let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
+        let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
+        Self {
+            name: name.clone(),
+            aliases: distinct(&aliases, &kind, mistakes),
+            queue: args
+                .queue
+                .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
+            priority: integer(args.priority.as_ref(), &PRIORITY, mistakes),
+            max_attempts: integer(args.max_attempts.as_ref(), &ATTEMPTS, mistakes),
+            timeout: timeout.and_then(|timeout| term(timeout, &TIMEOUT, mistakes)),
+            retention: retention.and_then(|retention| term(retention, &RETENTION, mistakes)),
+            backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
+            concurrency: concurrency(
+                args.concurrency_key,
+                args.concurrency_group.as_ref(),
+                args.concurrency_limit.as_ref(),
+                &kind,
+                mistakes,
+            ),
+            kind,
+        }
+    }
+}
+
+/// A limit or a group says something about a key, so it needs one.
+fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
+    if args.mentions("concurrency_key") {
+        return;
+    }
+    let limit = args.concurrency_limit.as_ref().map(|limit| &limit.name);
+    let group = args.concurrency_group.as_ref().map(|group| &group.name);
+    for name in [limit, group].into_iter().flatten() {
+        mistakes.add(
+            name,
+            format_args!(
+                "`{name}` needs a key: add `concurrency_key = self.account_id`, or \
+                 `concurrency_key = \"all\"` for one key shared by every job"
+            ),
+        );
+    }
+}
+
+fn concurrency(
+    key: Option<Given<Expr>>,
+    group: Option<&Given<LitStr>>,
+    limit: Option<&Given<Integer>>,
+    kind: &str,
+    mistakes: &mut Mistakes,
+) -> Option<Concurrency> {
+    let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+    let limit = integer(limit, &LIMIT, mistakes);
+    Some(Concurrency {
+        key: key?.value,
+        group: group.unwrap_or_else(|| kind.to_owned()),
+        limit: limit.unwrap_or(1),
+    })
+}
+
+/// Checks each alias, and that none is there twice or is the kind itself.
+fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<String> {
+    let mut names = Vec::new();
+    for alias in aliases {
+        let name = kind::stored(alias, "an alias", mistakes);
+        if name == kind && !name.is_empty() {
+            let message = format_args!("`{name}` is the kind itself: leave it out");
+            mistakes.add(alias, message);
+        } else if names.contains(&name) {
+            mistakes.add(alias, format_args!("`{name}` is in the list twice: keep one of them"));
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn integer<N: TryFrom<i128>>(
+    given: Option<&Given<Integer>>,
+    range: &Range,
+    mistakes: &mut Mistakes,
+) -> Option<N> {
+    let Given { name, value: Integer { value, written } } = given?;
+    if range.numbers.contains(value) {
+        return N::try_from(*value).ok();
+    }
+    mistakes.add(written, format_args!("`{name}` is a number {}", range.in_words));
+    None
+}
+
+fn term(given: &Given<Option<LitStr>>, purpose: &Purpose, mistakes: &mut Mistakes) -> Option<Term> {
+    match &given.value {
+        None => Some(Term::None),
+        Some(text) => mistakes.sift(duration::read(text, purpose)).map(Term::Some),
+    }
+}

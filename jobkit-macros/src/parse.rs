@@ -1,0 +1,237 @@
+use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::discouraged::Speculative;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, LitStr, Result, Token, token};
+
+use crate::literal::{self, Integer};
+use crate::mistakes::Mistakes;
+use crate::suggest::{listed, nearest};
+
+/// Every argument, with a value that its messages show.
+pub(crate) const ARGUMENTS: [(&str, &str); 11] = [
+    ("kind", "\"send_receipt\""),
+    ("aliases", "[\"old_name\"]"),
+    ("queue", "\"mail\""),
+    ("priority", "-1"),
+    ("max_attempts", "5"),
+    ("timeout", "\"90s\""),
+    ("retention", "\"7d\""),
+    ("backoff", "exponential(\"5s\")"),
+    ("concurrency_key", "self.account_id"),
+    ("concurrency_limit", "2"),
+    ("concurrency_group", "\"accounts\""),
+];
+
+/// An argument that is there, and whose value has the right form.
+pub(crate) struct Given<T> {
+    pub(crate) name: Ident,
+    pub(crate) value: T,
+}
+
+/// The arguments as written: right in form, not yet checked for meaning.
+#[derive(Default)]
+pub(crate) struct Args {
+    pub(crate) kind: Option<Given<LitStr>>,
+    pub(crate) aliases: Option<Given<Vec<LitStr>>>,
+    pub(crate) queue: Option<Given<LitStr>>,
+    pub(crate) priority: Option<Given<Integer>>,
+    pub(crate) max_attempts: Option<Given<Integer>>,
+    /// `None` inside stands for the word `none`.
+    pub(crate) timeout: Option<Given<Option<LitStr>>>,
+    /// `None` inside stands for the word `none`.
+    pub(crate) retention: Option<Given<Option<LitStr>>>,
+    pub(crate) backoff: Option<Given<Expr>>,
+    pub(crate) concurrency_key: Option<Given<Expr>>,
+    pub(crate) concurrency_limit: Option<Given<Integer>>,
+    pub(crate) concurrency_group: Option<Given<LitStr>>,
+    /// The names given, also those with a broken value.
+    names: Vec<&'static str>,
+    /// The names that misspelt ones were probably meant to be.
+    meant: Vec<&'static str>,
+}
+
+impl Args {
+    pub(crate) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut args = Self::default();
+        let list = |input: ParseStream<'_>| {
+            args.list(input, mistakes);
+            Ok(())
+        };
+        let parsed = list.parse2(tokens);
+        mistakes.sift(parsed);
+        args
+    }
+
+    /// Whether the user meant to give this argument: if so, its absence is no second mistake.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        self.names.contains(&name) || self.meant.contains(&name)
+    }
+
+    /// Reads to the end of the input. After a mistake it goes on behind the next comma.
+    fn list(&mut self, input: ParseStream<'_>, mistakes: &mut Mistakes) {
+        while !input.is_empty() {
+            let argument = self.argument(input).and_then(|()| separator(input));
+            if mistakes.sift(argument).is_none() && !starts_argument(input) {
+                skip_past_comma(input);
+            }
+        }
+    }
+
+    fn argument(&mut self, input: ParseStream<'_>) -> Result<()> {
+        let name = argument_name(input)?;
+        let Some((known, example)) = entry(&name.to_string()) else {
+            return Err(self.unknown(&name));
+        };
+        let twice = self.names.contains(&known);
+        self.names.push(known);
+        let value = expression(input, &name, example)?;
+        if twice {
+            let message = format!("`{name}` is given twice: keep one of them");
+            return Err(Error::new_spanned(name, message));
+        }
+        self.set(name, value, example)
+    }
+
+    fn set(&mut self, name: Ident, value: Expr, example: &str) -> Result<()> {
+        match name.to_string().as_str() {
+            "kind" => self.kind = Some(given(name, &value, example, literal::text)?),
+            "aliases" => self.aliases = Some(given(name, &value, example, literal::texts)?),
+            "queue" => self.queue = Some(given(name, &value, example, literal::text)?),
+            "priority" => self.priority = Some(given(name, &value, example, literal::integer)?),
+            "max_attempts" => {
+                self.max_attempts = Some(given(name, &value, example, literal::integer)?);
+            }
+            "timeout" => self.timeout = Some(given(name, &value, example, literal::text_or_none)?),
+            "retention" => {
+                self.retention = Some(given(name, &value, example, literal::text_or_none)?);
+            }
+            "backoff" => self.backoff = Some(Given { name, value }),
+            "concurrency_key" => self.concurrency_key = Some(Given { name, value }),
+            "concurrency_limit" => {
+                self.concurrency_limit = Some(given(name, &value, example, literal::integer)?);
+            }
+            "concurrency_group" => {
+                self.concurrency_group = Some(given(name, &value, example, literal::text)?);
+            }
+            other => unreachable!("`{other}` is in the list of arguments but has no field"),
+        }
+        Ok(())
+    }
+
+    fn unknown(&mut self, name: &Ident) -> Error {
+        let names = ARGUMENTS.iter().map(|(name, _)| *name);
+        let message = match nearest(&name.to_string(), names.clone()) {
+            Some(meant) => {
+                self.meant.push(meant);
+                format!("unknown argument `{name}`: did you mean `{meant}`?")
+            }
+            None => format!("unknown argument `{name}`: the arguments are {}", listed(names)),
+        };
+        Error::new_spanned(name, message)
+    }
+}
+
+type Reading<T> = fn(&Ident, &Expr, &str) -> Result<T>;
+
+fn given<T>(name: Ident, value: &Expr, example: &str, read: Reading<T>) -> Result<Given<T>> {
+    let value = read(&name, value, example)?;
+    Ok(Given { name, value })
+}
+
+fn entry(name: &str) -> Option<(&'static str, &'static str)> {
+    ARGUMENTS.into_iter().find(|(known, _)| *known == name)
+}
+
+fn argument_name(input: ParseStream<'_>) -> Result<Ident> {
+    if input.peek(syn::Ident::peek_any) {
+        return input.call(Ident::parse_any);
+    }
+    let next: TokenTree = input.fork().parse()?;
+    let message = match &next {
+        TokenTree::Literal(value) => {
+            let (name, value) = match value.to_string() {
+                text if text.starts_with('"') => ("queue", text),
+                number => ("max_attempts", number),
+            };
+            format!("a value needs the name of its argument: write `{name} = {value}`")
+        }
+        _ => "expected an argument such as `queue = \"mail\"`".to_owned(),
+    };
+    Err(Error::new_spanned(next, message))
+}
+
+/// `=` and the expression behind it. Of a broken value nothing is taken, so that the caller finds
+/// the comma behind it.
+fn expression(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Expr> {
+    if input.peek(token::Paren) || input.peek(Token![:]) {
+        let next: TokenTree = input.fork().parse()?;
+        let message = format!("the value of `{name}` goes behind `=`: write `{name} = {example}`");
+        return Err(Error::new_spanned(next, message));
+    }
+    let equals = input.parse::<Option<Token![=]>>()?;
+    if equals.is_none() || input.is_empty() || input.peek(Token![,]) {
+        let message = format!("`{name}` needs a value: write `{name} = {example}`");
+        return Err(Error::new_spanned(name, message));
+    }
+    let ahead = input.fork();
+    match ahead.parse::<Expr>() {
+        Ok(value) => {
+            input.advance_to(&ahead);
+            Ok(value)
+        }
+        Err(error) => Err(broken(value_tokens(input), &name.to_string(), &error)),
+    }
+}
+
+/// The message for a value that is no expression. One that stops short has nothing to underline
+/// at its end, so it is underlined whole; inside of parentheses the parser knows the place.
+fn broken(value: TokenStream, name: &str, error: &Error) -> Error {
+    match value.clone().into_iter().last() {
+        Some(TokenTree::Punct(_)) => {
+            let message = format!("this value of `{name}` is incomplete: {error}");
+            Error::new_spanned(value, message)
+        }
+        _ => Error::new(error.span(), format!("this value of `{name}` does not parse: {error}")),
+    }
+}
+
+/// What stands before the next comma.
+fn value_tokens(input: ParseStream<'_>) -> TokenStream {
+    let ahead = input.fork();
+    let mut tokens = TokenStream::new();
+    while !ahead.is_empty() && !ahead.peek(Token![,]) {
+        tokens.extend(ahead.parse::<TokenTree>());
+    }
+    tokens
+}
+
+/// Takes the comma after an argument. Where `;` stands instead, it is taken too.
+fn separator(input: ParseStream<'_>) -> Result<()> {
+    if input.is_empty() || input.parse::<Option<Token![,]>>()?.is_some() {
+        return Ok(());
+    }
+    let next: TokenTree = input.fork().parse()?;
+    input.parse::<Option<Token![;]>>()?;
+    let message = match &next {
+        TokenTree::Ident(_) => format!("expected `,` before `{next}`"),
+        TokenTree::Punct(punct) if punct.spacing() == Spacing::Alone => {
+            format!("expected `,`, found `{punct}`")
+        }
+        _ => "expected `,` after the value".to_owned(),
+    };
+    Err(Error::new_spanned(next, message))
+}
+
+/// Whether `name =` is next, as behind a forgotten comma.
+fn starts_argument(input: ParseStream<'_>) -> bool {
+    input.peek(syn::Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
+}
+
+fn skip_past_comma(input: ParseStream<'_>) {
+    while let Ok(token) = input.parse::<TokenTree>() {
+        if matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ',') {
+            return;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The stages together: what comes out of an attribute and its item.
+
+use proc_macro2::TokenStream;
+
+use crate::declare;
+use crate::mistakes::Mistakes;
+use crate::parse::{self, Args};
+
+/// What `#[job(arguments)]` makes of `item`, without white space.
+fn declared(arguments: &str, item: &str) -> String {
+    squeezed(&declare(tokens(arguments), tokens(item)))
+}
+
+fn tokens(source: &str) -> TokenStream {
+    source.parse().expect("the test gives valid tokens")
+}
+
+/// The code in `source`, in the form that [`declared`] returns.
+fn normal(source: &str) -> String {
+    squeezed(&tokens(source))
+}
+
+fn squeezed(tokens: &TokenStream) -> String {
+    tokens.to_string().split_whitespace().collect()
+}
+
+/// The messages of `#[job(…)]` on a unit struct.
+fn messages(arguments: &str) -> Vec<String> {
+    let mut mistakes = Mistakes::default();
+    let args = Args::parse(tokens(arguments), &mut mistakes);
+    let name = syn::parse_quote!(SendReceipt);
+    crate::model::JobModel::new(&name, args, &mut mistakes);
+    let errors = mistakes.into_error().into_iter().flatten();
+    errors.map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
+    let item = "pub struct SendReceipt { account_id: i64 }";
+    let expansion = declared(
+        r#"
+            kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
+            priority = -1, max_attempts = 5, timeout = "90s", retention = none,
+            backoff = exponential("500ms", max = "1h"), concurrency_key = self.account_id,
+            concurrency_limit = 2, concurrency_group = "accounts"
+        "#,
+        item,
+    );
+    let expected = r#"
+        pub struct SendReceipt { account_id: i64 }
+        #[automatically_derived]
+        impl ::jobkit::private::Declared for SendReceipt {
+            const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy {
+                aliases: &["mail_receipt", "receipt_v1"],
+                queue: "mail",
+                priority: -1i16,
+                max_attempts: 5u16,
+                timeout: ::core::option::Option::Some(::core::time::Duration::from_secs(90u64)),
+                retention: ::core::option::Option::None,
+                backoff: ::jobkit::private::Backoff::Exponential {
+                    first: ::core::time::Duration::from_millis(500u64),
+                    max: ::core::time::Duration::from_secs(3600u64)
+                },
+                concurrency: ::core::option::Option::Some(::jobkit::private::Concurrency {
+                    group: "accounts",
+                    limit: 2u32
+                }),
+                ..::jobkit::private::Policy::new("receipt")
+            };
+            fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
+                ::jobkit::private::key(&(self.account_id))
+            }
+        }
+        ::jobkit::private::inventory::submit!(
+            ::jobkit::private::Registration::of::<SendReceipt, _>()
+        );
+    "#;
+    assert_eq!(expansion, normal(expected));
+}
+
+#[test]
+fn a_bare_declaration_leaves_everything_to_the_library() {
+    let expected = r#"
+        struct HTTPFetch;
+        #[automatically_derived]
+        impl ::jobkit::private::Declared for HTTPFetch {
+            const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("http_fetch");
+        }
+        ::jobkit::private::inventory::submit!(
+            ::jobkit::private::Registration::of::<HTTPFetch, _>()
+        );
+    "#;
+    assert_eq!(declared("", "struct HTTPFetch;"), normal(expected));
+}
+
+#[test]
+fn a_mistake_leaves_the_item_a_bare_declaration_and_the_message() {
+    let expected = r#"
+        struct Import<T: Clone> { rows: Vec<T> }
+        #[automatically_derived]
+        impl<T: Clone> ::jobkit::private::Declared for Import<T> {
+            const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
+        }
+        ::core::compile_error! {
+            "a job is stored by name, so it must be one concrete type:
+             wrap the instance you need in a struct of its own"
+        }
+    "#;
+    let expansion = declared("", "struct Import<T: Clone> { rows: Vec<T> }");
+    assert_eq!(expansion, normal(expected));
+}
+
+#[test]
+fn what_is_not_a_type_is_left_alone_but_for_the_message() {
+    let expansion = declared("", "fn send() {}");
+    assert!(expansion.starts_with(&normal("fn send() {} ::core::compile_error!")));
+}
+
+#[test]
+fn a_second_attribute_is_taken_off() {
+    for second in ["#[job]", "#[job(queue = \"mail\")]", "#[jobkit::job]", "#[::jobkit::job()]"] {
+        let expansion = declared("", &format!("#[serde(default)] {second} struct Ping;"));
+        assert!(expansion.starts_with(&normal("#[serde(default)] struct Ping;")), "{second}");
+        assert!(expansion.contains("putallargumentsintoone"), "{second}");
+    }
+    let foreign = declared("", "#[cron::job] struct Ping;");
+    assert!(!foreign.contains("compile_error"));
+}
+
+#[test]
+fn the_example_of_every_argument_is_accepted() {
+    for (name, example) in parse::ARGUMENTS {
+        let key = if matches!(name, "concurrency_limit" | "concurrency_group") {
+            "concurrency_key = 1,"
+        } else {
+            ""
+        };
+        let arguments = format!("{key} {name} = {example}");
+        assert_eq!(messages(&arguments), [""; 0], "{arguments}");
+    }
+}
+
+#[test]
+fn reading_goes_on_behind_a_mistake() {
+    let last = "`max_attempts` is a number from `1` to `1000`";
+    for (broken, first) in [
+        ("queue", "`queue` needs a value"),
+        ("queue =", "`queue` needs a value"),
+        ("queue = mail", "`queue` expects text"),
+        ("queue: \"mail\"", "the value of `queue` goes behind `=`"),
+        ("queue(\"mail\", 5)", "the value of `queue` goes behind `=`"),
+        ("queue == \"mail\"", "this value of `queue` does not parse"),
+        ("queue = \"mail\" \"post\"", "expected `,` after the value"),
+        ("quue = \"mail\"", "unknown argument `quue`"),
+        ("type = \"mail\"", "unknown argument `type`"),
+        ("\"mail\"", "a value needs the name of its argument"),
+        ("7", "a value needs the name of its argument: write `max_attempts = 7`"),
+        ("(queue = \"mail\")", "expected an argument such as"),
+        ("", "expected an argument such as"),
+        ("concurrency_key = self.a.", "this value of `concurrency_key` is incomplete"),
+        ("aliases = [\"a\" \"b\"]", "this value of `aliases` does not parse"),
+        ("concurrency_key = match", "this value of `concurrency_key` does not parse"),
+        ("concurrency_key = self.a b", "expected `,` before `b`"),
+        ("backoff = fixed", "`fixed` needs a wait"),
+        ("timeout = \"soon\"", "expected a number with a unit"),
+    ] {
+        let both = messages(&format!("{broken}, max_attempts = 0"));
+        assert_eq!(both.len(), 2, "{broken}: {both:?}");
+        assert!(both[0].starts_with(first) || both[1].starts_with(first), "{broken}: {both:?}");
+        assert!(both.iter().any(|message| message == last), "{broken}: {both:?}");
+    }
+}
+
+#[test]
+fn a_key_that_is_there_but_broken_is_not_missed_a_second_time() {
+    for key in ["concurrency_key", "concurrency_key = ", "concurency_key = 1", "key = 1"] {
+        let messages = messages(&format!("{key}, concurrency_limit = 2"));
+        assert_eq!(messages.len(), 1, "{messages:?}");
+    }
+}
+
+#[test]
+fn numbers_too_large_for_any_type_are_out_of_range() {
+    for number in ["1001", "-1", "70000", "340282366920938463463374607431768211456"] {
+        let messages = messages(&format!("max_attempts = {number}"));
+        assert_eq!(messages, ["`max_attempts` is a number from `1` to `1000`"], "{number}");
+    }
+}
+
+#[test]
+fn the_first_self_of_a_key_is_the_receiver() {
+    let expansion = declared("concurrency_key = format!(\"{}\", (self.0))", "struct Ping(u8);");
+    let expected = "fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
+        ::jobkit::private::key(&(format!(\"{}\", (self.0))))
+    }";
+    assert!(expansion.contains(&normal(expected)), "{expansion}");
+}

@@ -1,0 +1,7 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job(backoff = exponential("5s", "1h"))]
+struct SendReceipt {
+    account_id: i64,
+}
+
+fn main() {}

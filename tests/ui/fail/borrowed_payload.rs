@@ -1,0 +1,7 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job]
+struct Greet<'a> {
+    name: &'a str,
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+#[derive(serde::Serialize)]
+#[jobkit::job]
+struct Ping<const ROUNDS: usize>;
+
+fn main() {}

@@ -1,0 +1,5 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job]
+struct SendReceipt;
+
+fn main() {}

@@ -1,0 +1,12 @@
+use jobkit::{Job, JobContext};
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SendReceipt;
+
+impl Job for SendReceipt {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {}

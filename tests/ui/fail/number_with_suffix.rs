@@ -1,0 +1,7 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job(priority = -2i16)]
+struct SendReceipt {
+    account_id: i64,
+}
+
+fn main() {}

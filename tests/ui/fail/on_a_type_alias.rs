@@ -1,0 +1,4 @@
+#[jobkit::job]
+type Mail = String;
+
+fn main() {}

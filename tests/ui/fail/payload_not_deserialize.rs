@@ -1,0 +1,13 @@
+use jobkit::{Job, JobContext};
+
+#[derive(serde::Serialize)]
+#[jobkit::job]
+struct SendReceipt;
+
+impl Job for SendReceipt {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {}

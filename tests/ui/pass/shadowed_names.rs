@@ -1,0 +1,35 @@
+//! The expansion names everything by absolute paths, whatever the surroundings call theirs.
+
+use jobkit::job;
+
+#[allow(dead_code, reason = "they are here to be in the way")]
+mod surroundings {
+    pub(crate) struct String;
+    pub(crate) struct Duration;
+    pub(crate) enum Option {
+        Some,
+        None,
+    }
+    pub(crate) use self::Option::{None, Some};
+    pub(crate) trait Declared {}
+    pub(crate) mod core {}
+    pub(crate) mod std {}
+    pub(crate) mod jobkit {}
+}
+
+#[allow(unused_imports, reason = "they are here to be in the way")]
+use surroundings::{Declared, Duration, None, Option, Some, String};
+
+#[derive(serde::Serialize, serde::Deserialize)]
+#[job(timeout = "90s", retention = none, aliases = ["old"], concurrency_key = self.0)]
+struct Ping(u8);
+
+impl jobkit::Job for Ping {
+    async fn run(self, _cx: jobkit::JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {
+    assert!(jobkit::Declared::concurrency_key(&Ping(1)).is_some());
+}
