@@ -1,1 +1,5 @@
-//! Shared by the test binaries.
+//! What the test binaries share: a fresh database for each test, and ways to watch it.
+
+mod lab;
+
+pub use crate::lab::{Lab, Session, wait};

@@ -21,6 +21,7 @@ mod states;
 mod store;
 mod worker;
 
+#[doc = include_str!("docs/job.md")]
 pub use jobkit_macros::job;
 
 pub use crate::admin::{Admin, Cancelled, JobSummary, State};

@@ -1,1 +1,5 @@
-fn main() {}
+//! Behaviour of jobkit against a real PostgreSQL.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod jobs;
+mod lifecycle;

@@ -1,8 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
-
 /// How long this worker may trust its lease.
 ///
 /// Measured by the local clock from before a heartbeat was sent, so it always ends before the
@@ -12,7 +10,6 @@ pub(crate) struct Lease {
     length: Duration,
     margin: Duration,
     state: Mutex<State>,
-    renewed: Notify,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +23,7 @@ impl Lease {
     /// A lease registered by a call that began at `sent`.
     pub(crate) fn new(length: Duration, margin: Duration, sent: Instant) -> Self {
         let state = State { until: sent + length, steady_since: Some(sent) };
-        Self { length, margin, state: Mutex::new(state), renewed: Notify::new() }
+        Self { length, margin, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -40,8 +37,6 @@ impl Lease {
         if lapsed || state.steady_since.is_none() {
             state.steady_since = Some(sent);
         }
-        drop(state);
-        self.renewed.notify_waiters();
     }
 
     /// A heartbeat failed: nothing is certain until the next one.
@@ -64,11 +59,6 @@ impl Lease {
     /// that others could have renewed theirs, and may reap.
     pub(crate) fn is_steady(&self) -> bool {
         self.state().steady_since.is_some_and(|since| since.elapsed() >= self.length)
-    }
-
-    /// Completes at the next renewal.
-    pub(crate) async fn renewal(&self) {
-        self.renewed.notified().await;
     }
 }
 

@@ -1,0 +1,133 @@
+//! Every way a job can go, from enqueue to its end.
+
+use std::time::Duration;
+
+use jobkit::{Admin, Cancelled, Enqueue, JobId, WorkerHandle};
+use jobkit_tests::Lab;
+
+use crate::jobs::{self, Act, EFFECTS, Noop, Slow, Then};
+
+async fn lab() -> Lab {
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    lab
+}
+
+async fn start(lab: &Lab) -> WorkerHandle {
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+    worker.queue("default", 10).start().await.unwrap()
+}
+
+async fn act(lab: &Lab, then: Then) -> JobId {
+    Act::then(then).enqueue(lab.pool()).await.unwrap()
+}
+
+async fn outcome(lab: &Lab, job: JobId) -> String {
+    let sql = format!(
+        "exists (select from jobkit.finished where job_id = {job})
+        or exists (select from jobkit.dead_letters where job_id = {job})"
+    );
+    lab.until(&sql).await;
+    let sql = format!(
+        "select coalesce((select outcome from jobkit.finished where job_id = {job}),
+        (select reason from jobkit.dead_letters where job_id = {job}))"
+    );
+    lab.value(&sql).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_outcome_leads_where_it_should() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    for (then, ending, attempts) in [
+        (Then::Succeed, "finish", 1),
+        (Then::FailTimes(2), "finish", 3),
+        (Then::Fail("no".to_owned()), "exhausted", 3),
+        (Then::Panic("ouch".to_owned()), "exhausted", 3),
+        (Then::RetryIn(Duration::from_millis(1)), "exhausted", 3),
+        (Then::Discard, "discard", 1),
+        (Then::Dead, "dead", 1),
+        (Then::SnoozeTimes(4), "finish", 1),
+    ] {
+        let text = format!("{then:?}");
+        let job = act(&lab, then).await;
+        assert_eq!(outcome(&lab, job).await, ending, "{text}");
+        let last: i32 =
+            lab.value(&format!("select max(attempt) from effects where job_id = {job}")).await;
+        assert_eq!(last, attempts, "{text}");
+    }
+    let panic: String =
+        lab.value("select error from jobkit.dead_letters where error like '%ouch%'").await;
+    assert_eq!(panic, "panicked: ouch");
+    worker.stop().await;
+    lab.check_invariants().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+    assert_eq!(lab.count("jobkit.workers").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_is_a_failed_attempt() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    let job = Slow.enqueue(lab.pool()).await.unwrap();
+    assert_eq!(outcome(&lab, job).await, "exhausted");
+    let error: String = lab.value("select error from jobkit.dead_letters").await;
+    assert_eq!(error, "timed out after 50ms");
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rolled_back_transaction_enqueues_nothing() {
+    let lab = lab().await;
+    let mut tx = lab.pool().begin().await.unwrap();
+    Noop.enqueue(&mut *tx).await.unwrap();
+    tx.rollback().await.unwrap();
+    let mut tx = lab.pool().begin().await.unwrap();
+    let job = Noop.enqueue(&mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(lab.value::<i64>("select id from jobkit.jobs").await, job.0);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_jobs_are_one_statement_and_their_ids_are_in_order() {
+    let lab = lab().await;
+    let jobs = (0..10_000).map(|n| Act::then(Then::Fail(n.to_string())));
+    let ids = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    assert_eq!(ids.len(), 10_000);
+    let wrong: i64 = lab
+        .count(&format!("jobkit.jobs where (args->'then'->>'Fail')::bigint <> id - {}", ids[0].0))
+        .await;
+    assert_eq!(wrong, 0);
+    assert_eq!(lab.value::<i64>("select count(distinct xmin::text) from jobkit.jobs").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_job_is_cancelled_by_its_own_claim() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    let admin = Admin::new(lab.pool());
+    for then in [Then::WaitForCancel, Then::IgnoreCancel] {
+        let job = act(&lab, then).await;
+        lab.until(&format!("exists (select from effects where job_id = {job})")).await;
+        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Requested);
+        assert_eq!(outcome(&lab, job).await, "cancel");
+        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::NotFound);
+    }
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_worker_gives_jobs_back_uncharged() {
+    let lab = lab().await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+    let worker = worker.queue("default", 10).stop_grace(Duration::from_millis(50));
+    let worker = worker.start().await.unwrap();
+    let jobs = [act(&lab, Then::WaitForCancel).await, act(&lab, Then::IgnoreCancel).await];
+    lab.until("count(*) = 2 from effects").await;
+    worker.stop().await;
+    let sql = "select count(*) from jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
+    assert_eq!(lab.value::<i64>(sql).await, jobs.len() as i64);
+    lab.check_invariants().await;
+}

@@ -1,0 +1,242 @@
+use std::future::Future;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use jobkit::Worker;
+use private_postgres::Purpose;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
+use tokio::sync::OnceCell;
+
+/// How long a test waits for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A migrated database of its own for one test, on the shared test server.
+///
+/// It stays after the test, to be looked at; databases of earlier runs go when a later run starts.
+#[derive(Debug)]
+pub struct Lab {
+    url: String,
+    pool: PgPool,
+}
+
+impl Lab {
+    /// A fresh migrated database.
+    pub async fn new() -> Self {
+        let template = template().await;
+        Self::with_template(&template).await
+    }
+
+    /// A fresh database without the schema.
+    pub async fn empty() -> Self {
+        Self::with_template("template0").await
+    }
+
+    async fn with_template(template: &str) -> Self {
+        let name = format!("jobkit_test_{}_{:08x}", now(), fastrand::u32(..));
+        let mut server = server().await;
+        server
+            .execute(AssertSqlSafe(format!("create database {name} template {template}")))
+            .await
+            .expect("the test server makes databases");
+        server.close().await.expect("an idle connection closes");
+        let url = at_database(&name);
+        Self::at(url).await
+    }
+
+    /// The lab around a database that is there.
+    pub async fn at(url: String) -> Self {
+        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await;
+        Self { url, pool: pool.expect("the database was just made") }
+    }
+
+    /// The address of the database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A pool of at most 16 connections.
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// A worker with times fit for tests: lease 2 s, poll 200 ms. It serves no queue yet.
+    pub fn worker(&self) -> Worker {
+        Worker::new(self.pool.clone())
+            .lease(Duration::from_secs(2))
+            .reap_every(Duration::from_millis(200))
+            .poll(Duration::from_millis(200))
+            .stop_grace(Duration::from_secs(5))
+            .cancel_grace(Duration::from_millis(500))
+    }
+
+    /// A connection of its own, for tests that watch one session wait for another.
+    pub async fn session(&self, name: &str) -> Session {
+        let options: PgConnectOptions = self.url.parse().expect("the lab's own address");
+        let mut connection =
+            options.application_name(name).connect().await.expect("the server is up");
+        let pid = sqlx::query_scalar("select pg_backend_pid()")
+            .fetch_one(&mut connection)
+            .await
+            .expect("the server is up");
+        Session { connection, pid }
+    }
+
+    /// Runs statements.
+    pub async fn run(&self, sql: &str) {
+        let done = self.pool.execute(AssertSqlSafe(sql.to_owned())).await;
+        done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// The only value of a query.
+    pub async fn value<T>(&self, sql: &str) -> T
+    where
+        T: Send + Unpin + sqlx::Type<sqlx::Postgres> + for<'r> sqlx::Decode<'r, sqlx::Postgres>,
+    {
+        let value = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&self.pool).await;
+        value.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// The number of rows of a table (or of a table with a condition).
+    pub async fn count(&self, from: &str) -> i64 {
+        self.value(&format!("select count(*) from {from}")).await
+    }
+
+    /// Waits until a condition in SQL holds; fails with the query when it never does.
+    pub async fn until(&self, sql: &str) {
+        self.until_within(PATIENCE, sql).await;
+    }
+
+    /// [`until`](Self::until) with a patience of its own.
+    pub async fn until_within(&self, patience: Duration, sql: &str) {
+        let holds = || async { self.value::<Option<bool>>(&format!("select {sql}")).await };
+        wait(patience, sql, || async { holds().await == Some(true) }).await;
+    }
+
+    /// Waits until one session is blocked by another: the barrier of every race test.
+    pub async fn until_blocked(&self, waiting: &Session, holding: &Session) {
+        let (waiting, holding) = (waiting.pid, holding.pid);
+        self.until(&format!("{holding} = any (pg_blocking_pids({waiting}))")).await;
+    }
+
+    /// Fails when a live job is not in exactly one place, or a row of an ended job is left.
+    pub async fn check_invariants(&self) {
+        let violations: Vec<(String, i64)> =
+            sqlx::query_as(include_str!("invariants.sql")).fetch_all(&self.pool).await.unwrap();
+        assert!(violations.is_empty(), "invariants are violated: {violations:?}");
+    }
+}
+
+/// One database session.
+#[derive(Debug)]
+pub struct Session {
+    /// The connection itself.
+    pub connection: PgConnection,
+    /// Its process id at the server.
+    pub pid: i32,
+}
+
+impl Session {
+    /// Runs statements, and says what went wrong.
+    pub async fn run(&mut self, sql: &str) -> sqlx::Result<()> {
+        sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut self.connection).await.map(drop)
+    }
+
+    /// The only value of a query.
+    pub async fn value<T>(&mut self, sql: &str) -> sqlx::Result<T>
+    where
+        T: Send + Unpin + sqlx::Type<sqlx::Postgres> + for<'r> sqlx::Decode<'r, sqlx::Postgres>,
+    {
+        sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&mut self.connection).await
+    }
+}
+
+/// Waits for a condition, looking every 10 ms; fails with `what` after `patience`.
+pub async fn wait<F: Future<Output = bool>>(
+    patience: Duration,
+    what: &str,
+    mut holds: impl FnMut() -> F,
+) {
+    let deadline = Instant::now() + patience;
+    while !holds().await {
+        assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn server_url() -> &'static str {
+    static URL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    URL.get_or_init(|| private_postgres::url(Purpose::Test).expect("a server for the tests"))
+}
+
+async fn server() -> PgConnection {
+    PgConnection::connect(server_url()).await.expect("the test server is up")
+}
+
+/// The server's address with another database.
+fn at_database(name: &str) -> String {
+    let options: PgConnectOptions = server_url().parse().expect("a PostgreSQL address");
+    options.database(name).to_url_lossy().to_string()
+}
+
+/// The migrated database that tests copy; made once for each state of the migrations.
+async fn template() -> String {
+    static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+    TEMPLATE.get_or_init(make_template).await.clone()
+}
+
+async fn make_template() -> String {
+    let sql = jobkit::migration_sql();
+    let hash = sql.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let name = format!("jobkit_template_{hash:016x}");
+    let mut server = server().await;
+    // Other test binaries may be at it; the lock ends with the connection.
+    server.execute("select pg_advisory_lock(4711)").await.expect("nobody holds it for long");
+    drop_old(&mut server).await;
+    let made: bool =
+        sqlx::query_scalar("select exists (select from pg_database where datname = $1)")
+            .bind(&name)
+            .fetch_one(&mut server)
+            .await
+            .expect("the catalogue can be read");
+    if !made {
+        let half = format!("{name}_half");
+        for sql in [
+            format!("drop database if exists {half}"),
+            format!("create database {half} template template0"),
+        ] {
+            server.execute(AssertSqlSafe(sql)).await.expect("databases can be made");
+        }
+        let pool = PgPool::connect(&at_database(&half)).await.expect("it was just made");
+        jobkit::migrate(&pool).await.expect("the migrations apply");
+        pool.close().await;
+        server
+            .execute(AssertSqlSafe(format!("alter database {half} rename to {name}")))
+            .await
+            .expect("nobody is connected to it");
+    }
+    server.close().await.expect("an idle connection closes");
+    name
+}
+
+/// Drops databases of runs that began more than half an hour ago.
+async fn drop_old(server: &mut PgConnection) {
+    let old: Vec<String> = sqlx::query_scalar(
+        "select datname from pg_database where datname like 'jobkit\\_test\\_%'
+         and split_part(datname, '_', 3)::bigint < $1 - 1800",
+    )
+    .bind(now())
+    .fetch_all(&mut *server)
+    .await
+    .expect("the catalogue can be read");
+    for name in old {
+        let drop = format!("drop database if exists {name} with (force)");
+        let _gone_already = server.execute(AssertSqlSafe(drop)).await;
+    }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(0)
+}
