@@ -7,7 +7,7 @@
 -- Returns the jobs, and a row for each queue (job_id null) with the rows picked and the time the
 -- scan took. At most 8 MiB of payload, but always one job: the rest goes back.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
--- every call.
+-- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_from_start boolean[], p_marks bigint[]
@@ -23,6 +23,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
+set jit = off
 as $$
 declare
     v_budget constant bigint := 8 * 1024 * 1024;
@@ -99,32 +100,64 @@ begin
             || (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint;
     end loop;
 
+    -- The claim lists the jobs that are there; a ready row whose job is gone is gone now, too.
     return query
     with job as materialized (
-        select p.q, p.lane, j.*, row_number() over (order by p.ord) as place,
-            sum(case when pg_column_size(j.args) < 2000 then pg_column_size(j.args)
-                else octet_length(j.args::text) end) over (order by p.ord) as running_size
-        from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
+        select p.q, p.lane as of_lane, j.*
+        from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id
-    ), back as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select j.queue, j.priority, j.lane % 2 = 1, j.id, j.kind,
-            j.concurrency_group, j.concurrency_key
-        from job j where j.place > 1 and j.running_size > v_budget
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids)
-        select p_worker, p_n, array_agg(j.id)
-        from job j where j.place = 1 or j.running_size <= v_budget
-        having count(*) > 0
+        select p_worker, p_n, array_agg(j.id) from job j having count(*) > 0
     )
-    select j.q, 0, 0::bigint, j.id, j.kind, j.lane, j.attempt + 1, j.max_attempts,
-        j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
-        j.args, j.tags, j.metadata
-    from job j where j.place = 1 or j.running_size <= v_budget
-    union all
-    select s.q::integer, s.picked, s.took, null, null, null, null, null, null, null, null, null,
-        null, null, null
-    from unnest(v_picked, v_took) with ordinality as s (picked, took, q);
+    select j.q, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
+        j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+    from job j
+    where (select sum(pg_column_size(j.args)) from job j) <= v_budget;
+    if not found and v_ids <> '{}' then
+        v_ids := v_ids[1 : jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_budget)];
+        return query
+        select p.q, 0, 0::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
+            j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+        from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
+        join jobkit.jobs j on j.id = p.id;
+    end if;
+    for q in 1 .. cardinality(p_queues) loop
+        queue_number := q;
+        picked := v_picked[q];
+        scan_us := v_took[q];
+        job_id := null;
+        return next;
+    end loop;
+end
+$$;
+
+-- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job. The
+-- rest, in the order of p_ids, goes back to ready. Returns how many of p_ids stay. Payloads are
+-- stored uncompressed, so their stored size is their size.
+create function jobkit.claim_within(
+    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_budget bigint
+) returns integer
+language plpgsql as $$
+declare
+    v_kept integer;
+begin
+    select max(s.ord) into v_kept
+    from (
+        select p.ord, row_number() over w as place, sum(pg_column_size(j.args)) over w as size
+        from unnest(p_ids) with ordinality as p (id, ord) join jobkit.jobs j on j.id = p.id
+        window w as (order by p.ord)
+    ) s
+    where s.place = 1 or s.size <= p_budget;
+    insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+        concurrency_group, concurrency_key)
+    select j.queue, j.priority, p.lane % 2 = 1, j.id, j.kind, j.concurrency_group, j.concurrency_key
+    from unnest(p_ids, p_lane_of) with ordinality as p (id, lane, ord)
+    join jobkit.jobs j on j.id = p.id
+    where p.ord > v_kept;
+    update jobkit.claims c
+    set job_ids = array(select u from unnest(c.job_ids) u where u <> all (p_ids[v_kept + 1 :]))
+    where c.worker_id = p_worker and c.n = p_n;
+    return v_kept;
 end
 $$;

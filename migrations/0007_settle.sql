@@ -16,6 +16,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
+set jit = off
 as $$
 declare
     v_finish bigint[];                           -- held jobs that succeeded
@@ -71,8 +72,10 @@ begin
     set job_ids = array(select u from unnest(c.job_ids) u where u <> all (v_finish || v_other))
     where c.worker_id = p_worker and c.n = any (p_n) and c.job_ids && (v_finish || v_other);
 
-    return query
-    select o.job, 'lost' from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
+    if cardinality(v_gone) is distinct from cardinality(p_job) then
+        return query
+        select o.job, 'lost' from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
+    end if;
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
