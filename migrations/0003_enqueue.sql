@@ -72,6 +72,11 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
     end if;
+    if octet_length(p_args::text) > 1024 * 1024 then
+        raise exception 'jobkit: the payload has % bytes; 1048576 are allowed',
+            octet_length(p_args::text)
+            using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
+    end if;
     return jobkit.enqueue_jobs(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],

@@ -20,12 +20,11 @@ language sql as $$
     ) a
 $$;
 
--- expiry: when a job that ends now and is kept for p_keep expires; never after the last partition.
-create function jobkit.expiry(p_keep interval) returns timestamptz
-language sql as $$
-    select least(clock_timestamp() + p_keep,
-        (select (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'
-         from jobkit.finished_days d))
+-- last_expiry: the end of the last partition of `finished`. No job is kept longer than that.
+create function jobkit.last_expiry() returns timestamptz
+language sql stable as $$
+    select (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'
+    from jobkit.finished_days d
 $$;
 
 -- make_ready: a job that must run again at once. make_scheduled: the same, later.
@@ -74,7 +73,7 @@ begin
             p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
             p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key, p_reason,
             jobkit.errors_of(p_job.id), p_job.args, p_job.tags, p_job.metadata,
-            jobkit.expiry(p_keep));
+            least(clock_timestamp() + p_keep, jobkit.last_expiry()));
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;

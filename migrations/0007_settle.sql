@@ -111,7 +111,7 @@ begin
                 g.args, g.tags, g.metadata, least(clock_timestamp() + i.keep, l.last)
             from unnest(p_job, p_keep, p_took) as i (job, keep, took)
             join gone g on g.id = i.job
-            cross join (select jobkit.expiry(interval '1000 years') as last) l
+            cross join (select jobkit.last_expiry() as last) l
             where i.keep is not null
         )
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried

@@ -38,22 +38,22 @@ pub enum Maybe {}
 )]
 pub trait IntoKey<M> {
     /// The key as text.
-    fn into_key(&self) -> Option<String>;
+    fn to_key(&self) -> Option<String>;
 }
 
 impl<T: Display + ?Sized> IntoKey<Always> for T {
-    fn into_key(&self) -> Option<String> {
+    fn to_key(&self) -> Option<String> {
         Some(self.to_string())
     }
 }
 
 impl<T: Display> IntoKey<Maybe> for Option<T> {
-    fn into_key(&self) -> Option<String> {
+    fn to_key(&self) -> Option<String> {
         self.as_ref().map(ToString::to_string)
     }
 }
 
 /// Turns a key expression into text; the expansion of `#[job]` calls it.
 pub fn key<M, K: IntoKey<M> + ?Sized>(key: &K) -> Option<String> {
-    key.into_key()
+    key.to_key()
 }

@@ -20,8 +20,11 @@ pub struct Registration {
     policy: Policy,
     job: fn() -> (TypeId, &'static str),
     state: fn() -> (TypeId, &'static str),
-    start: fn(&[u8], Arc<Attempt>, &States) -> Result<Running, String>,
+    start: Start,
 }
+
+/// Decodes a payload and makes the handler's future.
+type Start = fn(&[u8], Arc<Attempt>, &States) -> Result<Running, String>;
 
 inventory::collect!(Registration);
 

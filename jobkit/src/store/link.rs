@@ -33,6 +33,7 @@ impl Link {
     const TRIES: u32 = 4;
 
     pub(crate) fn new(name: &'static str, options: PgConnectOptions, deadlines: Deadlines) -> Self {
+        let options = options.disable_statement_logging();
         Self { name, options, deadlines, connection: None }
     }
 

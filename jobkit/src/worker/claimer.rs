@@ -130,9 +130,6 @@ impl Claimer {
     async fn claim(&mut self) -> Result<Next, Error> {
         // A connection that cannot be had loses no claim.
         self.link.open_if_closed().await?;
-        if self.wake.take_from_start() {
-            self.pace.waters.iter_mut().for_each(LowWater::reset);
-        }
         let now = Instant::now();
         let token = self.ledger.begin();
         let (asked, claim) = prepare(token, &self.pace, &self.slots, &self.kinds, now);
@@ -180,11 +177,18 @@ impl Claimer {
             picked += rows;
         }
         self.counters.orphans.add(picked.saturating_sub(count));
+        // The answer may have lain unread while this process was frozen: what it granted counts
+        // only under a lease that has been held ever since.
+        let valid = self.lease.is_valid();
         if ours {
             self.counters.claimed.add(count);
             for mut job in claimed.jobs.drain(..) {
                 job.queue = asked[job.queue].0;
-                self.start(token, job);
+                if valid {
+                    self.start(token, job);
+                } else {
+                    self.execution.send(Settlement::blank(token, job.id));
+                }
             }
         }
         self.decide(picked, filled, empty).await

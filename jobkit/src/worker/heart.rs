@@ -111,7 +111,7 @@ impl Heart {
         if released > 0 {
             tracing::warn!(jobs = released, "jobkit: gave back claims whose answer was lost");
             self.counters.unanswered.add(usize::try_from(released).unwrap_or(0));
-            self.wake.ring_for_old();
+            self.wake.ring();
         }
         Ok(())
     }

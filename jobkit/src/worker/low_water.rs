@@ -41,11 +41,6 @@ impl LowWater {
         &self.marks
     }
 
-    /// The next scan must begin at the start.
-    pub(crate) fn reset(&mut self) {
-        self.must_start = true;
-    }
-
     /// Notes a scan: where it began, what it cost, how many rows it picked and the (lane, id) of
     /// each job. True when the queue was seen to be empty: only a scan from the start can tell.
     pub(crate) fn scanned(
@@ -103,13 +98,5 @@ mod tests {
         assert!(!water.scanned(false, CHEAP, now, 0, [].into_iter()));
         assert!(water.from_start(now), "an empty scan above the marks proves nothing");
         assert!(water.scanned(true, DEAR, now, 0, [].into_iter()));
-    }
-
-    #[test]
-    fn a_reset_overrules_the_budget() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, 1, [(7, 100)].into_iter());
-        water.reset();
-        assert!(water.from_start(now));
     }
 }

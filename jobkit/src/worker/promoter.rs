@@ -24,7 +24,7 @@ impl Duty for Promoter {
     async fn step(&mut self) -> Result<Duration, Error> {
         let (promoted, next) = self.link.call(&Promote { limit: BATCH }).await?;
         if promoted > 0 {
-            self.wake.ring_for_old();
+            self.wake.ring();
         }
         if promoted == BATCH {
             return Ok(Duration::ZERO);

@@ -45,7 +45,7 @@ impl Duty for Reaper {
         if reaped > 0 {
             tracing::warn!(jobs = reaped, "jobkit.reap: took back jobs");
             self.counters.reaped.add(reaped);
-            self.wake.ring_for_old();
+            self.wake.ring();
         }
         Ok(self.every)
     }
