@@ -60,13 +60,9 @@ pub struct Worker {
 
 impl Worker {
     /// A worker for the database behind this pool, with all jobs linked into the binary.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "`Worker::new(pool)` reads best; it's an Arc"
-    )]
     pub fn new(pool: PgPool) -> Self {
         Self {
-            pool: pool.clone(),
+            pool,
             states: States::default(),
             registry: None,
             queues: Vec::new(),

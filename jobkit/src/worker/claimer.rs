@@ -277,7 +277,7 @@ fn prepare<'a>(
         kinds,
         queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
         slots: asked.iter().map(|(_, n)| i32::try_from(*n).unwrap_or(i32::MAX)).collect(),
-        from_start: waters().map(|water| water.from_start(now)).collect(),
+        from_start: waters().map(|water| water.at_start(now)).collect(),
         marks: waters().flat_map(|water| *water.marks()).collect(),
     };
     (asked, claim)

@@ -87,8 +87,8 @@ impl Execution {
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return undecodable(&span, cancelled, error),
-            Err(panic) => return undecodable(&span, cancelled, message(&*panic)),
+            Ok(Err(error)) => return undecodable(&span, cancelled, &error),
+            Err(panic) => return undecodable(&span, cancelled, &message(&*panic)),
         };
         let run = self.run(future, policy.timeout, &handler).instrument(span.clone()).await;
         let settlement = Settlement { took: began.elapsed(), ..cancelled };
@@ -161,12 +161,12 @@ fn attempt(
 }
 
 /// A payload that does not decode fails in every attempt: a dead letter at once.
-fn undecodable(span: &Span, settlement: Settlement, error: String) -> Settlement {
+fn undecodable(span: &Span, settlement: Settlement, error: &str) -> Settlement {
     span.in_scope(|| tracing::error!(%error, "jobkit: undecodable"));
     Settlement {
         outcome: Outcome::Bury,
         reason: Some("undecodable"),
-        error: Some(clean(&error)),
+        error: Some(clean(error)),
         ..settlement
     }
 }

@@ -30,7 +30,7 @@ impl Default for LowWater {
 
 impl LowWater {
     /// Whether a scan at `now` begins at the start.
-    pub(crate) fn from_start(&self, now: Instant) -> bool {
+    pub(crate) fn at_start(&self, now: Instant) -> bool {
         let affordable = self.last_start.is_none_or(|(cost, at)| {
             cost <= CHEAP || now.saturating_duration_since(at) >= cost * (SHARE - 1)
         });
@@ -77,17 +77,17 @@ mod tests {
     #[test]
     fn cheap_scans_always_begin_at_the_start() {
         let (mut water, now) = (LowWater::default(), Instant::now());
-        assert!(water.from_start(now));
+        assert!(water.at_start(now));
         water.scanned(true, CHEAP, now, 1, [(7, 100)].into_iter());
-        assert!(water.from_start(now));
+        assert!(water.at_start(now));
     }
 
     #[test]
     fn dear_scans_get_a_twentieth_of_the_time() {
         let (mut water, now) = (LowWater::default(), Instant::now());
         water.scanned(true, DEAR, now, 2, [(7, 101), (7, 100)].into_iter());
-        assert!(!water.from_start(now + DEAR * 18));
-        assert!(water.from_start(now + DEAR * 19));
+        assert!(!water.at_start(now + DEAR * 18));
+        assert!(water.at_start(now + DEAR * 19));
         assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
     }
 
@@ -96,7 +96,7 @@ mod tests {
         let (mut water, now) = (LowWater::default(), Instant::now());
         water.scanned(true, DEAR, now, 1, [(7, 100)].into_iter());
         assert!(!water.scanned(false, CHEAP, now, 0, [].into_iter()));
-        assert!(water.from_start(now), "an empty scan above the marks proves nothing");
+        assert!(water.at_start(now), "an empty scan above the marks proves nothing");
         assert!(water.scanned(true, DEAR, now, 0, [].into_iter()));
     }
 }
