@@ -30,7 +30,8 @@ begin
         raise exception 'jobkit: this function needs READ COMMITTED, not %',
             upper(current_setting('transaction_isolation'))
             using errcode = 'JK002',
-                hint = 'Call it outside a transaction block, or BEGIN ISOLATION LEVEL READ COMMITTED.';
+                hint = 'Call it outside a transaction block, '
+                    'or BEGIN ISOLATION LEVEL READ COMMITTED.';
     end if;
 end
 $$;

@@ -20,7 +20,8 @@ begin
             coalesce(v_now + i.delay, i.run_at, v_now) as due
         from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at, p_group, p_key,
             p_args, p_tags, p_metadata)
-            as i (kind, queue, priority, max_attempts, delay, run_at, grp, key, args, tags, metadata)
+            as i (kind, queue, priority, max_attempts, delay, run_at, grp, key,
+                args, tags, metadata)
     ), job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
             concurrency_group, concurrency_key, args, tags, metadata)

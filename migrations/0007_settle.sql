@@ -160,7 +160,8 @@ begin
                 perform jobkit.make_scheduled(p_job.id, v_run_at);
             end if;
         when 'bury' then
-            perform jobkit.bury(p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
+            perform jobkit.bury(
+                p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
         when 'discard', 'cancel' then
             perform jobkit.finish(p_job, v_ending, v_attempt, p_error, p_keep, p_worker, p_took);
     end case;

@@ -1,6 +1,6 @@
 -- finished_prepare: makes the partitions of `finished` for today and p_days more.
--- CREATE + ATTACH: unlike CREATE … PARTITION OF it waits for no reader and stalls no finish. It runs
--- with its owner's rights, so that a worker's role needs none to create tables.
+-- CREATE + ATTACH: unlike CREATE … PARTITION OF it waits for no reader and stalls no finish. It
+-- runs with its owner's rights, so that a worker's role needs none to create tables.
 create function jobkit.finished_prepare(p_days integer) returns integer
 language plpgsql
 security definer
@@ -33,8 +33,8 @@ end
 $$;
 
 -- finished_expired: for each partition whose day has passed, oldest first, the statements that
--- remove it: they have to run one by one outside a transaction. The newest partition always stays, so that
--- a finish finds one; its day leaves the list first, so that no expiry is clamped to it.
+-- remove it: they have to run one by one outside a transaction. The newest partition always stays,
+-- so that a finish finds one; its day leaves the list first, so that no expiry is clamped to it.
 create function jobkit.finished_expired() returns table (day date, detach text, remove text)
 language sql
 set search_path = pg_catalog, pg_temp

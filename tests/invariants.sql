@@ -1,4 +1,4 @@
--- Every violation of an invariant, as (what, job or worker). None is allowed in any committed state.
+-- Every violation of an invariant, as (what, job or worker). No committed state has any.
 with place as (
     select 'ready' as place, job_id from jobkit.ready
     union all select 'scheduled', job_id from jobkit.scheduled
@@ -7,7 +7,8 @@ with place as (
 select 'live job in no place' as what, j.id as who
 from jobkit.jobs j where not exists (select from place p where p.job_id = j.id)
 union all
-select 'live job in ' || count(*) || ' places', p.job_id from place p group by p.job_id having count(*) > 1
+select 'live job in ' || count(*) || ' places', p.job_id from place p
+group by p.job_id having count(*) > 1
 union all
 select 'row of an ended job in ' || p.place, p.job_id
 from place p where not exists (select from jobkit.jobs j where j.id = p.job_id)

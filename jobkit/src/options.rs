@@ -18,7 +18,8 @@ use crate::{Error, JobId};
 /// # #[job] struct Welcome { user: i64 }
 /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
 /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
-/// Welcome { user: 7 }.options().after(Duration::from_secs(3600)).priority(-1).enqueue(&pool).await?;
+/// let an_hour = Duration::from_secs(3600);
+/// Welcome { user: 7 }.options().after(an_hour).priority(-1).enqueue(&pool).await?;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]

@@ -127,7 +127,8 @@ async fn a_stopping_worker_gives_jobs_back_uncharged() {
     let jobs = [act(&lab, Then::WaitForCancel).await, act(&lab, Then::IgnoreCancel).await];
     lab.until("count(*) = 2 from effects").await;
     worker.stop().await;
-    let sql = "select count(*) from jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
+    let sql = "select count(*) from jobkit.ready r join jobkit.jobs j on j.id = r.job_id \
+               where attempt = 0";
     assert_eq!(lab.value::<i64>(sql).await, jobs.len() as i64);
     lab.check_invariants().await;
 }

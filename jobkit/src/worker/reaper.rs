@@ -37,7 +37,8 @@ impl Duty for Reaper {
                 Ok(jobs) => reaped += usize::try_from(jobs).unwrap_or(0),
                 // One bad claim holds back no other.
                 Err(error) if error.is_final() => {
-                    tracing::error!(worker = format!("{worker:x}"), n, %error, "jobkit.reap failed");
+                    let worker = format!("{worker:x}");
+                    tracing::error!(worker, n, %error, "jobkit.reap failed");
                 }
                 Err(error) => return Err(error),
             }

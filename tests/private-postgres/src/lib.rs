@@ -18,6 +18,8 @@ mod programs;
 mod project;
 mod server;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 pub use crate::cluster::Cluster;
@@ -68,6 +70,15 @@ pub fn stop(purpose: Purpose) -> Result<bool> {
         Some(_) => Ok(true),
         None => project::Project::find()?.stop(purpose),
     }
+}
+
+/// The folder of the server programs that are used.
+///
+/// # Errors
+///
+/// When there is none; the message has three lines that say what to install.
+pub fn programs() -> Result<PathBuf> {
+    Ok(programs::Programs::find()?.path(""))
 }
 
 fn given_url() -> Option<String> {

@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use private_postgres::{Purpose, stop, url};
+use private_postgres::{Purpose, programs, stop, url};
 
 const USAGE: &str = "\
 usage: private-postgres url|start|stop [demo|test]
-  url    start the project's server if need be and print its URL
-  start  the same without printing
-  stop   stop it, unless another process uses it
+       private-postgres programs
+  url       start the project's server if need be and print its URL
+  start     the same without printing
+  stop      stop it, unless another process uses it
+  programs  print the folder of the server programs
 Without demo or test: url and start mean demo, stop means both.";
 
 fn main() -> Result<ExitCode> {
@@ -21,7 +23,7 @@ fn main() -> Result<ExitCode> {
         Some("test") => vec![Purpose::Test],
         Some(_) => Vec::new(),
     };
-    if purposes.is_empty() || !["url", "start", "stop"].contains(&verb.as_str()) {
+    if purposes.is_empty() || !["url", "start", "stop", "programs"].contains(&verb.as_str()) {
         eprintln!("{USAGE}");
         return Ok(ExitCode::from(2));
     }
@@ -29,6 +31,7 @@ fn main() -> Result<ExitCode> {
         match verb.as_str() {
             "url" => println!("{}", url(purpose)?),
             "start" => drop(url(purpose)?),
+            "programs" => println!("{}", programs()?.display()),
             _ if stop(purpose)? => {}
             _ => eprintln!("another process uses the {purpose:?} server: left running"),
         }

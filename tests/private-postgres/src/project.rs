@@ -33,7 +33,7 @@ impl Project {
         let folder = if host.account.make_folder(&inside).is_ok() {
             inside
         } else {
-            // Such as /root/project, where the account we switch to cannot go.
+            // Root's home, say, where the account we switch to cannot go.
             let hash = port::hash(&root);
             host.temporary_folder(&format!("private-postgres-{}-{hash:016x}", host.account.uid()))?
         };

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use private_postgres::{Cluster, Mode};
+use private_postgres::{Cluster, Mode, Purpose};
 use sqlx::{Connection, PgConnection, query, query_scalar};
 
 /// An empty project with no server yet; its servers are stopped and its folder removed on drop.
@@ -195,4 +197,46 @@ async fn a_dropped_cluster_leaves_nothing() {
     assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     drop(cluster);
     assert!(!Path::new(&data).parent().unwrap().exists());
+}
+
+#[tokio::test]
+async fn a_server_in_use_is_not_stopped() {
+    if programs_are_missing() || std::env::var("DATABASE_URL").is_ok() {
+        return;
+    }
+    // This very process uses the project's server until it ends.
+    let url = private_postgres::url(Purpose::Test).unwrap();
+    let mut stop = Command::new(env!("CARGO_BIN_EXE_private-postgres"));
+    assert!(stop.args(["stop", "test"]).status().unwrap().success());
+    assert_eq!(ask(&url, "select 'up'").await, "up");
+}
+
+/// Says where it has a cluster, and waits to be killed: run by the test below.
+#[tokio::test]
+#[ignore = "only a part of the next test"]
+async fn holds_a_cluster() {
+    let cluster = Cluster::throwaway(&[]).unwrap();
+    println!("\ndata={}", ask(&cluster.url(), "show data_directory").await);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
+#[test]
+fn a_killed_process_leaves_no_cluster() {
+    if programs_are_missing() {
+        return;
+    }
+    let mut holder = Command::new(std::env::current_exe().unwrap());
+    holder.args(["--ignored", "--exact", "--nocapture", "holds_a_cluster"]);
+    let mut holder = holder.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    let data = lines.map_while(Result::ok).find_map(|l| l.strip_prefix("data=").map(str::to_owned));
+    let folder = PathBuf::from(data.unwrap()).parent().unwrap().to_owned();
+    assert!(folder.exists());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while folder.exists() {
+        assert!(Instant::now() < end, "{} is still there", folder.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

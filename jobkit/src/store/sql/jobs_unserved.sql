@@ -7,6 +7,7 @@ with recursive q (queue) as (
     from q where q.queue is not null
 )
 select q.queue, exists (
-    select from jobkit.workers w where q.queue = any (w.queues) and w.lease_until > clock_timestamp()
+    select from jobkit.workers w
+    where q.queue = any (w.queues) and w.lease_until > clock_timestamp()
 ) as served
 from q where q.queue is not null

@@ -1,0 +1,178 @@
+use syn::visit::{self, Visit};
+
+use crate::forbid;
+use crate::sources::{self, Source, line};
+
+/// Modules that know nothing of the database or the engine.
+const PURE: [&str; 12] = [
+    "backoff", "context", "cron", "declared", "error", "id", "limits", "outcome", "policy", "row",
+    "state", "states",
+];
+
+/// What they must not import.
+const ABOVE_PURE: [&str; 8] =
+    ["Admin", "Worker", "admin", "enqueue", "migrate", "registry", "store", "worker"];
+
+/// The store knows rows and options, never jobs or workers.
+const ABOVE_STORE: [&str; 9] =
+    ["Admin", "Job", "Worker", "admin", "enqueue", "job", "registration", "registry", "worker"];
+
+/// What the services under `worker/` share. All else there is a service, and services do not know
+/// each other.
+const SHARED_BY_SERVICES: [&str; 10] = [
+    "counters",
+    "execution",
+    "lease",
+    "ledger",
+    "low_water",
+    "running",
+    "settings",
+    "slots",
+    "ticker",
+    "wake",
+];
+
+/// The files under `worker/` that wire the services.
+const WIRING: [&str; 2] = ["handle", "start"];
+
+/// The paths that a file names, in `use` and elsewhere, each with its line.
+#[derive(Default)]
+struct Paths {
+    found: Vec<(Vec<String>, usize)>,
+    prefix: Vec<String>,
+}
+
+impl Paths {
+    fn add_use(&mut self, ident: &syn::Ident) {
+        let mut path = self.prefix.clone();
+        path.push(ident.to_string());
+        self.found.push((path, line(ident.span())));
+    }
+}
+
+impl<'a> Visit<'a> for Paths {
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.found.push((names, line(path.segments[0].ident.span())));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_use_path(&mut self, path: &'a syn::UsePath) {
+        self.add_use(&path.ident);
+        self.prefix.push(path.ident.to_string());
+        visit::visit_use_path(self, path);
+        self.prefix.pop();
+    }
+
+    fn visit_use_name(&mut self, name: &'a syn::UseName) {
+        self.add_use(&name.ident);
+    }
+
+    fn visit_use_rename(&mut self, rename: &'a syn::UseRename) {
+        self.add_use(&rename.ident);
+    }
+}
+
+/// The module a file is: `["worker", "claimer"]` for `jobkit/src/worker/claimer.rs`.
+fn module(source: &Source) -> Option<Vec<&str>> {
+    let path = source.path.strip_prefix("jobkit/src/")?.strip_suffix(".rs")?;
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    Some(path.split('/').filter(|part| *part != "lib").collect())
+}
+
+/// A path as seen from the root of the crate; `None` when it leads out of the crate.
+fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let (start, rest) = match path.first()?.as_str() {
+        "crate" => (Vec::new(), &path[1..]),
+        "self" => (owned(module), &path[1..]),
+        "super" => (owned(module.split_last()?.1), &path[1..]),
+        _ => return None,
+    };
+    Some([start, rest.to_vec()].concat())
+}
+
+/// What a file names in its crate, each with its place.
+fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
+    let mut paths = Paths::default();
+    source.visit(&mut paths);
+    let inside = |(path, number): (Vec<String>, usize)| {
+        let path = from_root(&path, module).filter(|path| !path.is_empty())?;
+        let place = format!("{} names {}", source.at(number), path.join("::"));
+        Some((path, place))
+    };
+    paths.found.into_iter().filter_map(inside).collect()
+}
+
+/// Breaches of "the files that `which` picks must not name what `forbidden` picks".
+fn breaches(
+    sources: &[Source],
+    which: impl Fn(&[&str]) -> bool,
+    forbidden: impl Fn(&[&str], &[String]) -> bool,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources {
+        if let Some(module) = module(source).filter(|module| which(module)) {
+            let named = names(source, &module).into_iter();
+            found.extend(named.filter(|(path, _)| forbidden(&module, path)).map(|(_, at)| at));
+        }
+    }
+    // `use a::{b, c}` names a, a::b and a::c; the first says enough.
+    found.dedup_by_key(|place| place.split(' ').next().map(str::to_owned));
+    found
+}
+
+fn pure_breaches(sources: &[Source]) -> Vec<String> {
+    let pure = |module: &[&str]| PURE.contains(module.first().unwrap_or(&""));
+    breaches(sources, pure, |_, path| ABOVE_PURE.contains(&path[0].as_str()))
+}
+
+fn service_breaches(sources: &[Source]) -> Vec<String> {
+    breaches(
+        sources,
+        |module| module.len() > 1 && module[0] == "worker" && !WIRING.contains(&module[1]),
+        |module, path| {
+            let [worker, other, ..] = path else { return false };
+            let is_module = other.starts_with(char::is_lowercase);
+            let allowed = module[1] == other || SHARED_BY_SERVICES.contains(&other.as_str());
+            worker == "worker" && is_module && !allowed
+        },
+    )
+}
+
+#[test]
+fn the_pure_modules_import_nothing_above_them() {
+    forbid("a pure module knows no database and no engine", pure_breaches(&sources::rust()));
+}
+
+#[test]
+fn the_store_knows_no_jobs() {
+    let store = |module: &[&str]| module.first() == Some(&"store");
+    let found =
+        breaches(&sources::rust(), store, |_, path| ABOVE_STORE.contains(&path[0].as_str()));
+    forbid("the store knows rows, not jobs or workers", found);
+}
+
+#[test]
+fn services_do_not_know_each_other() {
+    forbid("a service imports no other; worker.rs wires them", service_breaches(&sources::rust()));
+}
+
+#[test]
+fn breaches_are_found() {
+    let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+    let bad = [
+        source("jobkit/src/policy.rs", "use std::fmt;\nuse crate::{Backoff, store::Link};"),
+        source("jobkit/src/worker/reaper.rs", "fn f() { super::claimer::wake(); }"),
+    ];
+    assert_eq!(pure_breaches(&bad)[0], "jobkit/src/policy.rs:2 names store");
+    assert_eq!(
+        service_breaches(&bad),
+        ["jobkit/src/worker/reaper.rs:1 names worker::claimer::wake"]
+    );
+    let good = [
+        source("jobkit/src/policy.rs", "use crate::Backoff; #[cfg(test)] mod t { use super::*; }"),
+        source("jobkit/src/worker/reaper.rs", "use crate::worker::ticker::Duty; use crate::store;"),
+    ];
+    assert!(pure_breaches(&good).is_empty() && service_breaches(&good).is_empty());
+}
