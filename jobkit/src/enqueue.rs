@@ -1,6 +1,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::PgExecutor;
+use tracing::Instrument;
 
 use crate::declared::Declared;
 use crate::limits::{self, BATCH_BYTES, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, TAGS};
@@ -141,6 +142,8 @@ pub(crate) async fn insert<'c, X: PgExecutor<'c>>(
     if bytes > BATCH_BYTES {
         return Err(Error::BatchTooLarge { bytes, limit: BATCH_BYTES });
     }
-    let ids = store::enqueue(drafts, executor).await?;
+    let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
+    let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
+    let ids = store::enqueue(drafts, executor).instrument(span).await?;
     Ok(ids.into_iter().map(JobId).collect())
 }

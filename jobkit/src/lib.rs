@@ -1,4 +1,4 @@
-//! Background jobs on PostgreSQL.
+#![doc = include_str!("../README.md")]
 
 mod admin;
 mod backoff;

@@ -3,6 +3,7 @@ use serde_json::value::RawValue;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
+use tracing::Span;
 
 use super::Call;
 
@@ -65,6 +66,10 @@ pub(crate) struct ClaimedJob {
 
 impl Call for Claim<'_> {
     type Answer = Claimed;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.claim", worker = self.worker, n = self.n)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Claimed> {
         let rows = sqlx::query(include_str!("sql/jobs_claim.sql"))

@@ -1,4 +1,5 @@
 use sqlx::PgConnection;
+use tracing::Span;
 
 use super::Call;
 
@@ -8,6 +9,10 @@ pub(crate) struct CancelMark(pub(crate) i64);
 impl Call for CancelMark {
     /// False when there is no such live job.
     type Answer = bool;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.cancel", job.id = self.0)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
         sqlx::query_scalar(include_str!("sql/jobs_cancel_mark.sql"))
@@ -23,6 +28,10 @@ pub(crate) struct CancelTake<'a>(pub(crate) i64, pub(crate) &'a str);
 impl Call for CancelTake<'_> {
     /// True when the job has ended.
     type Answer = bool;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.cancel", job.id = self.0)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
         sqlx::query_scalar(include_str!("sql/jobs_cancel_take.sql"))

@@ -3,6 +3,7 @@ use std::time::Duration;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use super::Call;
 use crate::Error;
@@ -70,7 +71,8 @@ impl Link {
         let mut connection = self.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
-        match timeout(patience, call.call(&mut connection)).await {
+        let answer = call.call(&mut connection).instrument(call.span());
+        match timeout(patience, answer).await {
             Ok(Ok(answer)) => {
                 self.connection = Some(connection);
                 Ok(answer)

@@ -3,6 +3,7 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use sqlx::postgres::types::PgInterval;
 use sqlx::{AssertSqlSafe, PgConnection};
+use tracing::Span;
 
 use super::Call;
 
@@ -14,6 +15,10 @@ pub(crate) struct Promote {
 impl Call for Promote {
     /// How many became ready, and when the next one is due.
     type Answer = (i32, Option<Duration>);
+
+    fn span(&self) -> Span {
+        tracing::trace_span!("jobkit.promote")
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let (promoted, next): (i32, Option<PgInterval>) =
@@ -38,6 +43,10 @@ pub(crate) struct ReapWorkers;
 impl Call for ReapWorkers {
     type Answer = Vec<i64>;
 
+    fn span(&self) -> Span {
+        tracing::trace_span!("jobkit.reap")
+    }
+
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
         sqlx::query_scalar(include_str!("sql/workers_reap.sql")).fetch_all(connection).await
     }
@@ -60,6 +69,10 @@ pub(crate) struct ReapClaim(pub(crate) i64, pub(crate) i64);
 impl Call for ReapClaim {
     /// How many jobs it held.
     type Answer = i32;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.reap", worker = self.0, n = self.1)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
         sqlx::query_scalar(include_str!("sql/claims_reap.sql"))
@@ -112,6 +125,10 @@ impl Call for RemoveDay {
 
     /// Each statement by itself: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
     /// the next run finds the partition and goes on from there.
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.prune", day = %self.day)
+    }
+
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         sqlx::query(include_str!("sql/finished_forget.sql"))
             .bind(self.day)

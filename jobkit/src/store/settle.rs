@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use tracing::Span;
 
 use super::Call;
 use super::worker::interval;
@@ -82,6 +83,10 @@ pub(crate) struct Settle<'a> {
 
 impl Call for Settle<'_> {
     type Answer = Vec<(i64, Ending)>;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.settle", worker = self.worker, jobs = self.settlements.len())
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let column = self.settlements.iter();

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 use sqlx::postgres::types::PgInterval;
+use tracing::Span;
 
 use super::Call;
 use crate::{Error, Policy, migrate};
@@ -50,6 +51,10 @@ pub(crate) struct Register<'a> {
 
 impl Call for Register<'_> {
     type Answer = ();
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.register", worker = self.worker)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         sqlx::query(include_str!("sql/workers_register.sql"))
@@ -112,6 +117,10 @@ pub(crate) struct Pulse {
 impl Call for Heartbeat {
     type Answer = Pulse;
 
+    fn span(&self) -> Span {
+        tracing::trace_span!("jobkit.heartbeat", worker = self.worker)
+    }
+
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Pulse> {
         type Row = (bool, Option<bool>, Option<bool>, Option<Vec<i64>>);
         let (alive, lapsed, stop, cancel): Row =
@@ -142,6 +151,10 @@ pub(crate) struct ReleaseLost {
 impl Call for ReleaseLost {
     type Answer = i32;
 
+    fn span(&self) -> Span {
+        tracing::trace_span!("jobkit.release", worker = self.worker, concluded = self.concluded)
+    }
+
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
         sqlx::query_scalar(include_str!("sql/claims_release_lost.sql"))
             .bind(self.worker)
@@ -160,6 +173,10 @@ pub(crate) struct Deregister {
 
 impl Call for Deregister {
     type Answer = ();
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.deregister", worker = self.worker)
+    }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         sqlx::query(include_str!("sql/workers_deregister.sql"))
