@@ -3,3 +3,4 @@
 
 mod jobs;
 mod lifecycle;
+mod races;
