@@ -43,7 +43,9 @@ pub(super) fn reap_claim(worker: i64, n: i64) -> String {
 
 /// Gives back the claims up to a number that are not held.
 pub(super) fn release_lost(worker: i64, concluded: i64, held: &[i64]) -> String {
-    format!("select jobkit.release_lost({worker}, {concluded}, array{held:?}::bigint[], '{{}}')::text")
+    format!(
+        "select jobkit.release_lost({worker}, {concluded}, array{held:?}::bigint[], '{{}}')::text"
+    )
 }
 
 pub(super) fn heartbeat(worker: i64) -> String {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use jobkit_tests::{Lab, Session};
+use sqlx::AssertSqlSafe;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -34,7 +35,7 @@ impl End {
     }
 }
 
-/// A lab with two workers, 1 and 2, whose leases last.
+/// A lab with two workers, 1 and 2, whose leases last, and a kind that keeps what ended.
 pub(super) struct World {
     pub(super) lab: Lab,
 }
@@ -42,16 +43,26 @@ pub(super) struct World {
 impl World {
     pub(super) async fn new(lab: Lab) -> Self {
         lab.run("select jobkit.finished_prepare(2)").await;
+        lab.run(
+            "insert into jobkit.kinds (kind, queue, priority, max_attempts, retention)
+            values ('act', 'default', 0, 3, '1 hour')",
+        )
+        .await;
         let world = Self { lab };
-        // The lease that counts from the server's start is short: the server may just have started.
-        for worker in [1, 2] {
-            let sql = format!(
-                "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
-                ({worker}, 'w', '{{default}}', '{{act}}', '1 ms', now() + interval '1 day')"
-            );
-            world.lab.run(&sql).await;
-        }
+        world.register(1).await;
+        world.register(2).await;
         world
+    }
+
+    /// Begins a worker whose lease lasts. Its stated length is short, because nobody is reaped
+    /// within that much of the server's start.
+    pub(super) async fn register(&self, worker: i64) {
+        let sql = format!(
+            "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
+            ({worker}, 'w', '{{default}}', '{{act}}', '1 ms', now() + interval '1 day')
+            on conflict (id) do nothing"
+        );
+        self.lab.run(&sql).await;
     }
 
     /// Lets the lease of a worker lapse.
@@ -124,9 +135,17 @@ impl World {
         answer(session, call.clone()).await.1.expect_err(&call)
     }
 
+    /// The same in a transaction, after a statement.
+    pub(super) async fn refusal_after(&self, statement: &str, call: String) -> String {
+        let mut session = self.lab.session("call").await;
+        session.run("begin").await.unwrap();
+        session.run(statement).await.unwrap();
+        answer(session, call.clone()).await.1.expect_err(&call)
+    }
+
     /// The first session: makes a call and keeps its transaction open.
     pub(super) async fn hold(&self, call: String) -> Holder<'_> {
-        self.hold_after("select", call).await
+        self.hold_after("", call).await
     }
 
     /// The same, with a statement of the same transaction before the call.
@@ -248,8 +267,9 @@ pub(super) fn next_n() -> i64 {
 }
 
 async fn answer(mut session: Session, call: String) -> (Session, Answer) {
-    let answer = match session.value::<Option<String>>(&call).await {
-        Ok(text) => Ok(text.unwrap_or_default()),
+    let query = sqlx::query_scalar::<_, Option<String>>(AssertSqlSafe(call));
+    let answer = match query.fetch_optional(&mut session.connection).await {
+        Ok(text) => Ok(text.flatten().unwrap_or_default()),
         Err(error) => Err(match error.as_database_error().and_then(|error| error.code()) {
             Some(state) => state.into_owned(),
             None => error.to_string(),
