@@ -3,4 +3,5 @@
 
 mod jobs;
 mod lifecycle;
+mod mutants;
 mod races;

@@ -21,11 +21,29 @@ fn claim_from(worker: i64, n: i64, slots: i32, start: bool) -> String {
 
 /// The outcome of one job, kept for an hour; a delay of an hour where there is one.
 pub(super) fn settle(worker: i64, n: i64, job: i64, outcome: &str) -> String {
-    let delay = if matches!(outcome, "retry" | "snooze") { "'1 hour'" } else { "null" };
+    settle_all(worker, n, &[(job, outcome)])
+}
+
+/// The outcomes of some jobs of one claim.
+pub(super) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> String {
+    let rows = outcomes.iter().map(|(job, outcome)| {
+        let delay = if matches!(*outcome, "retry" | "snooze") { "'1 hour'" } else { "null" };
+        format!("({job}::bigint, '{outcome}', {delay}::interval)")
+    });
+    let rows = rows.collect::<Vec<_>>().join(", ");
+    let nulls = |kind: &str| format!("array_fill(null::{kind}, array[count(*)::integer])");
     format!(
         "select string_agg(s.job_id || ' ' || s.ending, ', ' order by s.job_id)
-        from jobkit.settle({worker}, array[{n}], array[{job}], '{{{outcome}}}', '{{because}}',
-            '{{null}}', array[{delay}]::interval[], '{{1 hour}}', '{{1 ms}}') s"
+        from (
+            select array_agg({n}::bigint) as n, array_agg(job) as job,
+                array_agg(outcome) as outcome, array_agg('because'::text) as error,
+                {} as reason, array_agg(delay) as delay,
+                array_agg(interval '1 hour') as keep, {} as took
+            from (values {rows}) as o (job, outcome, delay)
+        ) i, jobkit.settle({worker}, i.n, i.job, i.outcome, i.error, i.reason, i.delay, i.keep,
+            i.took) s",
+        nulls("text"),
+        nulls("interval"),
     )
 }
 

@@ -3,7 +3,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    claim, claim_marked, deregister, orphaned_claims, promote, reap_workers, settle,
+    claim, claim_marked, deregister, heartbeat, orphaned_claims, promote, reap_claim, reap_workers,
+    settle,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
@@ -12,6 +13,8 @@ races![
     two_claims_from_the_marks_share_nothing,
     ten_claimers_take_each_job_once,
     a_claim_in_flight_keeps_its_worker,
+    a_claim_in_flight_holds_up_no_heartbeat,
+    a_worker_that_ends_waits_for_its_claim_in_flight,
     a_claim_behind_the_reap_of_its_worker_fails,
     a_claim_behind_the_end_of_its_worker_fails,
     a_claim_without_a_lease_is_refused,
@@ -83,6 +86,42 @@ pub(crate) async fn a_claim_in_flight_keeps_its_worker(lab: Lab) {
         world.register(1).await;
     }
     world.lab.check_invariants().await;
+}
+
+/// The lease is renewed beside a claim of the same worker, however long that takes.
+pub(crate) async fn a_claim_in_flight_holds_up_no_heartbeat(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let [x] = world.ready().await;
+        let n = next_n();
+        let first = world.hold(claim(1, n, 1)).await;
+        assert_eq!(first.bystander(heartbeat(1)).await, "true");
+        first.end(end).await;
+        let place = end.pick(&format!("running 1/{n}, charged 0"), "ready, charged 0").to_owned();
+        world.expect(x, &place).await;
+        world.lab.run("update jobkit.workers set lease_until = now() + interval '1 day'").await;
+    }
+    world.lab.check_invariants().await;
+}
+
+/// A claim that was given up by its worker, but not by the server. When the worker goes, the claim
+/// is found without one; it is never left without being found.
+pub(crate) async fn a_worker_that_ends_waits_for_its_claim_in_flight(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        world.clear().await;
+        world.register(1).await;
+        let [x] = world.ready().await;
+        let n = next_n();
+        let first = world.hold(claim(1, n, 1)).await;
+        let gone = first.waiter(deregister(1)).await;
+        first.end(end).await;
+        assert_eq!(gone.answer().await.as_deref(), Ok(""));
+        assert_eq!(world.call(orphaned_claims()).await, end.pick(&format!("1/{n}"), ""));
+        assert_eq!(world.call(reap_claim(1, n)).await, end.pick("1", "0"));
+        world.expect(x, end.pick("ready, charged 1", "ready, charged 0")).await;
+        world.lab.check_invariants().await;
+    }
 }
 
 /// A claim that read a valid lease before the reap committed finds its worker gone after it.

@@ -207,27 +207,22 @@ pub(super) struct Holder<'a> {
     pub(super) answer: String,
 }
 
-impl Holder<'_> {
+impl<'a> Holder<'a> {
     /// A second session, whose call was seen to wait for the first one.
-    pub(super) async fn waiter(&self, call: String) -> Waiter {
+    pub(super) async fn waiter(&self, call: String) -> Waiter<'a> {
         let session = self.lab.session("waiter").await;
         let pid = session.pid;
         let mut task = tokio::spawn(answer(session, call.clone()));
         tokio::select! {
-            () = self.lab.until_blocked(pid, self.session.pid) => Waiter { task },
+            () = self.lab.until_blocked(pid, self.session.pid) => {}
             done = &mut task => panic!("did not wait, answered {:?}: {call}", done.unwrap().1),
         }
+        Waiter { lab: self.lab, pid, task }
     }
 
     /// A second session, whose call is answered while the first one is open.
     pub(super) async fn bystander(&self, call: String) -> String {
-        let session = self.lab.session("bystander").await;
-        let pid = session.pid;
-        let mut task = tokio::spawn(answer(session, call.clone()));
-        tokio::select! {
-            done = &mut task => done.unwrap().1.unwrap_or_else(|state| panic!("{state}: {call}")),
-            () = self.lab.until_blocked(pid, self.session.pid) => panic!("had to wait: {call}"),
-        }
+        bystander(self.lab, self.session.pid, call).await
     }
 
     /// Another call in the transaction of the first session.
@@ -244,14 +239,31 @@ impl Holder<'_> {
 }
 
 /// The second session, waiting.
-pub(super) struct Waiter {
+pub(super) struct Waiter<'a> {
+    lab: &'a Lab,
+    pid: i32,
     task: JoinHandle<(Session, Answer)>,
 }
 
-impl Waiter {
+impl Waiter<'_> {
+    /// A third session, whose call is answered although the second one waits.
+    pub(super) async fn bystander(&self, call: String) -> String {
+        bystander(self.lab, self.pid, call).await
+    }
+
     /// What it was answered in the end.
     pub(super) async fn answer(self) -> Answer {
         timeout(PATIENCE, self.task).await.expect("nothing holds it up any more").unwrap().1
+    }
+}
+
+async fn bystander(lab: &Lab, other: i32, call: String) -> String {
+    let session = lab.session("bystander").await;
+    let pid = session.pid;
+    let mut task = tokio::spawn(answer(session, call.clone()));
+    tokio::select! {
+        done = &mut task => done.unwrap().1.unwrap_or_else(|state| panic!("{state}: {call}")),
+        () = lab.until_blocked(pid, other) => panic!("had to wait: {call}"),
     }
 }
 

@@ -65,8 +65,7 @@ pub(crate) async fn a_producer_waits_for_nobody(lab: Lab) {
         cancel_take(marked),
         finished_prepare(9),
         "select jobkit.sleep(2, '{default}', '1 day')::text".to_owned(),
-        "select jobkit.announce('{act}', '{default}', '{0}', '{3}', '{null}', '{null}', '{null}')::text"
-            .to_owned(),
+        "update jobkit.kinds set announced_at = now() returning kind".to_owned(),
     ] {
         let worker = world.hold(call).await;
         assert_ne!(worker.bystander(enqueue(2)).await, "");

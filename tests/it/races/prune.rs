@@ -59,16 +59,14 @@ pub(crate) async fn a_reader_of_finished_stalls_the_pruner_but_no_outcome(lab: L
         let reader = world.hold(READ.to_owned()).await;
         let detach = world.call(DETACH.to_owned()).await;
         let pruner = reader.waiter(detach).await;
-        assert_eq!(reader.bystander(settle(1, n, x, "finish")).await, "");
-        assert_eq!(
-            reader.bystander(READ.to_owned()).await,
-            world.lab.count(FINISHED).await.to_string()
-        );
+        assert_eq!(pruner.bystander(settle(1, n, x, "finish")).await, "");
+        let seen = pruner.bystander(READ.to_owned()).await;
+        assert_eq!(seen, world.lab.count("jobkit.finished").await.to_string());
         reader.end(end).await;
         assert_eq!(pruner.answer().await.as_deref(), Ok(""));
         assert_eq!(world.call(DETACH.to_owned()).await, "");
-        world.call("select remove from jobkit.finished_expired()".to_owned()).await;
-        world.lab.run("drop table jobkit.finished_20200101").await;
+        let remove = "select remove from jobkit.finished_expired()";
+        assert_eq!(world.call(world.call(remove.to_owned()).await).await, "");
         world.expect(x, "finish").await;
     }
     world.lab.check_invariants().await;
@@ -96,7 +94,6 @@ pub(crate) async fn a_detach_cut_short_is_finished_the_next_time(lab: Lab) {
 }
 
 const DETACH: &str = "select detach from jobkit.finished_expired()";
-const FINISHED: &str = "jobkit.finished";
 
 /// A partition whose day has passed.
 async fn expired(world: &World) {

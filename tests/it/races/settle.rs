@@ -2,11 +2,12 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{promote, settle};
+use super::calls::{promote, settle, settle_all};
 use super::kit::{ENDS, End, World};
 
 races![
     outcomes_of_one_batch_take_turns,
+    a_batch_of_outcomes_counts_but_for_the_lost_ones,
     two_finishes_of_a_job_end_it_once,
     a_late_finish_waits_for_any_other_outcome_and_is_lost,
     a_late_outcome_waits_for_a_finish_and_is_lost,
@@ -29,6 +30,24 @@ pub(crate) async fn outcomes_of_one_batch_take_turns(lab: Lab) {
         world.expect(y, "finish").await;
         let claims = world.lab.count(&format!("jobkit.claims where n = {n}")).await;
         assert_eq!(claims, i64::from(end == End::Rollback));
+    }
+    world.lab.check_invariants().await;
+}
+
+/// T77: one late outcome among others takes none of them along.
+pub(crate) async fn a_batch_of_outcomes_counts_but_for_the_lost_ones(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let (n, [x, y, z]) = world.running().await;
+        let first = world.hold(settle(1, n, x, "snooze")).await;
+        let batch = settle_all(1, n, &[(z, "retry"), (x, "finish"), (y, "finish")]);
+        let second = first.waiter(batch).await;
+        first.end(end).await;
+        assert_eq!(second.answer().await.as_deref(), Ok(end.pick(&format!("{x} lost"), "")));
+        world.expect(x, end.pick("scheduled, charged 0", "finish")).await;
+        world.expect(y, "finish").await;
+        world.expect(z, "scheduled, charged 1").await;
+        assert_eq!(world.lab.count("jobkit.claims").await, 0);
     }
     world.lab.check_invariants().await;
 }
@@ -133,8 +152,8 @@ pub(crate) async fn the_last_attempt_is_buried_once(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
-/// T17, T79: an outcome of the first attempt that arrives while the second one runs. The end of
-/// the second takes the record of the first one's failure with it.
+/// T17, T79: an outcome of the first attempt that arrives while the second one runs, even under the
+/// same worker. The end of the second takes the record of the first one's failure with it.
 pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     let world = World::new(lab).await;
     let (n, [x]) = world.running().await;
@@ -143,14 +162,14 @@ pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     world.lab.run(&format!("update jobkit.jobs set {past}")).await;
     world.lab.run("update jobkit.scheduled set run_at = (select run_at from jobkit.jobs)").await;
     assert_eq!(world.call(promote(10)).await, "1");
-    let again = world.claim(2, &[x]).await;
+    let again = world.claim(1, &[x]).await;
     for outcome in ["finish", "retry", "bury"] {
         assert_eq!(world.call(settle(1, n, x, outcome)).await, format!("{x} lost"), "{outcome}");
-        // Under a claim that lists the job, but not the late one's.
-        assert_eq!(world.call(settle(1, again, x, outcome)).await, format!("{x} lost"));
-        world.expect(x, &format!("running 2/{again}, charged 1")).await;
+        // A claim is its worker's alone.
+        assert_eq!(world.call(settle(2, again, x, outcome)).await, format!("{x} lost"));
+        world.expect(x, &format!("running 1/{again}, charged 1")).await;
     }
-    let first = world.hold(settle(2, again, x, "finish")).await;
+    let first = world.hold(settle(1, again, x, "finish")).await;
     assert_eq!(first.bystander(settle(1, n, x, "finish")).await, format!("{x} lost"));
     first.end(End::Commit).await;
     world.expect(x, "finish").await;
