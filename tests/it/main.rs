@@ -5,3 +5,4 @@ mod jobs;
 mod lifecycle;
 mod mutants;
 mod races;
+mod statements;
