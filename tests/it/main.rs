@@ -4,5 +4,6 @@
 mod jobs;
 mod lifecycle;
 mod mutants;
+mod plans;
 mod races;
 mod statements;
