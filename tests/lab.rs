@@ -112,9 +112,9 @@ impl Lab {
         wait(patience, sql, || async { holds().await == Some(true) }).await;
     }
 
-    /// Waits until one session is blocked by another: the barrier of every race test.
-    pub async fn until_blocked(&self, waiting: &Session, holding: &Session) {
-        let (waiting, holding) = (waiting.pid, holding.pid);
+    /// Waits until one session is blocked by another: the barrier of every race test. By process
+    /// ids, because the waiting session is busy in a task of its own.
+    pub async fn until_blocked(&self, waiting: i32, holding: i32) {
         self.until(&format!("{holding} = any (pg_blocking_pids({waiting}))")).await;
     }
 

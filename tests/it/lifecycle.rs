@@ -13,16 +13,16 @@ async fn lab() -> Lab {
     lab
 }
 
-async fn start(lab: &Lab) -> WorkerHandle {
+pub(crate) async fn start(lab: &Lab) -> WorkerHandle {
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
     worker.queue("default", 10).start().await.unwrap()
 }
 
-async fn act(lab: &Lab, then: Then) -> JobId {
+pub(crate) async fn act(lab: &Lab, then: Then) -> JobId {
     Act::then(then).enqueue(lab.pool()).await.unwrap()
 }
 
-async fn outcome(lab: &Lab, job: JobId) -> String {
+pub(crate) async fn outcome(lab: &Lab, job: JobId) -> String {
     let sql = format!(
         "exists (select from jobkit.finished where job_id = {job})
         or exists (select from jobkit.dead_letters where job_id = {job})"

@@ -3,4 +3,8 @@
 
 mod jobs;
 mod lifecycle;
+mod mutants;
+mod plans;
 mod producers;
+mod races;
+mod statements;

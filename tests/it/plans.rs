@@ -1,0 +1,221 @@
+//! What a claim reads, whatever the backlog and whatever the statistics say of it: on the installed
+//! function, by the server's own counters and by the plans it really ran.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use jobkit_tests::{Lab, Session};
+use sqlx::{AssertSqlSafe, Row};
+use tracing::Level;
+
+const SLOTS: i64 = 10;
+
+/// Where scans begin.
+#[derive(Debug, Clone, Copy)]
+enum From {
+    Start,
+    /// The same low-water mark in every lane.
+    Mark(i64),
+}
+
+fn claim(queue: &str, from: From, slots: i64) -> String {
+    let (start, mark) = match from {
+        From::Start => (true, 0),
+        From::Mark(mark) => (false, mark),
+    };
+    format!(
+        "jobkit.claim(1, nextval('claims'), '{{act, noop}}', '{{{queue}}}', '{{{slots}}}',
+            array[{start}], array_fill({mark}::bigint, array[14]))"
+    )
+}
+
+/// A lab in which statistics change only when told, with a worker.
+async fn lab() -> Lab {
+    let lab = Lab::new().await;
+    lab.run(
+        "alter table jobkit.ready set (autovacuum_enabled = off);
+        alter table jobkit.jobs set (autovacuum_enabled = off);
+        alter table jobkit.claims set (autovacuum_enabled = off);
+        create sequence claims;
+        select jobkit.register(1, 'w', '{default}', '{act}', '1 day');
+        analyze jobkit.ready, jobkit.jobs",
+    )
+    .await;
+    lab
+}
+
+/// Makes the jobs with these ids ready.
+async fn fill(lab: &Lab, ids: std::ops::RangeInclusive<i64>, queue: &str, kind: &str) {
+    let ids = format!("generate_series({}, {}) i", ids.start(), ids.end());
+    lab.run(&format!(
+        "insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at, args)
+        select i, {kind}, {queue}, 0, 3, now(), now(), '{{}}' from {ids};
+        insert into jobkit.ready (queue, priority, job_id, kind)
+        select {queue}, 0, i, {kind} from {ids}"
+    ))
+    .await;
+}
+
+/// Keeps what the server says.
+#[derive(Clone, Default)]
+struct Notices(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Notices {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(text)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Notices {
+    /// The plans so far of statements that take rows out of `ready`.
+    fn plans(&self) -> Vec<String> {
+        let text = std::mem::take(&mut *self.0.lock().unwrap());
+        let text = String::from_utf8(text).unwrap();
+        let plans = text.split("Query Text: ").skip(1).filter(|p| p.contains("Delete on ready"));
+        plans.map(str::to_owned).collect()
+    }
+}
+
+/// The counters of a table, in this transaction.
+#[derive(Debug)]
+struct Touched {
+    seq_scans: i64,
+    fetched: i64,
+    deleted: i64,
+}
+
+async fn touched(session: &mut Session, table: &str) -> Touched {
+    let sql = format!(
+        "select seq_scan, coalesce(idx_tup_fetch, 0) as fetched, n_tup_del as deleted
+        from pg_stat_xact_user_tables where schemaname = 'jobkit' and relname = '{table}'"
+    );
+    let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(&mut session.connection).await.unwrap();
+    Touched { seq_scans: row.get(0), fetched: row.get(1), deleted: row.get(2) }
+}
+
+/// Claims, looks at what that touched, and rolls it back.
+async fn look(lab: &Lab, notices: &Notices, when: &str) {
+    for mode in ["force_generic_plan", "force_custom_plan", "auto"] {
+        let function = "function jobkit.claim";
+        lab.run(&format!("alter {function} set plan_cache_mode = {mode}")).await;
+        for from in [From::Start, From::Mark(0)] {
+            // A session of its own: the counters of a session's last transaction may linger.
+            let mut session = lab.session("looked at").await;
+            session.run("load 'auto_explain'").await.unwrap();
+            for setting in ["log_level = notice", "log_min_duration = 0", "log_analyze = on"] {
+                session.run(&format!("set auto_explain.{setting}")).await.unwrap();
+            }
+            session.run("set auto_explain.log_nested_statements = on; begin").await.unwrap();
+            notices.plans();
+            let sql = format!("select count(job_id) from {}", claim("default", from, SLOTS));
+            let jobs: i64 = session.value(&sql).await.unwrap();
+            let plans = notices.plans();
+            let what = format!("{when}, {mode}, {from:?}: {plans:#?}");
+            assert!(!plans.is_empty(), "no plan was seen: {what}");
+            for bad in ["Seq Scan", "Sort", "Bitmap"] {
+                assert!(!plans.iter().any(|plan| plan.contains(bad)), "{bad}: {what}");
+            }
+            let ready = touched(&mut session, "ready").await;
+            assert_eq!((ready.seq_scans, ready.deleted), (0, jobs), "{what}");
+            assert!(ready.fetched <= SLOTS, "{ready:?}: {what}");
+            let payloads = touched(&mut session, "jobs").await;
+            assert_eq!((payloads.seq_scans, payloads.deleted), (0, 0), "{what}");
+            assert!(payloads.fetched <= SLOTS, "{payloads:?}: {what}");
+            session.run("rollback").await.unwrap();
+        }
+    }
+}
+
+/// Names of queues and kinds for the backlog: a fifth of it is in the queue claimed from.
+const QUEUES: &str = "case when i % 5 = 0 then 'default' else 'other' || i % 5 end";
+const KINDS: &str = "case when i % 3 = 0 then 'noop' else 'act' end";
+
+async fn every_plan(rows: i64) {
+    let notices = Notices::default();
+    let writer = notices.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::INFO)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let lab = lab().await;
+    look(&lab, &notices, "empty").await;
+    fill(&lab, 1..=rows, QUEUES, KINDS).await;
+    look(&lab, &notices, "filled since the statistics were taken").await;
+    lab.run("analyze jobkit.ready, jobkit.jobs").await;
+    look(&lab, &notices, "fresh statistics").await;
+    lab.run("delete from jobkit.ready where job_id > 20; delete from jobkit.jobs where id > 20")
+        .await;
+    look(&lab, &notices, "emptied since the statistics were taken").await;
+    lab.run("truncate jobkit.ready, jobkit.jobs").await;
+}
+
+#[tokio::test]
+async fn a_claim_reads_what_it_takes_of_ten_thousand() {
+    every_plan(10_000).await;
+}
+
+#[tokio::test]
+async fn a_claim_reads_what_it_takes_of_a_million() {
+    every_plan(1_000_000).await;
+}
+
+/// The median time in microseconds that a claim of ten spent looking; each is rolled back.
+async fn median(lab: &Lab, queue: &str, from: From) -> i64 {
+    let mut session = lab.session("measured").await;
+    let sql = format!("select max(scan_us) from {}", claim(queue, from, SLOTS));
+    let mut times = Vec::new();
+    for _ in 0..31 {
+        session.run("begin").await.unwrap();
+        times.push(session.value::<i64>(&sql).await.unwrap());
+        session.run("rollback").await.unwrap();
+    }
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+#[tokio::test]
+async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins() {
+    const DEAD: i64 = 100_000;
+    let lab = lab().await;
+    fill(&lab, 1..=DEAD + 1_000, "'default'", "'act'").await;
+    let clean = median(&lab, "default", From::Start).await;
+    let mut reader = lab.session("reader").await;
+    reader.run("begin isolation level repeatable read").await.unwrap();
+    reader.value::<i64>("select count(*) from jobkit.workers").await.unwrap();
+    for mark in (0..DEAD).step_by(500) {
+        let claimed = claim("default", From::Mark(mark), 500);
+        let jobs: i64 = lab.value(&format!("select count(job_id) from {claimed}")).await;
+        assert_eq!(jobs, 500);
+    }
+    let start = median(&lab, "default", From::Start).await;
+    let marked = median(&lab, "default", From::Mark(DEAD)).await;
+    println!(
+        "100,000 dead entries: from the start {start} µs, marked {marked} µs, none {clean} µs"
+    );
+    assert!(marked * 5 <= start, "from the start {start} µs, marked {marked} µs");
+    reader.run("commit").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_marked_claim_passes_over_jobs_of_unknown_kinds() {
+    const UNKNOWN: i64 = 100_000;
+    let lab = lab().await;
+    fill(&lab, 1..=UNKNOWN, "'default'", "'unknown'").await;
+    fill(&lab, UNKNOWN + 1..=UNKNOWN + 1_000, "'default'", "'act'").await;
+    fill(&lab, UNKNOWN + 1_001..=UNKNOWN + 2_000, "'clean'", "'act'").await;
+    let start = median(&lab, "default", From::Start).await;
+    let marked = median(&lab, "default", From::Mark(UNKNOWN)).await;
+    let clean = median(&lab, "clean", From::Mark(UNKNOWN)).await;
+    println!(
+        "100,000 of unknown kind: from the start {start} µs, marked {marked} µs, none {clean} µs"
+    );
+    // Twice as long, and what a busy machine adds to the shortest of times.
+    assert!(marked <= 2 * clean + 500, "marked {marked} µs, without any {clean} µs");
+    assert!(marked < start, "from the start {start} µs, marked {marked} µs");
+}

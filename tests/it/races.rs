@@ -1,0 +1,27 @@
+//! Two sessions at one job, on the installed functions: the first holds its transaction open after
+//! its step, the second is seen to wait (or seen not to), the first ends either way.
+//!
+//! Each race is a plain function of a lab, so that `mutants` can run it against a lab whose
+//! functions were broken on purpose, and see it fail.
+
+/// Makes a test of each race, in a fresh lab.
+macro_rules! races {
+    ($($name:ident),+ $(,)?) => {
+        mod run {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(jobkit_tests::Lab::new().await).await;
+            })+
+        }
+    };
+}
+
+mod calls;
+pub(crate) mod cancel;
+pub(crate) mod claim;
+pub(crate) mod isolation;
+mod kit;
+pub(crate) mod producers;
+pub(crate) mod prune;
+pub(crate) mod reap;
+pub(crate) mod settle;

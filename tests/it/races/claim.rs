@@ -1,0 +1,208 @@
+//! Claims against each other, against the reaper of their worker, and against promotions.
+
+use jobkit_tests::Lab;
+
+use super::calls::{
+    claim, claim_marked, deregister, heartbeat, orphaned_claims, promote, reap_claim, reap_workers,
+    settle,
+};
+use super::kit::{ENDS, End, World, list, next_n};
+
+races![
+    two_claims_share_nothing,
+    two_claims_from_the_marks_share_nothing,
+    ten_claimers_take_each_job_once,
+    a_claim_in_flight_keeps_its_worker,
+    a_claim_in_flight_holds_up_no_heartbeat,
+    a_worker_that_ends_waits_for_its_claim_in_flight,
+    a_claim_behind_the_reap_of_its_worker_fails,
+    a_claim_behind_the_end_of_its_worker_fails,
+    a_claim_without_a_lease_is_refused,
+    two_promotions_share_nothing,
+    a_promotion_in_flight_is_not_claimed,
+];
+
+/// T70, T71: the second claim takes what the first left, without waiting.
+pub(crate) async fn two_claims_share_nothing(lab: Lab) {
+    share_nothing(lab, claim).await;
+}
+
+/// T70, T71: the same for scans that begin at the low-water marks.
+pub(crate) async fn two_claims_from_the_marks_share_nothing(lab: Lab) {
+    share_nothing(lab, claim_marked).await;
+}
+
+async fn share_nothing(lab: Lab, claim: fn(i64, i64, i32) -> String) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let [x, y, z] = world.ready().await;
+        let first = world.hold(claim(1, next_n(), 2)).await;
+        assert_eq!(first.answer, list(&[x, y]));
+        assert_eq!(first.bystander(claim(2, next_n(), 5)).await, list(&[z]));
+        assert_eq!(first.bystander(claim(2, next_n(), 5)).await, "");
+        first.end(end).await;
+        let left = world.call(claim(2, next_n(), 5)).await;
+        assert_eq!(left, end.pick("", &list(&[x, y])));
+    }
+    assert_eq!(world.lab.count("jobkit.ready").await, 0);
+    world.lab.check_invariants().await;
+}
+
+/// T71: ten claimers, ten jobs each, at once.
+pub(crate) async fn ten_claimers_take_each_job_once(lab: Lab) {
+    let world = World::new(lab).await;
+    let jobs: [i64; 100] = world.ready().await;
+    let mut claimers = tokio::task::JoinSet::new();
+    for _ in 0..10 {
+        let mut session = world.lab.session("claimer").await;
+        claimers.spawn(async move {
+            session.value::<Option<String>>(&claim(1, next_n(), 10)).await.unwrap().unwrap()
+        });
+    }
+    let taken = claimers.join_all().await.join(" ");
+    let mut taken: Vec<i64> = taken.split(' ').map(|id| id.parse().unwrap()).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, jobs);
+    assert_eq!(world.lab.count("jobkit.ready").await, 0);
+    world.lab.check_invariants().await;
+}
+
+/// A worker whose lease lapses while its claim is in flight is reaped the next time only: the claim
+/// then has no worker, and is found.
+pub(crate) async fn a_claim_in_flight_keeps_its_worker(lab: Lab) {
+    let world = World::new(lab).await;
+    let [x] = world.ready().await;
+    for end in [End::Rollback, End::Commit] {
+        let n = next_n();
+        let first = world.hold(claim(1, n, 1)).await;
+        assert_eq!(first.answer, list(&[x]));
+        world.lapse(1).await;
+        assert_eq!(first.bystander(reap_workers()).await, "");
+        assert_eq!(first.bystander(orphaned_claims()).await, "");
+        first.end(end).await;
+        assert_eq!(world.call(reap_workers()).await, "1");
+        assert_eq!(world.call(orphaned_claims()).await, end.pick(&format!("1/{n}"), ""));
+        world.expect(x, end.pick(&format!("running 1/{n}, charged 0"), "ready, charged 0")).await;
+        world.register(1).await;
+    }
+    world.lab.check_invariants().await;
+}
+
+/// The lease is renewed beside a claim of the same worker, however long that takes.
+pub(crate) async fn a_claim_in_flight_holds_up_no_heartbeat(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let [x] = world.ready().await;
+        let n = next_n();
+        let first = world.hold(claim(1, n, 1)).await;
+        assert_eq!(first.bystander(heartbeat(1)).await, "true");
+        first.end(end).await;
+        let place = end.pick(&format!("running 1/{n}, charged 0"), "ready, charged 0").to_owned();
+        world.expect(x, &place).await;
+        world.lab.run("update jobkit.workers set lease_until = now() + interval '1 day'").await;
+    }
+    world.lab.check_invariants().await;
+}
+
+/// A claim that was given up by its worker, but not by the server. When the worker goes, the claim
+/// is found without one; it is never left without being found.
+pub(crate) async fn a_worker_that_ends_waits_for_its_claim_in_flight(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        world.clear().await;
+        world.register(1).await;
+        let [x] = world.ready().await;
+        let n = next_n();
+        let first = world.hold(claim(1, n, 1)).await;
+        let gone = first.waiter(deregister(1)).await;
+        first.end(end).await;
+        assert_eq!(gone.answer().await.as_deref(), Ok(""));
+        assert_eq!(world.call(orphaned_claims()).await, end.pick(&format!("1/{n}"), ""));
+        assert_eq!(world.call(reap_claim(1, n)).await, end.pick("1", "0"));
+        world.expect(x, end.pick("ready, charged 1", "ready, charged 0")).await;
+        world.lab.check_invariants().await;
+    }
+}
+
+/// A claim that read a valid lease before the reap committed finds its worker gone after it.
+pub(crate) async fn a_claim_behind_the_reap_of_its_worker_fails(lab: Lab) {
+    let world = World::new(lab).await;
+    let [x] = world.ready().await;
+    for end in [End::Rollback, End::Commit] {
+        // Lapsed for the reaper only: the claim still sees the lease it had.
+        let lapse = "update jobkit.workers set lease_until = now() - interval '1 s' where id = 1";
+        let reap = world.hold_after(lapse, reap_workers()).await;
+        assert_eq!(reap.answer, "1");
+        behind(&world, reap, end, x).await;
+    }
+}
+
+/// The same for a worker that ends in the orderly way.
+pub(crate) async fn a_claim_behind_the_end_of_its_worker_fails(lab: Lab) {
+    let world = World::new(lab).await;
+    let [x] = world.ready().await;
+    for end in [End::Rollback, End::Commit] {
+        let gone = world.hold(deregister(1)).await;
+        behind(&world, gone, end, x).await;
+    }
+}
+
+async fn behind(world: &World, holder: super::kit::Holder<'_>, end: End, x: i64) {
+    let n = next_n();
+    let claimed = holder.waiter(claim(1, n, 1)).await;
+    holder.end(end).await;
+    if end == End::Commit {
+        assert_eq!(claimed.answer().await, Err("JK001".to_owned()));
+        world.expect(x, "ready, charged 0").await;
+        assert_eq!(world.lab.count("jobkit.claims").await, 0);
+    } else {
+        assert_eq!(claimed.answer().await, Ok(list(&[x])));
+        assert_eq!(world.call(settle(1, n, x, "release")).await, "");
+    }
+    assert_eq!(world.call(orphaned_claims()).await, "");
+    world.lab.check_invariants().await;
+}
+
+/// A worker that did not renew in time takes nothing, before as after its reap.
+pub(crate) async fn a_claim_without_a_lease_is_refused(lab: Lab) {
+    let world = World::new(lab).await;
+    let [x] = world.ready().await;
+    world.lapse(1).await;
+    assert_eq!(world.refusal(claim(1, next_n(), 1)).await, "JK001");
+    assert_eq!(world.call(reap_workers()).await, "1");
+    assert_eq!(world.refusal(claim(1, next_n(), 1)).await, "JK001");
+    world.expect(x, "ready, charged 0").await;
+    world.lab.check_invariants().await;
+}
+
+/// T119: the second promotion takes what the first left, without waiting.
+pub(crate) async fn two_promotions_share_nothing(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let jobs: [i64; 3] = world.due().await;
+        let first = world.hold(promote(2)).await;
+        assert_eq!(first.answer, "2");
+        assert_eq!(first.bystander(promote(10)).await, "1");
+        first.end(end).await;
+        assert_eq!(world.call(promote(10)).await, end.pick("0", "2"));
+        for job in jobs {
+            world.expect(job, "ready, charged 0").await;
+        }
+    }
+    world.lab.check_invariants().await;
+}
+
+/// A job on its way from `scheduled` to `ready` is nobody's until the promotion commits.
+pub(crate) async fn a_promotion_in_flight_is_not_claimed(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in [End::Rollback, End::Commit] {
+        world.clear().await;
+        let [x] = world.due().await;
+        let promotion = world.hold(promote(10)).await;
+        assert_eq!(promotion.answer, "1");
+        assert_eq!(promotion.bystander(claim(1, next_n(), 1)).await, "");
+        promotion.end(end).await;
+        assert_eq!(world.call(claim(1, next_n(), 1)).await, end.pick(&list(&[x]), ""));
+        world.lab.check_invariants().await;
+    }
+}

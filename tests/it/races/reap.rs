@@ -1,0 +1,225 @@
+//! The reaper against heartbeats, late outcomes, and other reapers.
+
+use jobkit_tests::Lab;
+
+use super::calls::{heartbeat, orphaned_claims, reap_claim, reap_workers, release_lost, settle};
+use super::kit::{ENDS, End, World};
+
+races![
+    a_claim_being_settled_is_not_reaped,
+    an_outcome_behind_a_reap_is_lost,
+    a_claim_is_reaped_once,
+    a_claim_of_a_living_worker_is_not_reaped,
+    a_heartbeat_in_flight_keeps_its_worker,
+    a_heartbeat_behind_a_reap_finds_no_worker,
+    two_reapers_take_a_worker_once,
+    a_worker_with_a_lease_is_not_reaped,
+    nobody_is_reaped_within_a_lease_of_the_servers_start,
+    a_claim_being_settled_is_not_given_back,
+    an_outcome_behind_a_give_back_is_lost,
+    a_claim_held_or_not_concluded_is_not_given_back,
+];
+
+/// T16, T78: the outcome that came first counts; the reaper takes what it left.
+pub(crate) async fn a_claim_being_settled_is_not_reaped(lab: Lab) {
+    let world = World::new(lab).await;
+    let (n, [x, y]) = world.running().await;
+    world.bury_worker(1).await;
+    let outcome = world.hold(settle(1, n, x, "finish")).await;
+    assert_eq!(outcome.answer, "");
+    assert_eq!(outcome.bystander(reap_claim(1, n)).await, "0");
+    outcome.end(End::Rollback).await;
+    let outcome = world.hold(settle(1, n, x, "finish")).await;
+    assert_eq!(outcome.bystander(reap_claim(1, n)).await, "0");
+    outcome.end(End::Commit).await;
+    assert_eq!(world.call(orphaned_claims()).await, format!("1/{n}"));
+    assert_eq!(world.call(reap_claim(1, n)).await, "1");
+    world.expect(x, "finish").await;
+    world.expect(y, "ready, charged 1").await;
+    world.lab.check_invariants().await;
+}
+
+/// T15, T17: the reaper came first. The late outcome writes nothing, and nothing is charged twice.
+pub(crate) async fn an_outcome_behind_a_reap_is_lost(lab: Lab) {
+    let world = World::new(lab).await;
+    for outcome in ["finish", "retry", "bury", "snooze", "release"] {
+        for end in [End::Rollback, End::Commit] {
+            world.clear().await;
+            world.register(1).await;
+            let (n, [x, y]) = world.running().await;
+            world.bury_worker(1).await;
+            let reap = world.hold(reap_claim(1, n)).await;
+            assert_eq!(reap.answer, "2");
+            let late = reap.waiter(settle(1, n, x, outcome)).await;
+            reap.end(end).await;
+            let lost = format!("{x} lost");
+            assert_eq!(late.answer().await.as_deref(), Ok(end.pick(&lost, "")), "{outcome}");
+            if end == End::Commit {
+                world.expect(x, "ready, charged 1").await;
+                world.expect(y, "ready, charged 1").await;
+                assert_eq!(world.failures(x).await, "crash", "{outcome}");
+            } else {
+                world.expect(y, &format!("running 1/{n}, charged 0")).await;
+                assert_eq!(world.call(reap_claim(1, n)).await, "1", "{outcome}");
+            }
+            world.lab.check_invariants().await;
+        }
+    }
+}
+
+/// T18: two reapers at one claim. Its jobs are charged once.
+pub(crate) async fn a_claim_is_reaped_once(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in [End::Rollback, End::Commit] {
+        world.clear().await;
+        world.register(1).await;
+        let (n, [x, y, z]) = world.running().await;
+        world.bury_worker(1).await;
+        let first = world.hold(reap_claim(1, n)).await;
+        assert_eq!(first.answer, "3");
+        assert_eq!(first.bystander(reap_claim(1, n)).await, "0");
+        first.end(end).await;
+        assert_eq!(world.call(reap_claim(1, n)).await, end.pick("0", "3"));
+        for job in [x, y, z] {
+            world.expect(job, "ready, charged 1").await;
+            assert_eq!(world.failures(job).await, "crash");
+        }
+        world.lab.check_invariants().await;
+    }
+}
+
+/// Whatever a reaper's list says, and whatever the lease: while the worker's row is there the claim
+/// is the worker's.
+pub(crate) async fn a_claim_of_a_living_worker_is_not_reaped(lab: Lab) {
+    let world = World::new(lab).await;
+    let (n, [x]) = world.running().await;
+    for lapsed in [false, true] {
+        if lapsed {
+            world.lapse(1).await;
+        }
+        assert_eq!(world.call(orphaned_claims()).await, "");
+        assert_eq!(world.call(reap_claim(1, n)).await, "0");
+        world.expect(x, &format!("running 1/{n}, charged 0")).await;
+    }
+    world.lab.check_invariants().await;
+}
+
+/// T78: a beat that is being written saves a worker whose lease has lapsed.
+pub(crate) async fn a_heartbeat_in_flight_keeps_its_worker(lab: Lab) {
+    let world = World::new(lab).await;
+    // A lease that outlasts the test, and is over since the server's start.
+    world.lab.until("pg_postmaster_start_time() + interval '20 s' < clock_timestamp()").await;
+    world.lab.run("update jobkit.workers set lease = '20 s'").await;
+    for end in ENDS {
+        world.lapse(1).await;
+        let beat = world.hold(heartbeat(1)).await;
+        assert_eq!(beat.answer, "true");
+        assert_eq!(beat.bystander(reap_workers()).await, "");
+        beat.end(end).await;
+        assert_eq!(world.call(reap_workers()).await, end.pick("", "1"));
+    }
+    assert_eq!(world.lab.count("jobkit.workers where id = 1").await, 0);
+    world.lab.check_invariants().await;
+}
+
+/// T95: the other way round. The beat learns that its worker is gone, and does not bring it back.
+pub(crate) async fn a_heartbeat_behind_a_reap_finds_no_worker(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in [End::Rollback, End::Commit] {
+        world.lapse(1).await;
+        let reap = world.hold(reap_workers()).await;
+        assert_eq!(reap.answer, "1");
+        let beat = reap.waiter(heartbeat(1)).await;
+        reap.end(end).await;
+        assert_eq!(beat.answer().await.as_deref(), Ok(end.pick("false", "true")));
+    }
+    assert_eq!(world.call(heartbeat(1)).await, "false");
+    assert_eq!(world.lab.count("jobkit.workers where id = 1").await, 0);
+    world.lab.check_invariants().await;
+}
+
+/// T18: two reapers at one worker. Neither waits, one has it.
+pub(crate) async fn two_reapers_take_a_worker_once(lab: Lab) {
+    let world = World::new(lab).await;
+    world.lapse(1).await;
+    for end in [End::Rollback, End::Commit] {
+        let first = world.hold(reap_workers()).await;
+        assert_eq!(first.answer, "1");
+        assert_eq!(first.bystander(reap_workers()).await, "");
+        first.end(end).await;
+    }
+    assert_eq!(world.call(reap_workers()).await, "");
+    world.lab.check_invariants().await;
+}
+
+/// Only a lapsed lease is a reason, however many others have lapsed.
+pub(crate) async fn a_worker_with_a_lease_is_not_reaped(lab: Lab) {
+    let world = World::new(lab).await;
+    world.lapse(2).await;
+    assert_eq!(world.call(reap_workers()).await, "2");
+    assert_eq!(world.call(reap_workers()).await, "");
+    assert_eq!(world.lab.count("jobkit.workers where id = 1").await, 1);
+}
+
+/// Nobody could renew while the server was down.
+pub(crate) async fn nobody_is_reaped_within_a_lease_of_the_servers_start(lab: Lab) {
+    let world = World::new(lab).await;
+    world.lab.run("update jobkit.workers set lease = '100 years' where id = 1").await;
+    world.lapse(1).await;
+    world.lapse(2).await;
+    assert_eq!(world.call(reap_workers()).await, "2");
+    assert_eq!(world.lab.count("jobkit.workers where id = 1").await, 1);
+}
+
+/// A claim whose reply was believed lost, while its outcome is being written.
+pub(crate) async fn a_claim_being_settled_is_not_given_back(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        world.clear().await;
+        let (n, [x, y]) = world.running().await;
+        let outcome = world.hold(settle(1, n, x, "finish")).await;
+        assert_eq!(outcome.bystander(release_lost(1, n, &[])).await, "0");
+        outcome.end(end).await;
+        assert_eq!(world.call(release_lost(1, n, &[])).await, end.pick("1", "2"));
+        world.expect(x, end.pick("finish", "ready, charged 0")).await;
+        world.expect(y, "ready, charged 0").await;
+        world.lab.check_invariants().await;
+    }
+}
+
+/// The reverse: the outcome of a claim that was given back is lost, and nothing is charged.
+pub(crate) async fn an_outcome_behind_a_give_back_is_lost(lab: Lab) {
+    let world = World::new(lab).await;
+    for outcome in ["finish", "retry", "bury"] {
+        for end in [End::Rollback, End::Commit] {
+            world.clear().await;
+            let (n, [x, y]) = world.running().await;
+            let back = world.hold(release_lost(1, n, &[])).await;
+            assert_eq!(back.answer, "2");
+            let late = back.waiter(settle(1, n, x, outcome)).await;
+            back.end(end).await;
+            let lost = format!("{x} lost");
+            assert_eq!(late.answer().await.as_deref(), Ok(end.pick(&lost, "")), "{outcome}");
+            if end == End::Commit {
+                world.expect(x, "ready, charged 0").await;
+                assert_eq!(world.failures(x).await, "", "{outcome}");
+            }
+            let there = format!("running 1/{n}, charged 0");
+            world.expect(y, end.pick("ready, charged 0", &there)).await;
+            world.lab.check_invariants().await;
+        }
+    }
+}
+
+/// Only what a worker's beat says is concluded and does not name is given back.
+pub(crate) async fn a_claim_held_or_not_concluded_is_not_given_back(lab: Lab) {
+    let world = World::new(lab).await;
+    let (held, [x]) = world.running().await;
+    let (lost, [y]) = world.running().await;
+    let (late, [z]) = world.running().await;
+    assert_eq!(world.call(release_lost(1, lost, &[held])).await, "1");
+    world.expect(x, &format!("running 1/{held}, charged 0")).await;
+    world.expect(y, "ready, charged 0").await;
+    world.expect(z, &format!("running 1/{late}, charged 0")).await;
+    world.lab.check_invariants().await;
+}
