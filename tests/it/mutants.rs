@@ -81,7 +81,8 @@ const MUTANTS: &[Mutant] = mutants! {
     claim: "limit p_slots[q] - v_count for update skip locked" =>
         "limit p_slots[q] - v_count for update",
         claim::two_claims_from_the_marks_share_nothing;
-    claim: "j.cancel_requested_at is not null" => "false",
+    claim: "j.cancel_requested_at is not null, j.args, j.tags, j.metadata\n    from job j" =>
+        "false, j.args, j.tags, j.metadata\n    from job j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // Reapers.
     reap_workers: "w.lease_until < clock_timestamp()" => "true",

@@ -71,6 +71,20 @@ impl Write for Notices {
 }
 
 impl Notices {
+    /// Returns once notices of a session arrive. Another test may just have been the first to get
+    /// one, without a subscriber, and then none is passed on until interest is asked for anew.
+    async fn listen(&self, session: &mut Session) {
+        for _ in 0..100 {
+            session.run("do $$ begin raise notice 'heard'; end $$").await.unwrap();
+            let text = std::mem::take(&mut *self.0.lock().unwrap());
+            if String::from_utf8(text).unwrap().contains("heard") {
+                return;
+            }
+            tracing::callsite::rebuild_interest_cache();
+        }
+        panic!("notices do not arrive");
+    }
+
     /// The plans so far of statements that take rows out of `ready`.
     fn plans(&self) -> Vec<String> {
         let text = std::mem::take(&mut *self.0.lock().unwrap());
@@ -110,7 +124,7 @@ async fn look(lab: &Lab, notices: &Notices, when: &str) {
                 session.run(&format!("set auto_explain.{setting}")).await.unwrap();
             }
             session.run("set auto_explain.log_nested_statements = on; begin").await.unwrap();
-            notices.plans();
+            notices.listen(&mut session).await;
             let sql = format!("select count(job_id) from {}", claim("default", from, SLOTS));
             let jobs: i64 = session.value(&sql).await.unwrap();
             let plans = notices.plans();
@@ -135,6 +149,7 @@ const QUEUES: &str = "case when i % 5 = 0 then 'default' else 'other' || i % 5 e
 const KINDS: &str = "case when i % 3 = 0 then 'noop' else 'act' end";
 
 async fn every_plan(rows: i64) {
+    let lab = lab().await;
     let notices = Notices::default();
     let writer = notices.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -143,7 +158,6 @@ async fn every_plan(rows: i64) {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    let lab = lab().await;
     look(&lab, &notices, "empty").await;
     fill(&lab, 1..=rows, QUEUES, KINDS).await;
     look(&lab, &notices, "filled since the statistics were taken").await;
