@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use jobkit::Enqueue;
 use jobkit_tests::Lab;
 use tokio::task::JoinSet;
 
@@ -92,7 +93,8 @@ async fn account(lab: &Lab, acknowledged: &[i64]) {
 async fn produce(pool: sqlx::PgPool, seed: u64, mut rng: Rng, enough: Arc<AtomicBool>) -> Vec<i64> {
     let mut acknowledged = Vec::new();
     while !enough.load(Ordering::Relaxed) {
-        let deeds = std::iter::repeat_n(Deed { act: Act::Chance(seed) }, rng.usize(1..=5));
+        let deed = Deed { act: Act::Chance(seed) }.options().max_attempts(rng.u16(2..=5));
+        let deeds = std::iter::repeat_n(deed, rng.usize(1..=5));
         // An error may be the nemesis's: the jobs are there or not.
         if let Ok(jobs) = jobkit::enqueue_all(deeds, &pool).await {
             acknowledged.extend(jobs.iter().map(|job| job.0));
