@@ -39,14 +39,24 @@ enum Run {
 }
 
 impl Execution {
-    /// Starts a job in a task of its own; the slot is already taken.
-    pub(crate) fn begin(self: &Arc<Self>, claim: (i64, i64), suspect: bool, job: ClaimedJob) {
+    /// Starts a job in a task of its own, once `clear` completes; the slot is already taken.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        claim: (i64, i64),
+        suspect: bool,
+        job: ClaimedJob,
+        clear: impl Future<Output = ()> + Send + 'static,
+    ) {
         let this = Arc::clone(self);
         let key = (claim.0, claim.1, job.id);
         let handler = self.running.enter(key);
         tokio::spawn(async move {
             let queue = job.queue;
-            let settlement = this.execute(claim, job, handler).await;
+            let stop = handler.cancel.clone();
+            let settlement = match stop.run_until_cancelled(clear).await {
+                Some(()) => this.execute(claim, job, handler).await,
+                None => Settlement::blank(claim, job.id),
+            };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
             this.running.leave(key);
