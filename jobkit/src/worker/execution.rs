@@ -45,8 +45,10 @@ impl Execution {
         let key = (claim.0, claim.1, job.id);
         let handler = self.running.enter(key);
         tokio::spawn(async move {
-            let queue = job.queue;
-            let settlement = this.execute(claim, job, handler).await;
+            let (id, queue) = (job.id, job.queue);
+            // The texts and the drops of errors and panics are the user's code as well.
+            let execution = guard(this.execute(claim, job, handler)).await;
+            let settlement = execution.unwrap_or_else(|panic| panicked(claim, id, panic));
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
             this.running.leave(key);
@@ -102,15 +104,12 @@ impl Execution {
         timeout: Option<Duration>,
         handler: &Handler,
     ) -> Run {
-        let guarded = std::future::poll_fn(|cx| {
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                Ok(poll) => poll.map(Run::Returned),
-                Err(panic) => Run::Panicked(message(&*panic)).into(),
-            }
-        });
         let ended = tokio::select! {
             biased;
-            ended = guarded => ended,
+            ended = guard(future.as_mut()) => match ended {
+                Ok(result) => Run::Returned(result),
+                Err(panic) => Run::Panicked(message(&*panic)),
+            },
             () = handler.abort.cancelled() => Run::Dropped,
             () = self.grace(handler) => Run::Dropped,
             limit = limit(timeout) => Run::TimedOut(limit),
@@ -126,6 +125,16 @@ impl Execution {
         handler.cancel.cancelled().await;
         tokio::time::sleep(self.cancel_grace).await;
     }
+}
+
+/// Catches a panic of a future.
+async fn guard<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Err(panic).into(),
+    })
+    .await
 }
 
 async fn limit(timeout: Option<Duration>) -> Duration {
@@ -158,6 +167,20 @@ fn attempt(
         cancel: handler.cancel.clone(),
         span: span.clone(),
     })
+}
+
+/// A panic outside the handler's run: while its error was read or dropped.
+fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settlement {
+    let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
+    // Its drop may panic in its turn.
+    std::mem::forget(panic);
+    tracing::error!(job.id = job, %error, "jobkit: attempt failed");
+    Settlement {
+        outcome: Outcome::Retry,
+        error: Some(error),
+        delay: Some(DEFAULT_DELAY),
+        ..Settlement::blank(claim, job)
+    }
 }
 
 /// A payload that does not decode fails in every attempt: a dead letter at once.
