@@ -56,6 +56,8 @@ begin
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
-    select min(s.run_at) - clock_timestamp() into next_in from jobkit.scheduled s;
+    -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
+    select min(s.run_at) - clock_timestamp() into next_in
+    from jobkit.scheduled s where s.run_at < 'infinity';
 end
 $$;

@@ -96,12 +96,17 @@ impl NewJob {
             .map(|metadata| serde_json::value::to_raw_value(&metadata))
             .transpose()
             .map_err(|source| Error::Encode { kind: policy.kind, source })?;
+        if limits::escapes_surrogate(args.get()) {
+            serde_json::from_str::<serde_json::Value>(args.get())
+                .map_err(|source| Error::Encode { kind: policy.kind, source })?;
+        }
         let bytes = args.get().len() + metadata.as_ref().map_or(0, |json| json.get().len());
         if bytes > PAYLOAD_BYTES {
             return Err(Error::PayloadTooLarge { kind: policy.kind, bytes, limit: PAYLOAD_BYTES });
         }
-        limits::json("payload", args.get())?;
-        limits::json("metadata", metadata.as_deref().map_or("", RawValue::get))?;
+        limits::json("payload", "nesting of the payload", args.get())?;
+        let text = metadata.as_deref().map_or("", RawValue::get);
+        limits::json("metadata", "nesting of the metadata", text)?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -121,7 +126,7 @@ impl NewJob {
             priority,
             max_attempts,
             after: overrides.after,
-            at: overrides.at,
+            at: overrides.at.map(limits::time),
             group: policy.concurrency.map(|concurrency| concurrency.group),
             key: policy.concurrency.and(key),
             args,

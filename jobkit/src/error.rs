@@ -159,6 +159,13 @@ impl From<sqlx::Error> for Error {
 }
 
 impl Error {
+    /// No connection came about in this time.
+    pub(crate) fn unreachable(deadline: Duration) -> Self {
+        let text = format!("no connection within {deadline:?}");
+        let error = std::io::Error::new(std::io::ErrorKind::TimedOut, text);
+        Self::Unreachable(sqlx::Error::Io(error))
+    }
+
     /// The SQLSTATE of a database error.
     pub(crate) fn code(&self) -> Option<String> {
         match self {

@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use chrono::{DateTime, Utc};
+
 use crate::Error;
 
 /// Largest payload with its metadata, as JSON text.
@@ -13,6 +15,8 @@ pub(crate) const BATCH_BYTES: usize = 256 * 1000 * 1000;
 pub(crate) const NAME_BYTES: usize = 128;
 /// Longest key.
 pub(crate) const KEY_BYTES: usize = 512;
+/// Deepest nesting of a payload: what serde_json reads.
+pub(crate) const NESTING: usize = 127;
 /// Most tags of a job.
 pub(crate) const TAGS: usize = 32;
 
@@ -32,9 +36,45 @@ pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), E
     if text.contains('\0') { Err(Error::Nul { what }) } else { Ok(()) }
 }
 
-/// Checks JSON text: jsonb refuses the escape of NUL.
-pub(crate) fn json(what: &'static str, json: &str) -> Result<(), Error> {
-    if json.contains("\\u0000") && escapes_nul(json) { Err(Error::Nul { what }) } else { Ok(()) }
+/// Checks JSON text: jsonb refuses the escape of NUL, and no reader gets deep into the deeply
+/// nested (the server's stack has an end as well).
+pub(crate) fn json(what: &'static str, nesting: &'static str, json: &str) -> Result<(), Error> {
+    if json.contains("\\u0000") && escapes_nul(json) {
+        return Err(Error::Nul { what });
+    }
+    range(nesting, depth(json), 0..=NESTING, "0 to 127")
+}
+
+/// Whether the text escapes a surrogate: jsonb refuses one without its other half, which only
+/// JSON taken over verbatim can contain.
+pub(crate) fn escapes_surrogate(json: &str) -> bool {
+    json.contains("\\ud") || json.contains("\\uD")
+}
+
+/// How deeply arrays and objects are nested.
+fn depth(json: &str) -> usize {
+    // Each level takes two bytes, and most payloads are small.
+    if json.len() <= 2 * NESTING {
+        return 0;
+    }
+    let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// A time the server can store; everything long past means now.
+pub(crate) fn time(time: DateTime<Utc>) -> DateTime<Utc> {
+    time.max(DateTime::UNIX_EPOCH)
 }
 
 /// Whether `\u0000` really is an escape: an odd number of backslashes stands before the `u`.
@@ -78,10 +118,20 @@ mod tests {
 
     #[test]
     fn only_a_real_nul_escape_is_refused() {
-        assert!(json("payload", r#"{"a":"\u0000"}"#).is_err());
-        assert!(json("payload", r#"{"a":"\\\u0000"}"#).is_err());
-        assert!(json("payload", r#"{"a":"\\u0000"}"#).is_ok());
-        assert!(json("payload", r#"{"a":"\u0001 u0000"}"#).is_ok());
+        assert!(json("payload", "nesting", r#"{"a":"\u0000"}"#).is_err());
+        assert!(json("payload", "nesting", r#"{"a":"\\\u0000"}"#).is_err());
+        assert!(json("payload", "nesting", r#"{"a":"\\u0000"}"#).is_ok());
+        assert!(json("payload", "nesting", r#"{"a":"\u0001 u0000"}"#).is_ok());
+    }
+
+    #[test]
+    fn nesting_is_allowed_as_far_as_it_can_be_read() {
+        let nested = |levels| ["[".repeat(levels), "]".repeat(levels)].concat();
+        assert!(serde_json::from_str::<serde_json::Value>(&nested(NESTING)).is_ok());
+        assert!(serde_json::from_str::<serde_json::Value>(&nested(NESTING + 1)).is_err());
+        assert!(json("payload", "nesting", &nested(NESTING)).is_ok());
+        assert!(json("payload", "nesting", &nested(NESTING + 1)).is_err());
+        assert_eq!(depth(&format!(r#"{{"{}\\\"[":[1]}}"#, "[".repeat(300))), 2);
     }
 
     #[test]

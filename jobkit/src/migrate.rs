@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
 
@@ -37,13 +39,16 @@ const MIGRATIONS: &[Migration] = migrations! {
     11 "0011_prune" readable_by 1,
 };
 
+/// How long to wait for a connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The schema version this binary was built for.
 pub(crate) const VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 
 /// Takes the lock that lets one migration run at a time, held until the commit; then makes the
 /// schema and its bookkeeping, which the next statements look into.
 const BEGIN: &str = "\
-begin isolation level read committed;
+begin isolation level read committed read write;
 set local client_min_messages = warning;
 set local search_path = pg_catalog, pg_temp;
 set local lock_timeout = '60s';
@@ -117,7 +122,8 @@ impl Migration {
 }
 
 async fn migrate_with(options: &PgConnectOptions) -> Result<(), Error> {
-    let mut connection = options.connect().await?;
+    let connection = tokio::time::timeout(PATIENCE, options.connect()).await;
+    let mut connection = connection.map_err(|_| Error::unreachable(PATIENCE))??;
     let done = run(&mut connection).await;
     // Closing ends the transaction, and with it the lock, in both outcomes.
     let closed = connection.close().await;
@@ -127,32 +133,36 @@ async fn migrate_with(options: &PgConnectOptions) -> Result<(), Error> {
 async fn run(connection: &mut PgConnection) -> Result<(), Error> {
     match check(connection).await {
         Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
-        checked => return checked,
+        Ok(()) => return missing(connection).await.map(drop),
+        Err(error) => return Err(error),
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
+    for migration in missing(connection).await? {
+        tracing::info!(version = migration.version, name = migration.name, "jobkit.migrate");
+        let script = AssertSqlSafe(migration.script());
+        sqlx::raw_sql(script).execute(&mut *connection).await.map_err(Error::from)?;
+    }
+    sqlx::raw_sql("commit").execute(&mut *connection).await?;
+    Ok(())
+}
+
+/// The steps that have not been applied, after a look whether the others are those we carry.
+async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration>, Error> {
     let applied: Vec<(i32, String)> =
         sqlx::query_as("select version, checksum from jobkit._migrations")
-            .fetch_all(&mut *connection)
+            .fetch_all(connection)
             .await?;
+    let mut missing = Vec::new();
     for migration in MIGRATIONS {
         match applied.iter().find(|(version, _)| *version == migration.version) {
             Some((_, checksum)) if *checksum != migration.checksum() => {
                 return Err(Error::SchemaEdited { version: migration.version });
             }
             Some(_) => {}
-            None => {
-                tracing::info!(
-                    version = migration.version,
-                    name = migration.name,
-                    "jobkit.migrate"
-                );
-                let script = AssertSqlSafe(migration.script());
-                sqlx::raw_sql(script).execute(&mut *connection).await.map_err(Error::from)?;
-            }
+            None => missing.push(migration),
         }
     }
-    sqlx::raw_sql("commit").execute(&mut *connection).await?;
-    Ok(())
+    Ok(missing)
 }
 
 /// Whether this binary can work with this database as it is; a plain SELECT.
@@ -163,12 +173,17 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     let server: i32 = sqlx::query_scalar("select current_setting('server_version_num')::integer")
         .fetch_one(&mut *connection)
         .await?;
-    if server < 140_000 {
-        return Err(Error::ServerTooOld { version: server / 10_000 });
-    }
+    judge_server(server)?;
     let (found, readable_by): (i32, i32) =
         sqlx::query_as(include_str!("store/sql/schema_version.sql")).fetch_one(connection).await?;
     judge(found, readable_by)
+}
+
+fn judge_server(version_num: i32) -> Result<(), Error> {
+    match version_num / 10_000 {
+        14.. => Ok(()),
+        version => Err(Error::ServerTooOld { version }),
+    }
 }
 
 /// The rule: a binary works with its own schema version, and with newer ones as long as every
@@ -196,6 +211,15 @@ mod tests {
         assert!(matches!(judge(VERSION + 5, VERSION + 1), Err(Error::SchemaNewer { .. })));
         assert!(matches!(judge(VERSION - 1, 1), Err(Error::SchemaOlder { .. })));
         assert!(matches!(judge(0, 0), Err(Error::SchemaMissing)));
+    }
+
+    #[test]
+    fn a_server_before_14_is_refused_by_its_major_version() {
+        assert!(judge_server(140_000).is_ok());
+        assert!(judge_server(180_001).is_ok());
+        let error = judge_server(130_014).expect_err("13 is too old");
+        assert_eq!(error.to_string(), "this server is PostgreSQL 13; jobkit needs 14 or newer");
+        assert!(matches!(judge_server(90_624), Err(Error::ServerTooOld { version: 9 })));
     }
 
     #[test]

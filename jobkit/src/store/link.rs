@@ -60,7 +60,7 @@ impl Link {
         if self.connection.is_none() {
             let deadline = self.deadlines.call;
             let opened = timeout(deadline, self.open()).await;
-            self.connection = Some(opened.map_err(|_| Error::Deadline(deadline))??);
+            self.connection = Some(opened.map_err(|_| Error::unreachable(deadline))??);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
@@ -48,6 +48,8 @@ pub(crate) struct Pace {
     failures: u32,
     /// How often nothing was found in a row.
     naps: usize,
+    /// Crash suspects claimed so far whose settle may not be answered yet.
+    suspects: Vec<((i64, i64), i64)>,
     /// Until when enqueues know that this worker may be asleep.
     hinted_until: Option<Instant>,
 }
@@ -55,7 +57,14 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
         let waters = (0..queues).map(|_| LowWater::default()).collect();
-        Self { waters, batch: LARGEST_BATCH, failures: 0, naps: 0, hinted_until: None }
+        Self {
+            waters,
+            batch: LARGEST_BATCH,
+            failures: 0,
+            naps: 0,
+            suspects: Vec::new(),
+            hinted_until: None,
+        }
     }
 }
 
@@ -112,10 +121,9 @@ impl Claimer {
         if free == 0 {
             return Next::Room;
         }
-        if free < capacity.min(LARGEST_BATCH) / 4 {
-            // Busy: a moment's patience makes one claim of many slots instead of many of one.
-            sleep(Duration::from_millis(1)).await;
-        }
+        // Busy: a moment's patience makes one claim of many slots instead of many of one.
+        let worthwhile = capacity.min(LARGEST_BATCH) / 2;
+        let _in_time = timeout(Duration::from_millis(1), self.slots.until_free(worthwhile)).await;
         match self.claim().await {
             Ok(next) => next,
             Err(error) => {
@@ -177,19 +185,10 @@ impl Claimer {
             picked += rows;
         }
         self.counters.orphans.add(picked.saturating_sub(count));
-        // The answer may have lain unread while this process was frozen: what it granted counts
-        // only under a lease that has been held ever since.
-        let valid = self.lease.is_valid();
         if ours {
             self.counters.claimed.add(count);
-            for mut job in claimed.jobs.drain(..) {
-                job.queue = asked[job.queue].0;
-                if valid {
-                    self.start(token, job);
-                } else {
-                    self.execution.send(Settlement::blank(token, job.id));
-                }
-            }
+            claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
+            self.hand_over(token, claimed.jobs);
         }
         self.decide(picked, filled, empty).await
     }
@@ -234,11 +233,40 @@ impl Claimer {
         }
     }
 
-    /// Hands one job over. A job whose last two attempts crashed runs alone among its like:
-    /// further ones are given back for a moment, the longer the more of them there are.
-    fn start(&self, token: (i64, i64), job: ClaimedJob) {
-        let suspect = job.crashes >= 2 && !job.cancelled;
-        if suspect && !self.slots.take_suspect() {
+    fn hand_over(&mut self, token: (i64, i64), jobs: Vec<ClaimedJob>) {
+        // The answer may have lain unread while this process was frozen: what it granted counts
+        // only under a lease that has been held ever since.
+        if !self.lease.is_valid() {
+            let blank = |job: &ClaimedJob| Settlement::blank(token, job.id);
+            jobs.iter().for_each(|job| self.execution.send(blank(job)));
+            return;
+        }
+        let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
+        let (suspects, others) = jobs.into_iter().partition(suspect);
+        self.start(token, others);
+        self.start_suspects(token, suspects);
+    }
+
+    fn start(&self, token: (i64, i64), jobs: Vec<ClaimedJob>) {
+        for job in jobs {
+            self.slots.take(job.queue);
+            self.execution.begin(token, false, job, std::future::ready(()));
+        }
+    }
+
+    /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
+    /// for a moment. It begins once that is written, and the outcome of the one before it: its
+    /// death would be charged to whatever is still claimed.
+    fn start_suspects(&mut self, token: (i64, i64), suspects: Vec<ClaimedJob>) {
+        let others = &mut self.pace.suspects;
+        others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
+        let mut chosen = None;
+        for job in suspects {
+            if chosen.is_none() && self.slots.take_suspect() {
+                chosen = Some(job);
+                continue;
+            }
+            others.push((token, job.id));
             let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
             let release = Settlement::blank(token, job.id);
             self.execution.send(Settlement {
@@ -246,10 +274,17 @@ impl Claimer {
                 delay: Some(spread),
                 ..release
             });
-            return;
         }
+        let Some(job) = chosen else { return };
+        let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
+        others.push((token, job.id));
+        let clear = async move {
+            while waits_for.iter().any(|(claim, job)| ledger.holds(*claim, *job)) {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
         self.slots.take(job.queue);
-        self.execution.begin(token, suspect, job);
+        self.execution.begin(token, true, job, clear);
     }
 }
 

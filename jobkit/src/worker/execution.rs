@@ -39,14 +39,27 @@ enum Run {
 }
 
 impl Execution {
-    /// Starts a job in a task of its own; the slot is already taken.
-    pub(crate) fn begin(self: &Arc<Self>, claim: (i64, i64), suspect: bool, job: ClaimedJob) {
+    /// Starts a job in a task of its own, once `clear` completes; the slot is already taken.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        claim: (i64, i64),
+        suspect: bool,
+        job: ClaimedJob,
+        clear: impl Future<Output = ()> + Send + 'static,
+    ) {
         let this = Arc::clone(self);
         let key = (claim.0, claim.1, job.id);
         let handler = self.running.enter(key);
         tokio::spawn(async move {
-            let queue = job.queue;
-            let settlement = this.execute(claim, job, handler).await;
+            let (id, queue) = (job.id, job.queue);
+            let stop = handler.cancel.clone();
+            let settlement = match stop.run_until_cancelled(clear).await {
+                // The texts and the drops of errors and panics are the user's code as well.
+                Some(()) => guard(this.execute(claim, job, handler))
+                    .await
+                    .unwrap_or_else(|panic| panicked(claim, id, panic)),
+                None => Settlement::blank(claim, id),
+            };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
             this.running.leave(key);
@@ -102,15 +115,12 @@ impl Execution {
         timeout: Option<Duration>,
         handler: &Handler,
     ) -> Run {
-        let guarded = std::future::poll_fn(|cx| {
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                Ok(poll) => poll.map(Run::Returned),
-                Err(panic) => Run::Panicked(message(&*panic)).into(),
-            }
-        });
         let ended = tokio::select! {
             biased;
-            ended = guarded => ended,
+            ended = guard(future.as_mut()) => match ended {
+                Ok(result) => Run::Returned(result),
+                Err(panic) => Run::Panicked(message(&*panic)),
+            },
             () = handler.abort.cancelled() => Run::Dropped,
             () = self.grace(handler) => Run::Dropped,
             limit = limit(timeout) => Run::TimedOut(limit),
@@ -126,6 +136,16 @@ impl Execution {
         handler.cancel.cancelled().await;
         tokio::time::sleep(self.cancel_grace).await;
     }
+}
+
+/// Catches a panic of a future.
+async fn guard<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Err(panic).into(),
+    })
+    .await
 }
 
 async fn limit(timeout: Option<Duration>) -> Duration {
@@ -158,6 +178,20 @@ fn attempt(
         cancel: handler.cancel.clone(),
         span: span.clone(),
     })
+}
+
+/// A panic outside the handler's run: while its error was read or dropped.
+fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settlement {
+    let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
+    // Its drop may panic in its turn.
+    std::mem::forget(panic);
+    tracing::error!(job.id = job, %error, "jobkit: attempt failed");
+    Settlement {
+        outcome: Outcome::Retry,
+        error: Some(error),
+        delay: Some(DEFAULT_DELAY),
+        ..Settlement::blank(claim, job)
+    }
 }
 
 /// A payload that does not decode fails in every attempt: a dead letter at once.

@@ -95,6 +95,12 @@ impl Ledger {
         }
     }
 
+    /// Whether a job is claimed and its settle not answered yet.
+    pub(crate) fn holds(&self, (worker, n): (i64, i64), job: i64) -> bool {
+        let state = self.state();
+        state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
+    }
+
     /// How many jobs are claimed and not settled.
     pub(crate) fn unsettled(&self) -> usize {
         self.state().held.values().map(HashSet::len).sum()
@@ -138,6 +144,7 @@ mod tests {
         assert!(ledger.hold(claim, HashSet::from([10, 11])));
         ledger.settled(claim, 10);
         assert_eq!(ledger.snapshot().held, [1]);
+        assert_eq!([10, 11].map(|job| ledger.holds(claim, job)), [false, true]);
         ledger.settled(claim, 11);
         assert_eq!((ledger.snapshot().held, ledger.unsettled()), (vec![], 0));
     }

@@ -73,6 +73,13 @@ impl Slots {
         self.freed.notify_one();
     }
 
+    /// Completes when so many slots are free.
+    pub(crate) async fn until_free(&self, count: usize) {
+        while self.free().iter().sum::<usize>() < count {
+            self.freed().await;
+        }
+    }
+
     /// Completes when a slot has become free since the last time.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;

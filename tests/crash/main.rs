@@ -1,0 +1,16 @@
+//! What jobkit keeps when processes, networks and servers fail: worker processes are killed, frozen
+//! and cut off, servers are crashed, and nothing may be lost, done twice or charged unduly.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod crowd;
+mod cut_off;
+mod jobs;
+mod kill;
+mod outage;
+mod poison;
+mod process;
+mod program;
+mod restart;
+mod stage;
+mod torture;
+mod waiting;

@@ -1,0 +1,23 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How a worker process is to be: its only argument, as JSON. What is `None` is jobkit's default.
+#[derive(Serialize, Deserialize, Debug, Clone)]
+pub(crate) struct Program {
+    /// The database as the worker sees it, perhaps through a proxy.
+    pub(crate) url: String,
+    /// The same database on a way that nobody spoils.
+    pub(crate) effects_url: String,
+    pub(crate) lease: Option<Duration>,
+    pub(crate) reap_every: Option<Duration>,
+    pub(crate) poll: Option<Duration>,
+    pub(crate) call_deadline: Option<Duration>,
+    pub(crate) listen: bool,
+    /// Jobs at a time, of each worker.
+    pub(crate) concurrency: usize,
+    /// `Worker`s in the process.
+    pub(crate) workers: usize,
+    /// Threads of the runtime.
+    pub(crate) threads: usize,
+}

@@ -1,0 +1,125 @@
+//! A worker process for the crash tests: it is killed, frozen and cut off, so it does nothing by
+//! itself but run jobs. Lines on its standard input ask for its counters (`count`) or its end
+//! (`stop`, or the end of the input).
+
+#[path = "crash/jobs.rs"]
+mod jobs;
+#[path = "crash/program.rs"]
+mod program;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jobkit::{Registration, Worker};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use crate::jobs::{Deed, Place, Scene, say};
+use crate::program::Program;
+
+fn main() -> Result<()> {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .init();
+    let program = std::env::args().nth(1).context("usage: crash-worker PROGRAM")?;
+    let program: Program = serde_json::from_str(&program)?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(program.threads).enable_all().build()?;
+    let (said, lines) = tokio::sync::mpsc::unbounded_channel();
+    // A thread of its own: this process must hear even when its handlers block the runtime.
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            let _deaf = said.send(line);
+        }
+    });
+    runtime.block_on(serve(program, lines))
+}
+
+async fn serve(program: Program, mut lines: UnboundedReceiver<String>) -> Result<()> {
+    let effects = PgPoolOptions::new().max_connections(4).connect(&program.effects_url).await?;
+    let tally = Arc::default();
+    let mut places = Vec::new();
+    for _ in 0..program.workers {
+        places.push(start(&program, &effects, &tally).await?);
+    }
+    say("ready", &counts(&places));
+    while let Some(line) = lines.recv().await {
+        match line.as_str() {
+            "count" => say("counts", &counts(&places)),
+            _ => break,
+        }
+    }
+    let mut stops = JoinSet::new();
+    for place in places {
+        let worker = place.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        stops.spawn(worker.context("it was started")?.stop());
+    }
+    stops.join_all().await;
+    let jobs = std::mem::take(&mut *tally.lock().unwrap_or_else(PoisonError::into_inner));
+    write_tally(&effects, jobs).await
+}
+
+async fn start(
+    program: &Program,
+    effects: &PgPool,
+    tally: &Arc<Mutex<Vec<i64>>>,
+) -> Result<Arc<Place>> {
+    let place = Arc::<Place>::default();
+    let scene =
+        Scene { effects: effects.clone(), place: Arc::clone(&place), tally: Arc::clone(tally) };
+    // Never connected: the worker makes its own connections from the pool's options.
+    let pool = PgPool::connect_lazy(&program.url)?;
+    let mut worker = Worker::new(pool).state(scene).jobs([Registration::of::<Deed, _>()]);
+    worker = worker.listen(program.listen).queue("default", program.concurrency);
+    worker = worker.stop_grace(Duration::from_secs(5)).cancel_grace(Duration::from_millis(500));
+    if let Some(lease) = program.lease {
+        worker = worker.lease(lease);
+    }
+    if let Some(every) = program.reap_every {
+        worker = worker.reap_every(every);
+    }
+    if let Some(every) = program.poll {
+        worker = worker.poll(every);
+    }
+    if let Some(deadline) = program.call_deadline {
+        worker = worker.call_deadline(deadline);
+    }
+    let worker = worker.start().await?;
+    *place.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+    Ok(place)
+}
+
+/// The sums of the workers' counters, and their ids.
+fn counts(places: &[Arc<Place>]) -> Value {
+    let mut ids = Vec::new();
+    let [mut claimed, mut finished, mut lost, mut reaped, mut unanswered] = [0; 5];
+    for place in places {
+        if let Some(worker) = &*place.worker.lock().unwrap_or_else(PoisonError::into_inner) {
+            let counts = worker.counts();
+            ids.push(worker.id());
+            claimed += counts.claimed;
+            finished += counts.finished;
+            lost += counts.lost;
+            reaped += counts.reaped;
+            unanswered += counts.unanswered;
+        }
+    }
+    json!({ "workers": ids, "claimed": claimed, "finished": finished, "lost": lost,
+        "reaped": reaped, "unanswered": unanswered })
+}
+
+async fn write_tally(effects: &PgPool, jobs: Vec<i64>) -> Result<()> {
+    if !jobs.is_empty() {
+        sqlx::query("insert into tally (job_id, pid) select unnest($1::bigint[]), $2")
+            .bind(jobs)
+            .bind(i32::try_from(std::process::id())?)
+            .execute(effects)
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::PgConnectOptions;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What the network between a worker and its database does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Everything passes.
+    Passes,
+    /// A black hole: connections are made, nothing passes in either direction.
+    Stalls,
+    /// Connections break, and new ones break at once.
+    Breaks,
+}
+
+/// The states of an ambush, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Trap {
+    Off,
+    /// The next message of the connection with this name is held.
+    Set(&'static str),
+    /// It is held.
+    Sprung,
+    /// It goes on; its answer and all that follow are dropped.
+    Released,
+    /// The same, and the connection is cut.
+    Cut,
+}
+
+/// A TCP proxy in front of a PostgreSQL server, whose network a test can spoil.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    url: String,
+    network: watch::Sender<Network>,
+    trap: watch::Sender<Trap>,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// A proxy for the database at this address.
+    pub async fn new(url: &str) -> io::Result<Self> {
+        let options: PgConnectOptions = url.parse().map_err(io::Error::other)?;
+        let upstream = (options.get_host().to_owned(), options.get_port());
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (network, trap) = (watch::Sender::new(Network::Passes), watch::Sender::new(Trap::Off));
+        let wires = Wires { network: network.clone(), trap: trap.clone() };
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(wires.clone().carry(client, upstream.clone()));
+            }
+        });
+        let url = options.host("127.0.0.1").port(address.port()).to_url_lossy().to_string();
+        Ok(Self { address, url, network, trap, accepting })
+    }
+
+    /// The address of the database through the proxy.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the proxy listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Changes the network for all connections, those that are open included.
+    pub fn set(&self, network: Network) {
+        self.network.send_replace(network);
+    }
+
+    /// Waits for the next message of the connection with this application name, and holds it.
+    pub async fn ambush(&self, name: &'static str) -> Held<'_> {
+        self.trap.send_replace(Trap::Set(name));
+        let mut trap = self.trap.subscribe();
+        let sprung = trap.wait_for(|trap| *trap == Trap::Sprung).await;
+        sprung.expect("the proxy holds the sender");
+        Held { proxy: self }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.set(Network::Breaks);
+    }
+}
+
+/// A message that is being held by a [`Proxy`].
+#[derive(Debug)]
+#[must_use = "the message is held until it is released"]
+pub struct Held<'a> {
+    proxy: &'a Proxy,
+}
+
+impl Held<'_> {
+    /// Lets the message reach the server; nothing comes back on its connection any more.
+    pub fn release(&self) {
+        self.proxy.trap.send_replace(Trap::Released);
+    }
+
+    /// Cuts the connection of the message.
+    pub fn cut(self) {
+        self.proxy.trap.send_replace(Trap::Cut);
+    }
+}
+
+/// What all connections of a proxy share.
+#[derive(Debug, Clone)]
+struct Wires {
+    network: watch::Sender<Network>,
+    trap: watch::Sender<Trap>,
+}
+
+impl Wires {
+    async fn carry(self, client: TcpStream, upstream: (String, u16)) {
+        let mut network = self.network.subscribe();
+        let carried = async {
+            pass(&self.network).await;
+            let server = TcpStream::connect(upstream).await?;
+            client.set_nodelay(true)?;
+            server.set_nodelay(true)?;
+            let (client_reads, client_writes) = client.into_split();
+            let (server_reads, server_writes) = server.into_split();
+            let caught = Arc::new(watch::Sender::new(false));
+            tokio::select! {
+                done = self.forth(client_reads, server_writes, &caught) => done,
+                done = self.back(server_reads, client_writes, &caught) => done,
+                () = self.cut(&caught) => Ok(()),
+            }
+        };
+        // Either way both connections are closed here.
+        tokio::select! {
+            _ended = carried => {}
+            _broken = network.wait_for(|network| *network == Network::Breaks) => {}
+        }
+    }
+
+    /// From the client to the server.
+    async fn forth(
+        &self,
+        mut from: OwnedReadHalf,
+        mut to: OwnedWriteHalf,
+        caught: &watch::Sender<bool>,
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; 64 * 1024];
+        // What names the connection comes early, perhaps in pieces.
+        let mut early = Vec::new();
+        loop {
+            let read = from.read(&mut buffer).await?;
+            if read == 0 {
+                return Ok(());
+            }
+            if let Trap::Set(name) = *self.trap.borrow()
+                && contains(&early, name)
+            {
+                caught.send_replace(true);
+            }
+            if early.len() < 4096 {
+                early.extend_from_slice(&buffer[..read]);
+            }
+            if *caught.borrow() {
+                self.hold().await;
+            }
+            pass(&self.network).await;
+            to.write_all(&buffer[..read]).await?;
+        }
+    }
+
+    /// From the server to the client.
+    async fn back(
+        &self,
+        mut from: OwnedReadHalf,
+        mut to: OwnedWriteHalf,
+        caught: &watch::Sender<bool>,
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = from.read(&mut buffer).await?;
+            if read == 0 {
+                return Ok(());
+            }
+            pass(&self.network).await;
+            if !*caught.borrow() {
+                to.write_all(&buffer[..read]).await?;
+            }
+        }
+    }
+
+    /// Holds a message until the test releases it.
+    async fn hold(&self) {
+        self.trap.send_if_modified(|trap| {
+            let set = matches!(trap, Trap::Set(_));
+            if set {
+                *trap = Trap::Sprung;
+            }
+            set
+        });
+        let mut trap = self.trap.subscribe();
+        let _released = trap.wait_for(|trap| *trap != Trap::Sprung).await;
+    }
+
+    /// Completes when the connection that was caught is to be cut.
+    async fn cut(&self, caught: &watch::Sender<bool>) {
+        let (mut caught, mut trap) = (caught.subscribe(), self.trap.subscribe());
+        drop(caught.wait_for(|caught| *caught).await);
+        drop(trap.wait_for(|trap| *trap == Trap::Cut).await);
+    }
+}
+
+/// Waits while the network stalls.
+async fn pass(network: &watch::Sender<Network>) {
+    let mut network = network.subscribe();
+    let _passes = network.wait_for(|network| *network != Network::Stalls).await;
+}
+
+fn contains(text: &[u8], name: &str) -> bool {
+    text.windows(name.len()).any(|part| part == name.as_bytes())
+}
