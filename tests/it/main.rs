@@ -6,5 +6,6 @@ mod lifecycle;
 mod mutants;
 mod plans;
 mod producers;
+mod queues;
 mod races;
 mod statements;

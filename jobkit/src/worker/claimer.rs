@@ -296,15 +296,8 @@ fn prepare<'a>(
     kinds: &'a [String],
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let mut left = pace.batch;
-    let mut asked = Vec::new();
-    for (queue, free) in slots.free().into_iter().enumerate() {
-        let slots = free.min(left);
-        left -= slots;
-        if slots > 0 {
-            asked.push((queue, slots));
-        }
-    }
+    let shares = slots.free_within(pace.batch).into_iter().enumerate();
+    let asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     let waters = || asked.iter().map(|(queue, _)| &pace.waters[*queue]);
     let claim = Claim {
         worker,

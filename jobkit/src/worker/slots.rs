@@ -52,6 +52,11 @@ impl Slots {
             .collect()
     }
 
+    /// Free slots of each queue, cut down to so many in all.
+    pub(crate) fn free_within(&self, most: usize) -> Vec<usize> {
+        share(most, &self.free())
+    }
+
     /// Takes a slot of a queue.
     pub(crate) fn take(&self, queue: usize) {
         self.taken().by_queue[queue] += 1;
@@ -83,5 +88,45 @@ impl Slots {
     /// Completes when a slot has become free since the last time.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;
+    }
+}
+
+/// Cuts demands down to so much in all, without starving anybody: small ones are met, larger ones
+/// share what is left. When there is not one for each, chance decides who has one.
+fn share(most: usize, demands: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..demands.len()).filter(|at| demands[*at] > 0).collect();
+    fastrand::shuffle(&mut order);
+    order.truncate(most);
+    order.sort_by_key(|at| demands[*at]);
+    let mut shares = vec![0; demands.len()];
+    let mut left = most;
+    for (done, at) in order.iter().enumerate() {
+        shares[*at] = demands[*at].min(left / (order.len() - done));
+        left -= shares[*at];
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_large_demand_leaves_room_for_a_small_one() {
+        assert_eq!(share(500, &[1000, 10]), [490, 10]);
+        assert_eq!(share(500, &[1000, 0, 10, 1000]), [245, 0, 10, 245]);
+        assert_eq!(share(500, &[3, 0, 4]), [3, 0, 4]);
+        assert_eq!(share(500, &[]), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn when_there_is_not_one_for_each_everybody_has_a_turn() {
+        let mut turns = [0; 3];
+        for _ in 0..1000 {
+            let shares = share(1, &[5, 500, 1]);
+            assert_eq!(shares.iter().sum::<usize>(), 1);
+            turns.iter_mut().zip(shares).for_each(|(turns, share)| *turns += share);
+        }
+        assert!(turns.iter().all(|turns| *turns > 0), "{turns:?}");
     }
 }
