@@ -12,6 +12,7 @@ declare
     v_name text;
     v_made integer := 0;
 begin
+    perform jobkit.require_read_committed();
     lock table jobkit.finished_days in share row exclusive mode;
     for v_day in
         select (now() at time zone 'UTC')::date + d from generate_series(0, least(p_days, 200)) d

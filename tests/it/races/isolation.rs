@@ -7,7 +7,8 @@ use jobkit::{Admin, Cancelled, Enqueue};
 use jobkit_tests::Lab;
 
 use super::calls::{
-    cancel_mark, cancel_take, claim, enqueue, reap_claim, reap_workers, release_lost, settle,
+    cancel_mark, cancel_take, claim, enqueue, finished_prepare, reap_claim, reap_workers,
+    release_lost, settle,
 };
 use super::kit::{End, World, next_n};
 use crate::jobs::{Act, EFFECTS, Then};
@@ -34,6 +35,7 @@ pub(crate) async fn what_waits_and_then_reads_refuses_other_levels(lab: Lab) {
         reap_claim(1, n),
         release_lost(1, n, &[]),
         cancel_take(y),
+        finished_prepare(3),
     ] {
         for level in &LEVELS[1..] {
             let at = format!("set transaction isolation level {level}");
