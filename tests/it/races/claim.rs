@@ -19,6 +19,7 @@ races![
     a_claim_behind_the_end_of_its_worker_fails,
     a_claim_without_a_lease_is_refused,
     two_promotions_share_nothing,
+    a_thousand_due_jobs_are_promoted_in_batches,
     a_promotion_in_flight_is_not_claimed,
 ];
 
@@ -189,6 +190,22 @@ pub(crate) async fn two_promotions_share_nothing(lab: Lab) {
             world.expect(job, "ready, charged 0").await;
         }
     }
+    world.lab.check_invariants().await;
+}
+
+/// T119: a heap of retries, all due at once, is moved by as many batches as it takes, beside another
+/// service that does the same.
+pub(crate) async fn a_thousand_due_jobs_are_promoted_in_batches(lab: Lab) {
+    let world = World::new(lab).await;
+    let _jobs: [i64; 1000] = world.due().await;
+    let other = world.hold(promote(300)).await;
+    assert_eq!(other.answer, "300");
+    for promoted in ["500", "200", "0"] {
+        assert_eq!(other.bystander(promote(500)).await, promoted);
+    }
+    other.end(End::Commit).await;
+    assert_eq!(world.lab.count("jobkit.ready").await, 1000);
+    assert_eq!(world.lab.count("jobkit.scheduled").await, 0);
     world.lab.check_invariants().await;
 }
 
