@@ -1,6 +1,18 @@
 //! Behaviour of jobkit against a real PostgreSQL.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+/// Makes a test of each function of a lab, in a fresh one.
+macro_rules! in_a_lab {
+    ($($name:ident),+ $(,)?) => {
+        mod run {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(jobkit_tests::Lab::new().await).await;
+            })+
+        }
+    };
+}
+
 mod jobs;
 mod lifecycle;
 mod mutants;

@@ -1,5 +1,5 @@
-//! The races find what they are there to find: each mutant is an installed function with one lock,
-//! one check or one filter taken out, and the race named beside it fails on it.
+//! The races, and the looks at plans, find what they are there to find: each mutant is an installed
+//! function with one lock, one check or one filter taken out, and the test named beside it fails.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jobkit_tests::Lab;
 
+use crate::plans;
 use crate::races::{cancel, claim, isolation, producers, prune, reap, settle};
 
 /// How long a race may hang on a mutant, which then counts as found.
@@ -84,6 +85,17 @@ const MUTANTS: &[Mutant] = mutants! {
     claim: "j.cancel_requested_at is not null, j.args, j.tags, j.metadata\n    from job j" =>
         "false, j.args, j.tags, j.metadata\n    from job j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
+    // What a claim reads.
+    claim: "order by s.priority, s.without_permit, s.job_id\n" =>
+        "order by s.priority, s.without_permit, s.job_id + 0\n",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "s.queue = p_queues[q] and s.kind = any (p_kinds)\n                        order" =>
+        "s.queue || '' = p_queues[q] and s.kind = any (p_kinds)\n                        order",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+        plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
+    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+        plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // Reapers.
     reap_workers: "w.lease_until < clock_timestamp()" => "true",
         reap::a_worker_with_a_lease_is_not_reaped;

@@ -8,6 +8,13 @@ use jobkit_tests::{Lab, Session};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
 
+in_a_lab![
+    a_claim_reads_what_it_takes_of_ten_thousand,
+    a_claim_reads_what_it_takes_of_a_million,
+    a_marked_claim_passes_over_dead_entries_that_a_reader_pins,
+    a_marked_claim_passes_over_jobs_of_unknown_kinds,
+];
+
 const SLOTS: i64 = 10;
 
 /// Where scans begin.
@@ -29,9 +36,8 @@ fn claim(queue: &str, from: From, slots: i64) -> String {
     )
 }
 
-/// A lab in which statistics change only when told, with a worker.
-async fn lab() -> Lab {
-    let lab = Lab::new().await;
+/// Makes statistics of a lab change only when told, and begins a worker.
+async fn still(lab: Lab) -> Lab {
     lab.run(
         "alter table jobkit.ready set (autovacuum_enabled = off);
         alter table jobkit.jobs set (autovacuum_enabled = off);
@@ -148,8 +154,9 @@ async fn look(lab: &Lab, notices: &Notices, when: &str) {
 const QUEUES: &str = "case when i % 5 = 0 then 'default' else 'other' || i % 5 end";
 const KINDS: &str = "case when i % 3 = 0 then 'noop' else 'act' end";
 
-async fn every_plan(rows: i64) {
-    let lab = lab().await;
+/// Looks at claims before and after there are so many jobs.
+async fn a_claim_reads_what_it_takes_of(rows: i64, lab: Lab) {
+    let lab = still(lab).await;
     let notices = Notices::default();
     let writer = notices.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -169,14 +176,13 @@ async fn every_plan(rows: i64) {
     lab.run("truncate jobkit.ready, jobkit.jobs").await;
 }
 
-#[tokio::test]
-async fn a_claim_reads_what_it_takes_of_ten_thousand() {
-    every_plan(10_000).await;
+/// The smaller backlog; `mutants` breaks the claim and sees this notice.
+pub(crate) async fn a_claim_reads_what_it_takes_of_ten_thousand(lab: Lab) {
+    a_claim_reads_what_it_takes_of(10_000, lab).await;
 }
 
-#[tokio::test]
-async fn a_claim_reads_what_it_takes_of_a_million() {
-    every_plan(1_000_000).await;
+async fn a_claim_reads_what_it_takes_of_a_million(lab: Lab) {
+    a_claim_reads_what_it_takes_of(1_000_000, lab).await;
 }
 
 /// The median time in microseconds that a claim of ten spent looking; each is rolled back.
@@ -193,10 +199,9 @@ async fn median(lab: &Lab, queue: &str, from: From) -> i64 {
     times[times.len() / 2]
 }
 
-#[tokio::test]
-async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins() {
+pub(crate) async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins(lab: Lab) {
     const DEAD: i64 = 100_000;
-    let lab = lab().await;
+    let lab = still(lab).await;
     fill(&lab, 1..=DEAD + 1_000, "'default'", "'act'").await;
     let clean = median(&lab, "default", From::Start).await;
     let mut reader = lab.session("reader").await;
@@ -216,10 +221,9 @@ async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins() {
     reader.run("commit").await.unwrap();
 }
 
-#[tokio::test]
-async fn a_marked_claim_passes_over_jobs_of_unknown_kinds() {
+pub(crate) async fn a_marked_claim_passes_over_jobs_of_unknown_kinds(lab: Lab) {
     const UNKNOWN: i64 = 100_000;
-    let lab = lab().await;
+    let lab = still(lab).await;
     fill(&lab, 1..=UNKNOWN, "'default'", "'unknown'").await;
     fill(&lab, UNKNOWN + 1..=UNKNOWN + 1_000, "'default'", "'act'").await;
     fill(&lab, UNKNOWN + 1_001..=UNKNOWN + 2_000, "'clean'", "'act'").await;

@@ -4,18 +4,6 @@
 //! Each race is a plain function of a lab, so that `mutants` can run it against a lab whose
 //! functions were broken on purpose, and see it fail.
 
-/// Makes a test of each race, in a fresh lab.
-macro_rules! races {
-    ($($name:ident),+ $(,)?) => {
-        mod run {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name(jobkit_tests::Lab::new().await).await;
-            })+
-        }
-    };
-}
-
 mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;

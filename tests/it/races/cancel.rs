@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 use super::calls::{cancel_mark, cancel_take, claim, promote, reap_claim, settle};
 use super::kit::{ENDS, End, World, list, next_n};
 
-races![
+in_a_lab![
     a_marked_job_is_handed_out_only_to_be_cancelled,
     a_claim_in_flight_is_not_waited_for_by_a_cancel,
     a_mark_on_a_running_job_turns_every_wait_into_an_end,

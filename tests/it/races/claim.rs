@@ -8,7 +8,7 @@ use super::calls::{
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
-races![
+in_a_lab![
     two_claims_share_nothing,
     two_claims_from_the_marks_share_nothing,
     ten_claimers_take_each_job_once,

@@ -14,7 +14,7 @@ use super::kit::{End, World, next_n};
 use crate::jobs::{Act, EFFECTS, Then};
 use crate::lifecycle::{act, outcome, start};
 
-races![
+in_a_lab![
     what_waits_and_then_reads_refuses_other_levels,
     an_enqueue_works_at_every_level,
     everything_works_where_repeatable_read_is_the_default,

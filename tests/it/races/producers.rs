@@ -9,7 +9,7 @@ use super::calls::{
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
-races![nobody_waits_for_a_producer, a_producer_waits_for_nobody];
+in_a_lab![nobody_waits_for_a_producer, a_producer_waits_for_nobody];
 
 /// T103: while a producer's transaction is open every other call is answered, and sees nothing of
 /// its jobs.

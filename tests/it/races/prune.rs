@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 use super::calls::{finished_prepare, settle};
 use super::kit::{ENDS, End, World};
 
-races![
+in_a_lab![
     two_services_make_a_partition_once,
     partitions_are_made_beside_readers_and_outcomes,
     a_reader_of_finished_stalls_the_pruner_but_no_outcome,

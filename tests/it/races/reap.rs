@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 use super::calls::{heartbeat, orphaned_claims, reap_claim, reap_workers, release_lost, settle};
 use super::kit::{ENDS, End, World};
 
-races![
+in_a_lab![
     a_claim_being_settled_is_not_reaped,
     an_outcome_behind_a_reap_is_lost,
     a_claim_is_reaped_once,

@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 use super::calls::{promote, settle, settle_all};
 use super::kit::{ENDS, End, World};
 
-races![
+in_a_lab![
     outcomes_of_one_batch_take_turns,
     a_batch_of_outcomes_counts_but_for_the_lost_ones,
     two_finishes_of_a_job_end_it_once,
