@@ -120,8 +120,10 @@ impl Lab {
 
     /// Fails when a live job is not in exactly one place, or a row of an ended job is left.
     pub async fn check_invariants(&self) {
-        let violations: Vec<(String, i64)> =
-            sqlx::query_as(include_str!("invariants.sql")).fetch_all(&self.pool).await.unwrap();
+        let violations: Vec<(String, i64)> = sqlx::query_as(include_str!("invariants.sql"))
+            .fetch_all(&self.pool)
+            .await
+            .expect("the tables are there");
         assert!(violations.is_empty(), "invariants are violated: {violations:?}");
     }
 }
