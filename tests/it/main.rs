@@ -3,10 +3,14 @@
 
 mod badinput;
 mod enqueue;
+mod examples;
 mod jobs;
 mod lifecycle;
+mod migrations;
 mod mutants;
 mod plans;
 mod producers;
+mod prune;
 mod races;
+mod startup;
 mod statements;
