@@ -33,9 +33,10 @@ begin
 end
 $$;
 
--- finished_expired: for each partition whose day has passed, oldest first, the statements that
--- remove it: they have to run one by one outside a transaction. The newest partition always stays,
--- so that a finish finds one; its day leaves the list first, so that no expiry is clamped to it.
+-- finished_expired: for each partition whose day has passed, the statements that remove it: they
+-- have to run one by one outside a transaction. The newest partition always stays, so that a
+-- finish finds one; a day leaves the list first, so that no expiry is clamped to it.
+-- A detach that was cut short comes first, as no other can begin before it is done; then by age.
 create function jobkit.finished_expired() returns table (day date, detach text, remove text)
 language sql
 set search_path = pg_catalog, pg_temp
@@ -52,7 +53,7 @@ as $$
         and to_date(right(c.relname::text, 8), 'YYYYMMDD') < (now() at time zone 'UTC')::date
         and to_date(right(c.relname::text, 8), 'YYYYMMDD')
             < (select max(d.day) from jobkit.finished_days d)
-    order by 1
+    order by i.inhdetachpending desc nulls last, 1
 $$;
 
 -- finished_forget: takes a removed day off the list.

@@ -123,7 +123,7 @@ impl Lab {
         let violations: Vec<(String, i64)> = sqlx::query_as(include_str!("invariants.sql"))
             .fetch_all(&self.pool)
             .await
-            .expect("the invariants are queries");
+            .expect("the tables are there");
         assert!(violations.is_empty(), "invariants are violated: {violations:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use anyhow::Result;
 use sqlx::{PgPool, Row};
 
-use crate::Noop;
+use crate::drain::{Payload, settle_down};
 use crate::meter::{Meter, Reading};
 
 const TABLES: &str = "
@@ -55,11 +55,10 @@ pub(crate) async fn prepare(pool: &PgPool) -> Result<()> {
 pub(crate) async fn drain(pool: &PgPool, jobs: usize) -> Result<Reading> {
     for start in (0..jobs).step_by(1000) {
         let payloads: Vec<_> =
-            (start..jobs.min(start + 1000)).map(|n| sqlx::types::Json(Noop::new(n))).collect();
+            (start..jobs.min(start + 1000)).map(|n| sqlx::types::Json(Payload::new(n))).collect();
         sqlx::query(ENQUEUE).bind(payloads).execute(pool).await?;
     }
-    sqlx::raw_sql("vacuum analyze").execute(pool).await?;
-    sqlx::raw_sql("checkpoint").execute(pool).await?;
+    settle_down(pool).await?;
     let mark = Arc::new(AtomicI64::new(0));
     let meter = Meter::start(pool).await?;
     let loops: Vec<_> =
@@ -80,7 +79,7 @@ async fn run(pool: PgPool, worker: i32, mark: Arc<AtomicI64>) -> Result<()> {
         let tag: i64 = first.try_get("tag")?;
         let mut ids = Vec::with_capacity(rows.len());
         for row in &rows {
-            let _decoded: sqlx::types::Json<Noop> = row.try_get("args")?;
+            let _decoded: sqlx::types::Json<Payload> = row.try_get("args")?;
             ids.push(row.try_get::<i64, _>("id")?);
         }
         mark.fetch_max(ids.iter().min().map_or(0, |id| id - 1), Ordering::Relaxed);

@@ -33,7 +33,7 @@ fn look(text: impl Into<String>) -> Pending<Look> {
 
 /// Limited by its text.
 #[derive(Serialize, Deserialize)]
-#[job(concurrency_key = self.0.replace("NUL", "\0"), concurrency_limit = 2, queue = "keyed", priority = -1)]
+#[job(queue = "keyed", priority = -1, concurrency_key = self.0.replace("NUL", "\0"))]
 struct Keyed(String);
 
 impl Job for Keyed {

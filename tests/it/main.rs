@@ -13,11 +13,17 @@ macro_rules! in_a_lab {
     };
 }
 
+mod badinput;
+mod enqueue;
+mod examples;
 mod jobs;
 mod lifecycle;
+mod migrations;
 mod mutants;
 mod plans;
 mod producers;
 mod queues;
+mod prune;
 mod races;
+mod startup;
 mod statements;

@@ -193,8 +193,8 @@ pub(crate) async fn two_promotions_share_nothing(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
-/// T119: a heap of retries, all due at once, is moved by as many batches as it takes, beside another
-/// service that does the same.
+/// T119: a heap of retries, all due at once, is moved by as many batches as it takes, beside
+/// another service that does the same.
 pub(crate) async fn a_thousand_due_jobs_are_promoted_in_batches(lab: Lab) {
     let world = World::new(lab).await;
     let _jobs: [i64; 1000] = world.due().await;

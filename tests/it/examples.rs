@@ -1,0 +1,119 @@
+//! The examples: short enough to be read, and true.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use jobkit_tests::Lab;
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+#[test]
+fn examples_are_short() {
+    let read = |name| fs::read_to_string(repository().join("examples").join(name)).unwrap();
+    let quickstart = read("quickstart.rs");
+    assert!(quickstart.lines().count() <= 80, "quickstart.rs may have 80 lines");
+    let minimal = read("minimal.rs");
+    let lines = minimal.lines().filter(|line| !line.trim().is_empty());
+    assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(repository()).stdin(Stdio::null());
+    command
+}
+
+/// The command that runs the quickstart on a folder, built first.
+async fn quickstart(lab: &Lab, folder: &Path) -> Command {
+    static BUILT: OnceCell<()> = OnceCell::const_new();
+    const EXAMPLE: [&str; 4] = ["--package", "jobkit-examples", "--example", "quickstart"];
+    let build = async || {
+        let built = cargo(&["build", "--quiet"]).args(EXAMPLE).status().await.unwrap();
+        assert!(built.success(), "the example builds");
+    };
+    BUILT.get_or_init(build).await;
+    let mut command = cargo(&["run", "--quiet"]);
+    command.args(EXAMPLE).arg("--").arg(folder).env("DATABASE_URL", lab.url());
+    command
+}
+
+fn said(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{error}", output.status);
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// A folder of its own, gone when this is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("jobkit-quickstart-{:016x}", fastrand::u64(..));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, path: &[u8], content: &str) -> PathBuf {
+        let path = self.0.join(OsStr::from_bytes(path));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quickstart_hashes_files_whatever_their_names() {
+    let (lab, folder) = (Lab::empty().await, Folder::new());
+    let said_of = async || {
+        let output = quickstart(&lab, &folder.0).await.output().await.unwrap();
+        said(&output)
+    };
+    assert_eq!(said_of().await, "hashed 0 files (0 B), 0 failed\n");
+    folder.write(b"abc", "abc");
+    folder.write(b"with space\nand line", "12345");
+    folder.write(b"not \xff\xfe unicode", "");
+    folder.write("tiefer/noch tiefer/größe".as_bytes(), "1234");
+    folder.write(b"target/skipped", "x");
+    folder.write(b"deeper/.git/skipped", "x");
+    std::os::unix::fs::symlink("nowhere", folder.0.join("dangling")).unwrap();
+    for _again in 0..2 {
+        assert_eq!(said_of().await, "hashed 4 files (12 B), 0 failed\n");
+    }
+    let abc = "quickstart where bytes = 3 and encode(sha256, 'hex') =
+        'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'";
+    assert_eq!(lab.count(abc).await, 2);
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quickstart_names_the_file_that_failed() {
+    let (lab, folder) = (Lab::new().await, Folder::new());
+    folder.write(b"there", "1");
+    let vanishing = folder.write(b"vanishing", "2");
+    let mut command = quickstart(&lab, &folder.0).await;
+    // No worker registers while this is held: the file vanishes before its job runs.
+    let mut holder = lab.session("holder").await;
+    holder.run("begin; lock table jobkit.workers in share mode").await.unwrap();
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    lab.until("count(*) = 2 from jobkit.jobs").await;
+    fs::remove_file(&vanishing).unwrap();
+    holder.run("commit").await.unwrap();
+    let said = said(&running.wait_with_output().await.unwrap());
+    let failure = format!("  {vanishing:?}: No such file or directory (os error 2)\n");
+    assert_eq!(said, format!("hashed 1 files (1 B), 1 failed\n{failure}"));
+    assert_eq!(lab.count("jobkit.dead_letters where reason = 'dead'").await, 1);
+}

@@ -1,0 +1,280 @@
+//! What a worker checks before it starts, and what it says about it.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jobkit::{
+    Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
+};
+use jobkit_tests::{Lab, wait};
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tracing::subscriber::DefaultGuard;
+
+use crate::jobs::{self, Act, Noop, Then};
+
+struct Mailer;
+struct Printer;
+
+/// Jobs that contradict each other are declared by hand, so that they are not linked into the
+/// registry of this whole binary.
+macro_rules! job {
+    ($name:ident, $state:ty, $policy:expr) => {
+        #[derive(Serialize, Deserialize)]
+        struct $name;
+
+        impl Declared for $name {
+            const POLICY: Policy = $policy;
+        }
+
+        impl Job<$state> for $name {
+            async fn run(self, _cx: JobContext<$state>) -> jobkit::Result {
+                Ok(())
+            }
+        }
+    };
+}
+
+const fn team(kind: &'static str, limit: u32) -> Policy {
+    Policy { concurrency: Some(Concurrency { group: "team", limit }), ..Policy::new(kind) }
+}
+
+job!(Mails, Mailer, Policy::new("mails"));
+job!(Prints, Printer, Policy::new("prints"));
+job!(One, (), Policy::new("the_same"));
+job!(Two, (), Policy::new("the_same"));
+job!(TeamOfTwo, (), team("team_of_two", 2));
+job!(TeamOfThree, (), team("team_of_three", 3));
+
+fn flawed(pool: &PgPool) -> Worker {
+    let jobs = [
+        Registration::of::<Mails, _>(),
+        Registration::of::<Prints, _>(),
+        Registration::of::<One, _>(),
+        Registration::of::<Two, _>(),
+        Registration::of::<TeamOfTwo, _>(),
+        Registration::of::<TeamOfThree, _>(),
+    ];
+    let worker = Worker::new(pool.clone()).jobs(jobs).state(1_u8).state(2_u8);
+    let worker = worker.queue("mail", 0).queue("mail", 10_001).queue("", 1);
+    worker.lease(Duration::from_millis(999)).heartbeat(Duration::from_secs(1)).poll(Duration::ZERO)
+}
+
+async fn gaps(worker: Worker) -> Vec<String> {
+    match worker.start().await {
+        Err(Error::Start(gaps)) => gaps.iter().map(str::to_owned).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_gap_is_named_at_once() {
+    let lab = Lab::empty().await;
+    let gaps = gaps(flawed(lab.pool())).await;
+    let expected = [
+        "the state `u8` was given twice",
+        "the lease is shorter than 1 s",
+        "at most half the lease",
+        "`Worker::poll` must be above zero",
+        "the queue `mail` was given twice",
+        "the queue `mail` has a concurrency of 0",
+        "the queue `mail` has a concurrency of 10001",
+        "the queue name `` must have 1 to 128 bytes",
+        "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`",
+        "job `prints` needs the state `it::startup::Printer`",
+        "the kind `the_same` is claimed by `it::startup::One` and `it::startup::Two`",
+        "group `team` has limit 3 in job `team_of_three` and 2 in job `team_of_two`",
+        "this database has no jobkit schema; run `jobkit::migrate(&pool)` first",
+    ];
+    for text in expected {
+        assert_eq!(gaps.iter().filter(|gap| gap.contains(text)).count(), 1, "{text}: {gaps:#?}");
+    }
+    assert_eq!(gaps.len(), expected.len(), "{gaps:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_without_queues_or_jobs_says_so() {
+    let lab = Lab::new().await;
+    let gaps = gaps(lab.worker().jobs([])).await;
+    assert!(gaps[0].contains("no queue is served: add `.queue("), "{gaps:?}");
+    assert!(gaps[1].contains("no job is linked into this binary"), "{gaps:?}");
+    assert_eq!(lab.count("jobkit.workers").await, 0);
+}
+
+fn noop_worker(lab: &Lab) -> Worker {
+    lab.worker().jobs([Registration::of::<Noop, _>()]).queue("default", 1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_schema_must_fit_the_binary() {
+    let lab = Lab::empty().await;
+    let start = async || noop_worker(&lab).start().await;
+    let error = start().await.unwrap_err();
+    assert!(matches!(error, Error::SchemaMissing), "{error}");
+
+    jobkit::migrate(lab.pool()).await.unwrap();
+    let version: i32 = lab.value("select max(version) from jobkit._migrations").await;
+    lab.run("create table kept as select * from jobkit._migrations").await;
+    lab.run(&format!("delete from jobkit._migrations where version = {version}")).await;
+    let error = start().await.unwrap_err();
+    assert!(
+        matches!(error, Error::SchemaOlder { found, needed }
+            if found == version - 1 && needed == version),
+        "{error}"
+    );
+    assert!(error.to_string().contains("jobkit::migrate"), "{error}");
+
+    let newer = version + 3;
+    let note = |readable_by| {
+        format!(
+            "delete from jobkit._migrations; insert into jobkit._migrations table kept;
+            insert into jobkit._migrations values ({newer}, 'later', 'x', {readable_by})"
+        )
+    };
+    lab.run(&note(newer)).await;
+    let error = start().await.unwrap_err();
+    assert!(
+        matches!(error, Error::SchemaNewer { found, known } if found == newer && known == version),
+        "{error}"
+    );
+    assert!(matches!(jobkit::migrate(lab.pool()).await, Err(Error::SchemaNewer { .. })));
+
+    lab.run(&note(version)).await;
+    jobkit::migrate(lab.pool()).await.unwrap();
+    start().await.unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreachable_server_is_said_to_be_so_in_time() {
+    // One port that nobody listens on, and one that accepts and never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let ports = [closed.local_addr().unwrap().port(), silent.local_addr().unwrap().port()];
+    drop(closed);
+    for port in ports {
+        let options = PgConnectOptions::new().host("127.0.0.1").port(port).username("nobody");
+        let pool = PgPoolOptions::new().connect_lazy_with(options);
+        let began = Instant::now();
+        let worker = Worker::new(pool).jobs([Registration::of::<Noop, _>()]).queue("default", 1);
+        let error = worker.call_deadline(Duration::from_secs(1)).start().await.unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        assert!(matches!(error, Error::Unreachable(_)), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("check that it runs and that the address is right"), "{text}");
+    }
+}
+
+/// What is logged on this thread while it lives: a test that runs on one thread sees its workers'
+/// tasks, and nothing of other tests.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn listen() -> (Self, DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false);
+        let subscriber = subscriber.with_writer(move || writer.clone()).finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn count(&self, text: &str) -> usize {
+        let log = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        log.lines().filter(|line| line.contains("WARN") && line.contains(text)).count()
+    }
+}
+
+#[tokio::test]
+async fn waiting_jobs_of_an_unserved_queue_are_mentioned() {
+    let (log, _guard) = Log::listen();
+    let lab = Lab::new().await;
+    for queue in ["default", "forgotten", "elsewhere"] {
+        Noop.options().queue(queue).enqueue(lab.pool()).await.unwrap();
+    }
+    let other = lab.worker().jobs([Registration::of::<Act, _>()]).state(lab.pool().clone());
+    let other = other.queue("elsewhere", 1).start().await.unwrap();
+    let before = log.count("forgotten");
+    let worker = noop_worker(&lab).start().await.unwrap();
+    assert_eq!((before, log.count("forgotten")), (1, 2));
+    assert_eq!(log.count("queue=\"elsewhere\" jobkit: jobs wait in a queue"), 0);
+    assert_eq!(log.count("synchronous_commit"), 0);
+    worker.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn unknown_kinds_are_mentioned_once_and_left_alone() {
+    let (log, _guard) = Log::listen();
+    let lab = Lab::new().await;
+    let strange = (0..5).map(|_| Act::then(Then::Succeed));
+    jobkit::enqueue_all(strange, lab.pool()).await.unwrap();
+    let worker = noop_worker(&lab).start().await.unwrap();
+    let mentioned = "job.kind=\"act\" queue=\"default\"";
+    wait(Duration::from_secs(30), mentioned, async || log.count(mentioned) == 1).await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;
+    worker.stop().await;
+    assert_eq!(log.count("act"), 1);
+    assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
+}
+
+#[tokio::test]
+async fn commits_that_may_be_lost_are_mentioned() {
+    let (log, _guard) = Log::listen();
+    let lab = Lab::new().await;
+    let name: String = lab.value("select current_database()").await;
+    lab.run(&format!("alter database {name} set synchronous_commit = off")).await;
+    noop_worker(&lab).start().await.unwrap().stop().await;
+    assert_eq!(log.count("synchronous_commit=\"off\""), 1);
+    assert_eq!(log.count("turn synchronous_commit on"), 1);
+}
+
+/// A role of its own for one test, and a pool that connects as it.
+async fn least_privilege(lab: &Lab) -> (String, PgPool) {
+    let role = format!("jobkit_test_{:016x}", fastrand::u64(..));
+    lab.run(&format!(
+        "create role {role} login;
+        grant usage on schema jobkit to {role};
+        grant select, insert, update, delete on all tables in schema jobkit to {role};
+        grant usage on all sequences in schema jobkit to {role};"
+    ))
+    .await;
+    let options: PgConnectOptions = lab.url().parse().unwrap();
+    (role.clone(), PgPool::connect_with(options.username(&role)).await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_may_create_nothing_can_do_everything_else() {
+    let lab = Lab::new().await;
+    lab.run(jobs::EFFECTS).await;
+    let (role, pool) = least_privilege(&lab).await;
+    lab.run(&format!("grant insert on effects to {role}")).await;
+    let denied = sqlx::query("create table jobkit.mine ()").execute(&pool).await.unwrap_err();
+    assert_eq!(denied.as_database_error().unwrap().code().unwrap(), "42501");
+
+    jobkit::migrate(&pool).await.unwrap();
+    let worker = Worker::new(pool.clone()).state(pool.clone()).jobs(jobs::all());
+    let worker = worker.poll(Duration::from_millis(200)).queue("default", 5).start().await.unwrap();
+    for then in [Then::Succeed, Then::FailTimes(1), Then::Dead, Then::SnoozeTimes(1)] {
+        Act::then(then).enqueue(&pool).await.unwrap();
+    }
+    lab.until("count(*) = 3 from jobkit.finished").await;
+    lab.until("count(*) = 1 from jobkit.dead_letters").await;
+    worker.stop().await;
+    pool.close().await;
+    assert_eq!(lab.count("jobkit.workers").await, 0);
+    lab.check_invariants().await;
+    lab.run(&format!("drop owned by {role}; drop role {role}")).await;
+}
