@@ -25,7 +25,7 @@ use walkdir::WalkDir;
 
 const TABLES: &str = "
 create table if not exists folders (
-    id bigserial primary key, path text not null, added_at timestamptz not null default now());
+    id bigserial primary key, path text not null, error text);
 create table if not exists files (
     id bigserial primary key, folder_id bigint not null references folders, path bytea not null,
     bytes bigint, sha256 bytea, error text, unique (folder_id, path));
@@ -42,7 +42,14 @@ impl Job<PgPool> for ListFolder {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         let find = sqlx::query_scalar("select path from folders where id = $1");
         let path: String = find.bind(self.folder).fetch_one(cx.state()).await?;
-        let paths = spawn_blocking(|| list(path)).await?.map_err(JobError::dead)?;
+        let paths = match spawn_blocking(|| list(path)).await? {
+            Ok(paths) => paths,
+            Err(error) => {
+                let update = sqlx::query("update folders set error = $2 where id = $1");
+                update.bind(self.folder).bind(error.to_string()).execute(cx.state()).await?;
+                return Err(JobError::dead(error));
+            }
+        };
 
         // A job may run twice: files that are there already have their jobs.
         let insert = "insert into files (folder_id, path) select $1, unnest($2)
@@ -56,6 +63,7 @@ impl Job<PgPool> for ListFolder {
     }
 }
 
+/// The files in a folder and below it; what cannot be listed is left out.
 fn list(folder: String) -> io::Result<Vec<Vec<u8>>> {
     let entries = WalkDir::new(fs::canonicalize(folder)?).into_iter().filter_map(Result::ok);
     let files = entries.filter(|entry| entry.file_type().is_file());
@@ -150,9 +158,9 @@ async fn add(State(pool): State<PgPool>, Form(new): Form<NewFolder>) -> Result<R
 
 /// The folders with their counts, and the files that changed last.
 async fn show(State(pool): State<PgPool>) -> Result<Html<String>, Failure> {
-    type Folder = (String, i64, i64, i64);
+    type Folder = (String, i64, i64, i64, Option<String>);
     let folders: Vec<Folder> = sqlx::query_as(
-        "select d.path, count(f.id), count(f.bytes), count(f.error)
+        "select d.path, count(f.id), count(f.bytes), count(f.error), d.error
         from folders d left join files f on f.folder_id = d.id
         group by d.id order by d.id desc limit 20",
     )
@@ -168,8 +176,9 @@ async fn show(State(pool): State<PgPool>) -> Result<Html<String>, Failure> {
 
     let folders: String = folders
         .iter()
-        .map(|(path, all, hashed, failed)| {
-            row([path, &all.to_string(), &hashed.to_string(), &failed.to_string()])
+        .map(|(path, all, hashed, failed, error)| {
+            let [all, hashed, failed] = [all, hashed, failed].map(i64::to_string);
+            row([path, &all, &hashed, &failed, error.as_deref().unwrap_or("")])
         })
         .collect();
     let files: String = files

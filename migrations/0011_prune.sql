@@ -37,15 +37,17 @@ $$;
 -- have to run one by one outside a transaction. The newest partition always stays, so that a
 -- finish finds one; a day leaves the list first, so that no expiry is clamped to it.
 -- A detach that was cut short comes first, as no other can begin before it is done; then by age.
+-- A role that does not own the partitions is given the function below instead.
 create function jobkit.finished_expired() returns table (day date, detach text, remove text)
 language sql
 set search_path = pg_catalog, pg_temp
 as $$
     select to_date(right(c.relname::text, 8), 'YYYYMMDD'),
-        case when i.inhrelid is null then null
+        case when i.inhrelid is null or not pg_has_role(c.relowner, 'usage') then null
             else format('alter table jobkit.finished detach partition jobkit.%I %s', c.relname,
                 case when i.inhdetachpending then 'finalize' else 'concurrently' end) end,
-        format('drop table jobkit.%I', c.relname)
+        case when pg_has_role(c.relowner, 'usage') then format('drop table jobkit.%I', c.relname)
+            else format('select jobkit.finished_drop(%L)', right(c.relname::text, 8)) end
     from pg_class c
     left join pg_inherits i on i.inhrelid = c.oid
     where c.relnamespace = 'jobkit'::regnamespace and c.relkind = 'r'
@@ -63,4 +65,22 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
     delete from jobkit.finished_days d where d.day = p_day
+$$;
+
+-- finished_drop: removes an expired day for a worker whose role may not. A function cannot detach
+-- concurrently, so this waits for readers with every finish behind it: not for long.
+create function jobkit.finished_drop(p_day date) returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+begin
+    if p_day < (now() at time zone 'UTC')::date
+        and p_day < (select max(d.day) from jobkit.finished_days d)
+    then
+        execute format('drop table if exists jobkit.%I',
+            'finished_' || to_char(p_day, 'YYYYMMDD'));
+    end if;
+end
 $$;

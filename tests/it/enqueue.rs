@@ -315,3 +315,17 @@ async fn a_trigger_may_enqueue() {
     assert_eq!(lab.value::<String>(texts).await, "1,2,3");
     assert_eq!(lab.count("jobkit.ready").await, 3);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_at_infinity_holds_back_no_other() {
+    let lab = announced().await;
+    lab.run(
+        "select jobkit.enqueue('look', p_run_at => 'infinity');
+        select jobkit.enqueue('look', p_run_at => clock_timestamp() + interval '20 ms')",
+    )
+    .await;
+    let promote = "(p).promoted = 1 and (p).next_in is null from jobkit.promote(100) as p";
+    lab.until(promote).await;
+    assert_eq!(lab.count("jobkit.ready").await, 1);
+    assert_eq!(lab.count("jobkit.scheduled where run_at = 'infinity'").await, 1);
+}

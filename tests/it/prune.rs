@@ -1,10 +1,11 @@
 //! The partitions of the history: made ahead, dropped when they expire, whatever cut that short.
 
-use jobkit::{Enqueue, Job, JobContext, Registration, WorkerHandle, job};
+use jobkit::{Enqueue, Job, JobContext, Registration, Worker, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+use crate::startup::least_privilege;
 
 /// Kept for a month.
 #[derive(Serialize, Deserialize)]
@@ -132,6 +133,29 @@ async fn a_reader_delays_the_removal_and_no_job() {
     reader.run("commit").await.unwrap();
     gone(&lab, &["2024-01-01"]).await;
     worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_owns_no_table_prunes_as_well() {
+    let lab = Lab::new().await;
+    start(&lab).await.stop().await;
+    make_day(&lab, "2024-01-01").await;
+    make_day(&lab, "2024-01-02").await;
+    lab.run("alter table jobkit.finished detach partition jobkit.finished_20240101").await;
+    let (role, pool) = least_privilege(&lab).await;
+    let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
+    let worker = worker.queue("default", 1).start().await.unwrap();
+    gone(&lab, &["2024-01-01", "2024-01-02"]).await;
+    worker.stop().await;
+    let mut session = lab.session("trespasser").await;
+    session.run(&format!("set role {role}")).await.unwrap();
+    let today = "(now() at time zone 'UTC')::date";
+    session.run(&format!("select jobkit.finished_drop({today})")).await.unwrap();
+    session.run("reset role").await.unwrap();
+    lab.until(LISTED_AND_ATTACHED).await;
+    assert_eq!(lab.count("jobkit.finished_days").await, 16);
+    pool.close().await;
+    lab.run(&format!("drop owned by {role}; drop role {role}")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -242,7 +242,7 @@ async fn commits_that_may_be_lost_are_mentioned() {
 }
 
 /// A role of its own for one test, and a pool that connects as it.
-async fn least_privilege(lab: &Lab) -> (String, PgPool) {
+pub(crate) async fn least_privilege(lab: &Lab) -> (String, PgPool) {
     let role = format!("jobkit_test_{:016x}", fastrand::u64(..));
     lab.run(&format!(
         "create role {role} login;
