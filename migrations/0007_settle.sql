@@ -88,6 +88,7 @@ create function jobkit.finish_all(
 ) returns bigint[]
 language plpgsql as $$
 declare
+    v_now constant timestamptz := clock_timestamp();
     v_gone bigint[];
     v_retried boolean;
 begin
@@ -105,10 +106,10 @@ begin
                 max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
                 concurrency_group, concurrency_key, errors, args, tags, metadata, expires_at)
             select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
-                g.snoozes, g.created_at, g.run_at, clock_timestamp(), i.took, p_worker,
+                g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key,
                 case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, least(clock_timestamp() + i.keep, l.last)
+                g.args, g.tags, g.metadata, least(v_now + i.keep, l.last)
             from unnest(p_job, p_keep, p_took) as i (job, keep, took)
             join gone g on g.id = i.job
             cross join (select jobkit.last_expiry() as last) l

@@ -95,8 +95,9 @@ async fn producers_that_hold_their_transactions_do_not_wait_for_each_other() {
     stop.store(true, Ordering::Relaxed);
     assert_eq!(watcher.await.unwrap(), Vec::<String>::new(), "somebody waited for a lock");
     ratios.sort_by(f64::total_cmp);
-    // With a lock held until the commit, 32 producers would do the work of one: 0.03.
-    assert!(ratios[2] >= 0.7, "enqueueing is much slower than a plain insert: {ratios:?}");
+    // With a lock held until the commit, 32 producers would do the work of one: 0.03. (How near to
+    // 1 it comes depends on how busy the machine is; `jobkit-bench producers` measures that.)
+    assert!(ratios[2] >= 0.3, "enqueueing is much slower than a plain insert: {ratios:?}");
     lab.check_invariants().await;
 }
 

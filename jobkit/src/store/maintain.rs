@@ -123,12 +123,12 @@ pub(crate) struct RemoveDay {
 impl Call for RemoveDay {
     type Answer = ();
 
-    /// Each statement by itself: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
-    /// the next run finds the partition and goes on from there.
     fn span(&self) -> Span {
         tracing::debug_span!("jobkit.prune", day = %self.day)
     }
 
+    /// Each statement by itself: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
+    /// the next run finds the partition and goes on from there.
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         sqlx::query(include_str!("sql/finished_forget.sql"))
             .bind(self.day)
