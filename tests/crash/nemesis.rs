@@ -54,7 +54,7 @@ impl<'a> Nemesis<'a> {
     pub(crate) async fn strike(&mut self) {
         let rest = Duration::from_millis(self.rng.u64(200..1500));
         tokio::time::sleep(rest).await;
-        self.seats.iter_mut().for_each(Seat::heal);
+        self.heal();
         // Long enough, at times, for a lease of 2 s to lapse.
         let until = Instant::now() + Duration::from_millis(self.rng.u64(500..6000));
         let seat = &mut self.seats[self.rng.usize(..SEATS)];
@@ -109,13 +109,18 @@ impl<'a> Nemesis<'a> {
         }
     }
 
+    /// Ends what has lasted long enough, and replaces whoever has died.
+    pub(crate) fn heal(&mut self) {
+        self.seats.iter_mut().for_each(Seat::heal);
+    }
+
     /// Ends the rage: everybody runs again. Says what was done.
     pub(crate) fn relent(&mut self) -> Strikes {
         for seat in &mut self.seats {
             seat.frozen = seat.frozen.map(|_| Instant::now());
             seat.stalled = seat.stalled.map(|_| Instant::now());
-            seat.heal();
         }
+        self.heal();
         std::mem::take(&mut self.strikes)
     }
 
@@ -134,8 +139,8 @@ impl Seat {
         std::mem::replace(&mut self.process, Process::launch(&self.program))
     }
 
-    /// Ends whatever has lasted long enough. A process may also have ended by itself: it does when
-    /// it cannot start.
+    /// A process may also have ended by itself: some jobs do that to it, and it does when it cannot
+    /// start.
     fn heal(&mut self) {
         let now = Instant::now();
         if self.frozen.take_if(|until| *until <= now).is_some() {

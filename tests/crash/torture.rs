@@ -49,6 +49,7 @@ async fn nothing_is_lost_whatever_happens_to_the_workers() {
     let began = Instant::now();
     while lab.count("jobkit.jobs").await > 0 {
         assert!(began.elapsed() < LIVENESS, "jobs are left; seed {seed}");
+        nemesis.heal();
         hurry(&lab).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         lab.check_invariants().await;
