@@ -1,5 +1,4 @@
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sqlx::ConnectOptions;
@@ -38,7 +37,6 @@ enum Trap {
 /// A TCP proxy in front of a PostgreSQL server, whose network a test can spoil.
 #[derive(Debug)]
 pub struct Proxy {
-    address: SocketAddr,
     url: String,
     network: watch::Sender<Network>,
     trap: watch::Sender<Trap>,
@@ -51,7 +49,7 @@ impl Proxy {
         let options: PgConnectOptions = url.parse().map_err(io::Error::other)?;
         let upstream = (options.get_host().to_owned(), options.get_port());
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
+        let port = listener.local_addr()?.port();
         let (network, trap) = (watch::Sender::new(Network::Passes), watch::Sender::new(Trap::Off));
         let wires = Wires { network: network.clone(), trap: trap.clone() };
         let accepting = tokio::spawn(async move {
@@ -59,18 +57,13 @@ impl Proxy {
                 tokio::spawn(wires.clone().carry(client, upstream.clone()));
             }
         });
-        let url = options.host("127.0.0.1").port(address.port()).to_url_lossy().to_string();
-        Ok(Self { address, url, network, trap, accepting })
+        let url = options.host("127.0.0.1").port(port).to_url_lossy().to_string();
+        Ok(Self { url, network, trap, accepting })
     }
 
     /// The address of the database through the proxy.
     pub fn url(&self) -> &str {
         &self.url
-    }
-
-    /// Where the proxy listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Changes the network for all connections, those that are open included.

@@ -112,16 +112,17 @@ impl Job<Scene> for Deed {
     }
 }
 
-/// Succeeds, fails, panics, snoozes or is slow: always the same for one attempt.
+/// Succeeds, fails, panics, snoozes, is slow or ends the process: always the same for one attempt.
 async fn chance(seed: u64, cx: &JobContext<Scene>) -> jobkit::Result {
     let job = u64::try_from(cx.id().0)?;
     let turn = u64::from(cx.attempt()) << 8 | u64::from(cx.snoozes());
     let mut rng = fastrand::Rng::with_seed(seed ^ job.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ turn);
-    match rng.u32(..100) {
-        0..70 => tokio::time::sleep(Duration::from_millis(rng.u64(..20))).await,
-        70..80 => return Err("failed by chance".into()),
-        80..85 => panic!("panicked by chance"),
-        85..92 if cx.snoozes() < 5 => {
+    match rng.u32(..1000) {
+        0..2 => std::process::abort(),
+        2..700 => tokio::time::sleep(Duration::from_millis(rng.u64(..20))).await,
+        700..800 => return Err("failed by chance".into()),
+        800..850 => panic!("panicked by chance"),
+        850..920 if cx.snoozes() < 5 => {
             return Err(JobError::snooze(Duration::from_millis(rng.u64(1..500))));
         }
         // About as long as a lease, so that freezes and deaths meet it.

@@ -6,6 +6,7 @@ mod crowd;
 mod cut_off;
 mod jobs;
 mod kill;
+mod nemesis;
 mod outage;
 mod poison;
 mod process;

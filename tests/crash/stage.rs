@@ -57,7 +57,7 @@ pub(crate) async fn enqueue(lab: &Lab, count: usize, act: Act) -> Vec<JobId> {
 }
 
 /// Waits until so many traces of a kind are there.
-pub(crate) async fn traces(lab: &Lab, count: usize, of: &str) {
+pub(crate) async fn traces(lab: &Lab, count: i64, of: &str) {
     lab.until_within(PATIENCE, &format!("count(*) >= {count} from effects where {of}")).await;
 }
 

@@ -1,7 +1,7 @@
 //! Workers that stand still: frozen, blocked by their own handlers, or killed while their
 //! statement waits.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit_tests::Lab;
 
@@ -28,7 +28,9 @@ async fn a_frozen_worker_loses_its_jobs_and_begins_anew_when_it_thaws() {
     frozen.thaw();
     let lost = format!("not exists (select from jobkit.workers where id = {old})");
     lab.until(&lost).await;
+    let thawed = Instant::now();
     while frozen.counts().await.lost < 5 {
+        assert!(thawed.elapsed() < PATIENCE, "its late outcomes are not counted");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let counts = frozen.counts().await;
