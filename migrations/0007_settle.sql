@@ -4,6 +4,7 @@
 --   p_error[i]    for retry, bury, discard, cancel; p_reason[i] for bury
 --   p_delay[i]    for retry, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
+-- An array may be shorter than p_job: what is missing is null.
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
 -- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked).
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
@@ -19,28 +20,51 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-    v_finish bigint[];                           -- held jobs that succeeded
-    v_other bigint[];                            -- held jobs with any other outcome
-    v_gone bigint[];
+    v_n bigint;
+    v_listed bigint[];                           -- what a claim lists
+    v_settled bigint[];                          -- … of that, what is settled now
+    v_held bigint[] := '{}';                     -- all that is settled now
+    v_finish bigint[];                           -- … with success
+    v_other bigint[] := '{}';                    -- … otherwise
+    v_gone bigint[];                             -- … and was there
     v_queues text[] := '{}';                     -- queues that got a ready job back
     v_row record;
     v_job jobkit.jobs;
 begin
     perform jobkit.require_read_committed();
-    perform from jobkit.claims c
-    where c.worker_id = p_worker and c.n = any (p_n) order by c.n for update;
+    -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under a
+    -- pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
+    for v_n in select distinct u.n from unnest(p_n) as u (n) order by 1 loop
+        select c.job_ids into v_listed from jobkit.claims c
+        where c.worker_id = p_worker and c.n = v_n for update;
+        continue when not found;
+        v_settled := array(
+            select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
+            intersect select unnest(v_listed)
+        );
+        if cardinality(v_settled) = cardinality(v_listed) then
+            delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_n;
+        elsif v_settled <> '{}' then
+            update jobkit.claims c
+            set job_ids = array(select unnest(v_listed) except select unnest(v_settled))
+            where c.worker_id = p_worker and c.n = v_n;
+        end if;
+        v_held := v_held || v_settled;
+    end loop;
+    v_finish := v_held;
+    if 'finish' <> any (p_outcome) then
+        v_finish := array(
+            select o.job from unnest(p_job, p_outcome) as o (job, outcome)
+            where o.outcome = 'finish'
+            intersect select unnest(v_held)
+        );
+        v_other := array(select unnest(v_held) except select unnest(v_finish));
+    end if;
 
-    -- A new statement, so a new snapshot: what the claims list now that we hold them.
-    select array_agg(o.job) filter (where o.outcome = 'finish'),
-        array_agg(o.job) filter (where o.outcome <> 'finish')
-    into v_finish, v_other
-    from unnest(p_n, p_job, p_outcome) as o (n, job, outcome)
-    join jobkit.claims c on c.worker_id = p_worker and c.n = o.n and o.job = any (c.job_ids);
-
-    if v_other is not null then
+    if v_other <> '{}' then
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
     end if;
-    if v_finish is not null then
+    if v_finish <> '{}' then
         v_gone := jobkit.finish_all(p_worker, v_finish, p_job, p_keep, p_took);
     end if;
 
@@ -64,13 +88,6 @@ begin
             return next;
         end if;
     end loop;
-
-    delete from jobkit.claims c
-    where c.worker_id = p_worker and c.n = any (p_n)
-        and c.job_ids <@ (v_finish || v_other);
-    update jobkit.claims c
-    set job_ids = array(select u from unnest(c.job_ids) u where u <> all (v_finish || v_other))
-    where c.worker_id = p_worker and c.n = any (p_n) and c.job_ids && (v_finish || v_other);
 
     if cardinality(v_gone) is distinct from cardinality(p_job) then
         return query

@@ -43,15 +43,15 @@ macro_rules! mutants {
 
 const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
-    settle: "order by c.n for update" => "order by c.n for key share",
+    settle: "c.n = v_n for update" => "c.n = v_n for key share",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
-    settle: "order by c.n for update" => "order by c.n",
+    settle: "c.n = v_n for update" => "c.n = v_n",
         settle::outcomes_of_one_batch_take_turns;
-    settle: "order by c.n for update" => "order by c.n for update skip locked",
+    settle: "c.n = v_n for update" => "c.n = v_n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
-    settle: " and o.job = any (c.job_ids)" => "",
+    settle: "intersect select unnest(v_listed)" => "",
         settle::two_retries_of_a_job_are_charged_once;
-    settle: "c.n = o.n and o.job" => "o.job",
+    settle: "where o.n = v_n" => "",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;

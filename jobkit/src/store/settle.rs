@@ -90,21 +90,28 @@ impl Call for Settle<'_> {
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let column = self.settlements.iter();
-        let delay = |delay: Option<Duration>| delay.map(interval);
+        let time = |time: Option<Duration>| time.map(interval);
+        let took = |s: &Settlement| (s.keep.is_some() || s.error.is_some()).then_some(s.took);
         let rows: Vec<(i64, String)> = sqlx::query_as(include_str!("sql/jobs_settle.sql"))
             .bind(self.worker)
             .bind(column.clone().map(|s| s.claim.1).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| s.error.as_deref()).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| s.reason).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| delay(s.delay)).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| delay(s.keep)).collect::<Vec<_>>())
-            .bind(column.map(|s| interval(s.took)).collect::<Vec<_>>())
+            .bind(sparse(column.clone().map(|s| s.error.as_deref())))
+            .bind(sparse(column.clone().map(|s| s.reason)))
+            .bind(sparse(column.clone().map(|s| time(s.delay))))
+            .bind(sparse(column.clone().map(|s| time(s.keep))))
+            .bind(sparse(column.map(|s| time(took(s)))))
             .fetch_all(connection)
             .await?;
         Ok(rows.into_iter().map(|(job, ending)| (job, self::ending(&ending))).collect())
     }
+}
+
+/// A column without a value is sent empty: the function takes what is missing for null.
+fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let column: Vec<_> = column.collect();
+    if column.iter().all(Option::is_none) { Vec::new() } else { column }
 }
 
 fn ending(text: &str) -> Ending {

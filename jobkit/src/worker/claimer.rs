@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
@@ -123,7 +123,7 @@ impl Claimer {
         }
         // Busy: a moment's patience makes one claim of many slots instead of many of one.
         let worthwhile = capacity.min(LARGEST_BATCH) / 2;
-        let _in_time = timeout(Duration::from_millis(1), self.slots.until_free(worthwhile)).await;
+        self.slots.until_free(worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {
             Ok(next) => next,
             Err(error) => {

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -18,18 +18,26 @@ pub(crate) enum StopReason {
 /// The handlers this worker runs, and the way to stop them: first asked, then dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
-    handlers: Mutex<HashMap<(i64, i64, i64), Handler>>,
+    handlers: Mutex<Handlers>,
     left: Notify,
 }
 
+#[derive(Debug, Default)]
+struct Handlers {
+    /// By the claim's worker and number, and the job.
+    by_key: HashMap<(i64, i64, i64), Handler>,
+    /// Drops all handlers that began since it was last used.
+    abort: CancellationToken,
+}
+
 /// The two stop signals of one handler.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Handler {
     /// Asks; the handler sees it through its context.
     pub(crate) cancel: CancellationToken,
-    /// Drops the handler's future.
+    /// Drops the handler's future, and those of all others.
     pub(crate) abort: CancellationToken,
-    reason: std::sync::Arc<Mutex<Option<StopReason>>>,
+    reason: Arc<Mutex<Option<StopReason>>>,
 }
 
 impl Handler {
@@ -50,44 +58,52 @@ impl Handler {
 }
 
 impl Running {
-    fn handlers(&self) -> MutexGuard<'_, HashMap<(i64, i64, i64), Handler>> {
+    fn handlers(&self) -> MutexGuard<'_, Handlers> {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A handler begins; the key is the claim's worker and number, and the job.
     pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Handler {
-        let handler = Handler::default();
-        self.handlers().insert(key, handler.clone());
+        let mut handlers = self.handlers();
+        let handler = Handler {
+            cancel: CancellationToken::new(),
+            abort: handlers.abort.clone(),
+            reason: Arc::default(),
+        };
+        handlers.by_key.insert(key, handler.clone());
         handler
     }
 
     /// A handler has ended.
     pub(crate) fn leave(&self, key: (i64, i64, i64)) {
-        self.handlers().remove(&key);
-        self.left.notify_waiters();
+        let mut handlers = self.handlers();
+        handlers.by_key.remove(&key);
+        if handlers.by_key.is_empty() {
+            self.left.notify_waiters();
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.handlers().len()
+        self.handlers().by_key.len()
     }
 
     /// Asks every handler to stop.
     pub(crate) fn ask_all(&self, reason: StopReason) {
-        self.handlers().values().for_each(|handler| handler.ask(reason));
+        self.handlers().by_key.values().for_each(|handler| handler.ask(reason));
     }
 
     /// Drops every handler, having told it why.
     pub(crate) fn abort_all(&self, reason: StopReason) {
-        for handler in self.handlers().values() {
-            handler.ask(reason);
-            handler.abort.cancel();
-        }
+        let mut handlers = self.handlers();
+        handlers.by_key.values().for_each(|handler| handler.ask(reason));
+        std::mem::take(&mut handlers.abort).cancel();
     }
 
     /// The handlers of these jobs.
     pub(crate) fn of_jobs(&self, jobs: &[i64]) -> Vec<Handler> {
         let handlers = self.handlers();
-        handlers.iter().filter(|(key, _)| jobs.contains(&key.2)).map(|(_, h)| h.clone()).collect()
+        let of_jobs = handlers.by_key.iter().filter(|(key, _)| jobs.contains(&key.2));
+        of_jobs.map(|(_, handler)| handler.clone()).collect()
     }
 
     /// Asks one handler to stop.

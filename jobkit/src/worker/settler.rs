@@ -53,20 +53,39 @@ impl Settler {
             if received == 0 {
                 break;
             }
+            self.gather(&mut batch).await;
+            let jobs = batch.len();
             let settled = give_up.run_until_cancelled(self.flush(std::mem::take(&mut batch))).await;
             if settled.is_none() {
-                tracing::warn!(jobs = received, "jobkit: stopped without recording outcomes");
+                tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
                 break;
             }
         }
         self.link.close().await;
     }
 
+    /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
+    /// more of them.
+    async fn gather(&mut self, batch: &mut Vec<Settlement>) {
+        let mut before = 0;
+        while before < batch.len() && batch.len() < LARGEST_BATCH {
+            before = batch.len();
+            tokio::task::yield_now().await;
+            let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());
+            batch.extend(more.take(LARGEST_BATCH - before));
+        }
+    }
+
     /// Writes a batch, one worker id at a time (there are two only after a new registration).
     async fn flush(&mut self, mut batch: Vec<Settlement>) {
         batch.sort_by_key(|settlement| (settlement.claim.0, settlement.job));
-        let mut work: Vec<Vec<Settlement>> =
-            batch.chunk_by(|a, b| a.claim.0 == b.claim.0).map(<[Settlement]>::to_vec).collect();
+        let mut work: Vec<Vec<Settlement>> = Vec::new();
+        for settlement in batch {
+            match work.last_mut() {
+                Some(group) if group[0].claim.0 == settlement.claim.0 => group.push(settlement),
+                _ => work.push(vec![settlement]),
+            }
+        }
         let mut failures = 0;
         while let Some(group) = work.pop() {
             let settle = Settle { worker: group[0].claim.0, settlements: &group };

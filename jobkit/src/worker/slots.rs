@@ -1,7 +1,9 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 /// A queue as this worker serves it.
 #[derive(Debug, Clone)]
@@ -25,12 +27,14 @@ struct Taken {
     by_queue: Vec<usize>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
+    /// How many free slots the claimer waits for.
+    awaited: usize,
 }
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
         let by_queue = vec![0; queues.len()];
-        let taken = Mutex::new(Taken { by_queue, crash_suspect: false });
+        let taken = Mutex::new(Taken { by_queue, crash_suspect: false, awaited: 1 });
         Self { queues, taken, freed: Notify::new() }
     }
 
@@ -45,11 +49,12 @@ impl Slots {
     /// Free slots of each queue.
     pub(crate) fn free(&self) -> Vec<usize> {
         let taken = self.taken();
-        self.queues
-            .iter()
-            .zip(&taken.by_queue)
-            .map(|(queue, taken)| queue.slots.saturating_sub(*taken))
-            .collect()
+        self.free_of(&taken).collect()
+    }
+
+    fn free_of(&self, taken: &Taken) -> impl Iterator<Item = usize> {
+        let pairs = self.queues.iter().zip(&taken.by_queue);
+        pairs.map(|(queue, taken)| queue.slots.saturating_sub(*taken))
     }
 
     /// Free slots of each queue, cut down to so many in all.
@@ -74,15 +79,22 @@ impl Slots {
         if suspect {
             taken.crash_suspect = false;
         }
-        drop(taken);
-        self.freed.notify_one();
+        if self.free_of(&taken).sum::<usize>() >= taken.awaited {
+            self.freed.notify_one();
+        }
     }
 
-    /// Completes when so many slots are free.
-    pub(crate) async fn until_free(&self, count: usize) {
-        while self.free().iter().sum::<usize>() < count {
-            self.freed().await;
-        }
+    /// Completes when so many slots are free, or after `patience`: waking for each of them would
+    /// cost more than the handlers of small jobs.
+    pub(crate) async fn until_free(&self, count: usize, patience: Duration) {
+        self.taken().awaited = count;
+        let enough = async {
+            while self.free().iter().sum::<usize>() < count {
+                self.freed.notified().await;
+            }
+        };
+        let _in_time = timeout(patience, enough).await;
+        self.taken().awaited = 1;
     }
 
     /// Completes when a slot has become free since the last time.
