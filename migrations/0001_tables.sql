@@ -21,7 +21,8 @@ create table jobkit.jobs (
     check ((concurrency_group is null) = (concurrency_key is null))
 );
 -- Uncompressed, so that a claim can tell the size of its payloads without reading them.
-alter table jobkit.jobs alter column args set storage external;
+alter table jobkit.jobs alter column args set storage external,
+    alter column metadata set storage external;
 -- The heartbeat looks for marked jobs among those its worker runs: few rows, whatever the backlog.
 create index jobs_cancel_requested on jobkit.jobs (id) where cancel_requested_at is not null;
 

@@ -113,9 +113,14 @@ begin
     select j.q, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
         j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
     from job j
-    where (select sum(pg_column_size(j.args)) from job j) <= v_budget;
+    where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
+        from job j) <= v_budget;
     if not found and v_ids <> '{}' then
-        v_ids := v_ids[1 : jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_budget)];
+        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_budget);
+        v_ids := v_ids[1 : v_count];
+        for q in 1 .. cardinality(p_queues) loop
+            v_picked[q] := cardinality(array_positions(v_queue_of[1 : v_count], q));
+        end loop;
         return query
         select p.q, 0, 0::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
             j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
@@ -144,7 +149,8 @@ declare
 begin
     select max(s.ord) into v_kept
     from (
-        select p.ord, row_number() over w as place, sum(pg_column_size(j.args)) over w as size
+        select p.ord, row_number() over w as place,
+            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w as size
         from unnest(p_ids) with ordinality as p (id, ord) join jobkit.jobs j on j.id = p.id
         window w as (order by p.ord)
     ) s

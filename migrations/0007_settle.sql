@@ -1,4 +1,4 @@
--- settle: records what became of claimed jobs, and ends or requeues them.
+-- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
 --   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | release
 --   p_error[i]    for retry, bury, discard, cancel; p_reason[i] for bury
@@ -181,7 +181,10 @@ begin
             perform jobkit.bury(
                 p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
         when 'discard', 'cancel' then
-            perform jobkit.finish(p_job, v_ending, v_attempt, p_error, p_keep, p_worker, p_took);
+            -- One that was to go on brings no retention along.
+            perform jobkit.finish(p_job, v_ending, v_attempt, p_error, coalesce(p_keep,
+                (select k.retention from jobkit.kinds k where k.kind = p_job.kind)),
+                p_worker, p_took);
     end case;
     return v_ending;
 end

@@ -1,7 +1,8 @@
 -- reap_workers: removes workers whose lease has lapsed and says which. A worker in the middle of a
 -- claim is skipped until the next time. Not within one lease of the server's start: nobody could
--- renew while it was down.
-create function jobkit.reap_workers() returns setof bigint
+-- renew while it was down. And not by a worker without a lease of its own (p_reaper; null = an
+-- operator): after a thaw it would find everyone lapsed, itself among them.
+create function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -11,6 +12,10 @@ begin
     with lapsed as materialized (
         select w.id from jobkit.workers w
         where w.lease_until < clock_timestamp()
+            and (p_reaper is null or exists (
+                select from jobkit.workers r
+                where r.id = p_reaper and r.lease_until > clock_timestamp()
+            ))
             and pg_postmaster_start_time() + w.lease < clock_timestamp()
         order by w.id for update skip locked
     ), asleep as (
@@ -87,8 +92,8 @@ begin
         return 'bury';
     end if;
     if p_job.crashes > 0 then
-        v_run_at := v_run_at + least(86400, 15 + power(v_attempt, 4)) * (0.9 + 0.2 * random())
-            * interval '1 second';
+        v_run_at := v_run_at + interval '1 second'
+            * least(86400, (15 + power(v_attempt, 4)) * (0.9 + 0.2 * random()));
     end if;
     update jobkit.jobs j
     set attempt = v_attempt, crashes = j.crashes + 1, run_at = v_run_at

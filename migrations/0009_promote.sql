@@ -10,14 +10,17 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-    v_id bigint;
+    -- A constant: compared with a volatile function the scan would walk all that is not due yet.
+    v_now constant timestamptz := clock_timestamp();
+    v_later constant timestamptz := v_now + interval '1 minute';
+    v_due record;
     v_queues text[];
 begin
     begin
         with due as (
             delete from jobkit.scheduled s
             where s.ctid = any (array(
-                select d.ctid from jobkit.scheduled d where d.run_at <= clock_timestamp()
+                select d.ctid from jobkit.scheduled d where d.run_at <= v_now
                 order by d.run_at, d.job_id limit p_limit for update skip locked
             ))
             returning s.job_id
@@ -33,23 +36,24 @@ begin
     exception when integrity_constraint_violation or data_exception then
         promoted := 0;
         v_queues := '{}';
-        for v_id in
-            select d.job_id from jobkit.scheduled d where d.run_at <= clock_timestamp()
+        for v_due in
+            select d.run_at, d.job_id from jobkit.scheduled d where d.run_at <= v_now
             order by d.run_at, d.job_id limit p_limit for update skip locked
         loop
             begin
                 insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
                     concurrency_key)
                 select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-                from jobkit.jobs j where j.id = v_id;
-                delete from jobkit.scheduled s where s.job_id = v_id;
+                from jobkit.jobs j where j.id = v_due.job_id;
+                delete from jobkit.scheduled s
+                where s.run_at = v_due.run_at and s.job_id = v_due.job_id;
                 promoted := promoted + 1;
-                v_queues := v_queues || (select j.queue from jobkit.jobs j where j.id = v_id);
+                v_queues := v_queues
+                    || (select j.queue from jobkit.jobs j where j.id = v_due.job_id);
             exception when integrity_constraint_violation or data_exception then
-                update jobkit.jobs j set run_at = clock_timestamp() + interval '1 minute'
-                where j.id = v_id;
-                update jobkit.scheduled s set run_at = clock_timestamp() + interval '1 minute'
-                where s.job_id = v_id;
+                update jobkit.jobs j set run_at = v_later where j.id = v_due.job_id;
+                update jobkit.scheduled s set run_at = v_later
+                where s.run_at = v_due.run_at and s.job_id = v_due.job_id;
             end;
         end loop;
     end;

@@ -64,7 +64,8 @@ language sql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    delete from jobkit.finished_days d where d.day = p_day
+    delete from jobkit.finished_days d
+    where d.day = p_day and d.day < (now() at time zone 'UTC')::date
 $$;
 
 -- finished_drop: removes an expired day for a worker whose role may not. A function cannot detach

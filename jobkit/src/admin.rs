@@ -1,5 +1,4 @@
 use sqlx::PgPool;
-use sqlx::postgres::PgConnectOptions;
 use std::time::Duration;
 
 use crate::store::{CancelMark, CancelTake, Deadlines, JobState, Link};
@@ -11,7 +10,7 @@ use crate::{Error, JobId};
 /// deadlines are jobkit's, whatever the pool's are.
 #[derive(Debug, Clone)]
 pub struct Admin {
-    options: PgConnectOptions,
+    pool: PgPool,
 }
 
 /// Where a job is.
@@ -76,8 +75,9 @@ pub struct JobSummary {
 
 /// What [`Admin::cancel`] achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cancelled {
-    /// It waited, and has ended as cancelled.
+    /// It has ended: as cancelled, unless it was running and just then succeeded.
     Now,
     /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
     /// attempt but success, the job ends as cancelled.
@@ -93,12 +93,12 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { options: (*pool.connect_options()).clone() }
+        Self { pool: pool.clone() }
     }
 
     fn link(&self) -> Link {
         let call = Duration::from_secs(5);
-        Link::new("admin", self.options.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
+        Link::new("admin", self.pool.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
     }
 
     /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.

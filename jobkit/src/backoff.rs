@@ -48,7 +48,7 @@ impl Backoff {
 
     /// [`delay`](Self::delay) with `fraction` (0 to 1) of the jitter band of ± 10 % applied.
     pub(crate) fn jittered(self, attempt: u32, fraction: f64) -> Duration {
-        self.delay(attempt).mul_f64(0.9 + 0.2 * fraction.clamp(0.0, 1.0))
+        self.delay(attempt).mul_f64(0.9 + 0.2 * fraction.clamp(0.0, 1.0)).min(LONGEST)
     }
 }
 

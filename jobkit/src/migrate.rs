@@ -54,7 +54,10 @@ set local search_path = pg_catalog, pg_temp;
 set local lock_timeout = '60s';
 set local statement_timeout = 0;
 select pg_advisory_xact_lock(hashtextextended('jobkit migrations', 0));
-create schema if not exists jobkit;
+do $$ begin
+    -- IF NOT EXISTS would ask for the right to create schemas even when it is there.
+    if to_regnamespace('jobkit') is null then create schema jobkit; end if;
+end $$;
 create table if not exists jobkit._migrations (
     version integer primary key,
     name text not null,

@@ -42,6 +42,14 @@ impl Registry {
         kinds
     }
 
+    /// The policy of every kind and alias, sorted, as the database is told.
+    pub(crate) fn announcements(&self) -> Vec<Policy> {
+        let all = self.by_kind.iter().map(|(kind, r)| Policy { kind, ..*r.policy() });
+        let mut all: Vec<Policy> = all.collect();
+        all.sort_by_key(|policy| policy.kind);
+        all
+    }
+
     /// The policies, in the order of their kinds.
     pub(crate) fn policies(&self) -> Vec<Policy> {
         let mut policies: Vec<_> = self.registrations.iter().map(|r| *r.policy()).collect();

@@ -45,8 +45,8 @@ use crate::{Error, Registration};
 /// # Ok(()) }
 /// ```
 ///
-/// The worker has connections of its own (six, made with the pool's options), so that handlers
-/// which exhaust your pool cannot starve it.
+/// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
+/// it: six, made with the pool's current options but without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     pool: PgPool,
@@ -106,16 +106,15 @@ impl Worker {
     }
 
     /// After how long without a heartbeat this worker's jobs are taken back; 1 s or more, 20 s by
-    /// default. Sets the [heartbeat](Self::heartbeat) to a quarter of it.
+    /// default.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease;
-        self.settings.heartbeat = lease / 4;
         self
     }
 
     /// How often the lease is renewed; at most half the lease, by default a quarter.
     pub fn heartbeat(mut self, every: Duration) -> Self {
-        self.settings.heartbeat = every;
+        self.settings.heartbeat = Some(every);
         self
     }
 

@@ -75,9 +75,9 @@ async fn every_gap_is_named_at_once() {
     let gaps = gaps(flawed(lab.pool())).await;
     let expected = [
         "the state `u8` was given twice",
-        "the lease is shorter than 1 s",
+        "`Worker::lease` is",
         "at most half the lease",
-        "`Worker::poll` must be above zero",
+        "`Worker::poll` is 0ns; 1ms to 86400s are allowed",
         "the queue `mail` was given twice",
         "the queue `mail` has a concurrency of 0",
         "the queue `mail` has a concurrency of 10001",

@@ -1,21 +1,21 @@
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::PgPool;
+use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
 use crate::Error;
 
 /// A connection that listens for wake-ups.
 pub(crate) struct Ear {
-    options: PgConnectOptions,
+    pool: PgPool,
     deadline: Duration,
     listener: Option<PgListener>,
 }
 
 impl Ear {
-    pub(crate) fn new(options: PgConnectOptions, deadline: Duration) -> Self {
-        let options = options.application_name("jobkit listen");
-        Self { options, deadline, listener: None }
+    pub(crate) fn new(pool: PgPool, deadline: Duration) -> Self {
+        Self { pool, deadline, listener: None }
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
@@ -48,7 +48,9 @@ impl Ear {
     }
 
     async fn connect(&self) -> Result<PgListener, Error> {
-        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(self.options.clone());
+        let options = self.pool.connect_options().as_ref().clone();
+        let options = options.application_name("jobkit listen");
+        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.eager_reconnect(false);
         listener.listen("jobkit").await?;

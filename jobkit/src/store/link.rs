@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, Connection, PgConnection, Row};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Row};
 use tokio::time::timeout;
 use tracing::Instrument;
 
@@ -24,7 +23,8 @@ pub(crate) struct Deadlines {
 /// call runs the connection is out of the link; only a clear answer puts it back.
 pub(crate) struct Link {
     name: &'static str,
-    options: PgConnectOptions,
+    /// Asked for its options at each connection: a password may have been rotated.
+    pool: PgPool,
     deadlines: Deadlines,
     connection: Option<PgConnection>,
 }
@@ -33,9 +33,8 @@ impl Link {
     /// How often a call that clashed with others (deadlock, serialization) is tried in all.
     const TRIES: u32 = 4;
 
-    pub(crate) fn new(name: &'static str, options: PgConnectOptions, deadlines: Deadlines) -> Self {
-        let options = options.disable_statement_logging();
-        Self { name, options, deadlines, connection: None }
+    pub(crate) fn new(name: &'static str, pool: PgPool, deadlines: Deadlines) -> Self {
+        Self { name, pool, deadlines, connection: None }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
@@ -90,7 +89,8 @@ impl Link {
     }
 
     async fn open(&self) -> Result<PgConnection, Error> {
-        let mut connection = self.options.connect().await?;
+        let options = self.pool.connect_options().as_ref().clone().disable_statement_logging();
+        let mut connection = options.connect().await?;
         let milliseconds = |time: Duration| time.as_millis().max(1).to_string();
         let row = sqlx::query(include_str!("sql/session_open.sql"))
             .bind(["jobkit ", self.name].concat())
@@ -101,8 +101,13 @@ impl Link {
         if row.try_get("reads_only")? { Err(Error::ReadOnly) } else { Ok(connection) }
     }
 
-    /// Closes the connection, if one is open, in the orderly way.
+    /// Closes the connection, if one is open, in the orderly way; for good.
     pub(crate) async fn close(mut self) {
+        self.disconnect().await;
+    }
+
+    /// Closes the connection until the next call.
+    pub(crate) async fn disconnect(&mut self) {
         if let Some(connection) = self.connection.take() {
             // Whether or not the server hears the farewell, the connection is gone.
             let _farewell = timeout(Duration::from_secs(1), connection.close()).await;

@@ -37,8 +37,8 @@ fn wait(interval: PgInterval) -> Duration {
     days + Duration::from_micros(u64::try_from(interval.microseconds).unwrap_or(0))
 }
 
-/// Removes workers whose lease has lapsed.
-pub(crate) struct ReapWorkers;
+/// Removes workers whose lease has lapsed, in the name of one whose lease has not.
+pub(crate) struct ReapWorkers(pub(crate) i64);
 
 impl Call for ReapWorkers {
     type Answer = Vec<i64>;
@@ -48,7 +48,10 @@ impl Call for ReapWorkers {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
-        sqlx::query_scalar(include_str!("sql/workers_reap.sql")).fetch_all(connection).await
+        sqlx::query_scalar(include_str!("sql/workers_reap.sql"))
+            .bind(self.0)
+            .fetch_all(connection)
+            .await
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Settlement {
     pub(crate) delay: Option<Duration>,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
+    /// It stands in for an outcome that the database refused.
+    pub(crate) stand_in: bool,
 }
 
 impl Settlement {
@@ -60,6 +62,7 @@ impl Settlement {
             delay: None,
             keep: None,
             took: Duration::ZERO,
+            stand_in: false,
         }
     }
 }

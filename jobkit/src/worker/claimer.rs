@@ -19,6 +19,8 @@ use crate::store::{Claim, Claimed, ClaimedJob, Link, Outcome, Settlement, Sleep}
 
 /// The most jobs of one claim: its row of ids must fit a page.
 const LARGEST_BATCH: usize = 500;
+/// An answer this large, in bytes, was perhaps cut short by the server.
+const LARGE_ANSWER: usize = 4 * 1024 * 1024;
 /// Failed calls in a row, connection and all, after which a lone job is the suspect.
 const SUSPICION: u32 = 3;
 
@@ -169,10 +171,14 @@ impl Claimer {
         mut claimed: Claimed,
     ) -> Next {
         let ids: HashSet<i64> = claimed.jobs.iter().map(|job| job.id).collect();
+        let size = |job: &ClaimedJob| {
+            job.payload.len() + job.metadata.as_ref().map_or(0, |json| json.get().len())
+        };
+        let bytes: usize = claimed.jobs.iter().map(size).sum();
         let count = ids.len();
         let ours = self.ledger.hold(token, ids);
         let mut picked = 0;
-        let (mut empty, mut filled) = (true, false);
+        let mut filled = false;
         let now = Instant::now();
         for (at, (queue, slots)) in asked.iter().enumerate() {
             let Some(scan) = claimed.picked.get(at) else { continue };
@@ -180,7 +186,7 @@ impl Claimer {
             let cost = Duration::from_micros(u64::try_from(scan.micros).unwrap_or(0));
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
             let jobs = jobs.map(|job| (job.lane, job.id));
-            empty &= self.pace.waters[*queue].scanned(from_start[at], cost, now, rows, jobs);
+            self.pace.waters[*queue].scanned(from_start[at], cost, now, jobs);
             filled |= rows >= *slots;
             picked += rows;
         }
@@ -190,14 +196,18 @@ impl Claimer {
             claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
             self.hand_over(token, claimed.jobs);
         }
-        self.decide(picked, filled, empty).await
+        if bytes > LARGE_ANSWER {
+            // The server gave the rest back: asking for it again and again would be wasted.
+            self.pace.batch = count.max(1);
+        }
+        self.decide(picked, filled).await
     }
 
-    async fn decide(&mut self, picked: usize, filled: bool, empty: bool) -> Next {
+    async fn decide(&mut self, picked: usize, filled: bool) -> Next {
         if picked > 0 {
             self.pace.naps = 0;
         }
-        if filled || (picked == 0 && !empty) {
+        if filled {
             return Next::Again;
         }
         if self.settings.listen && self.hint().await {
@@ -208,7 +218,11 @@ impl Claimer {
         let poll = self.settings.poll;
         let nap = ladder.get(self.pace.naps).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
-        Next::Nap(jitter(nap, 0.2))
+        // A scan above the marks misses what is old; look from the start as soon as that is due.
+        let now = Instant::now();
+        let starts = self.pace.waters.iter().map(|water| water.until_start(now));
+        let start = starts.filter(|wait| !wait.is_zero()).min().unwrap_or(nap);
+        Next::Nap(jitter(nap, 0.2).min(start))
     }
 
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
@@ -236,7 +250,7 @@ impl Claimer {
     fn hand_over(&mut self, token: (i64, i64), jobs: Vec<ClaimedJob>) {
         // The answer may have lain unread while this process was frozen: what it granted counts
         // only under a lease that has been held ever since.
-        if !self.lease.is_valid() {
+        if !self.lease.is_valid() || self.ledger.worker() != token.0 {
             let blank = |job: &ClaimedJob| Settlement::blank(token, job.id);
             jobs.iter().for_each(|job| self.execution.send(blank(job)));
             return;
@@ -297,7 +311,9 @@ fn prepare<'a>(
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
     let shares = slots.free_within(pace.batch).into_iter().enumerate();
-    let asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
+    let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
+    // The server's limit on the answer's size favours the first: that is another one each time.
+    fastrand::shuffle(&mut asked);
     let waters = || asked.iter().map(|(queue, _)| &pace.waters[*queue]);
     let claim = Claim {
         worker,

@@ -125,6 +125,8 @@ impl Execution {
             () = self.grace(handler) => Run::Dropped,
             limit = limit(timeout) => Run::TimedOut(limit),
         };
+        // Tasks that the handler spawned with the token end as well.
+        handler.cancel.cancel();
         // Dropping runs the user's code as well.
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
             Ok(()) => ended,
@@ -224,11 +226,13 @@ fn outcome(
         Some(StopReason::Cancelled) => {
             return Settlement { error: Some("cancelled while running".to_owned()), ..settlement };
         }
-        // Not the job's fault: the attempt is given back uncharged.
-        Some(StopReason::Stopping | StopReason::LeaseLost) => {
+        // Not the job's fault, unless it says so: the attempt is given back uncharged.
+        Some(StopReason::Stopping | StopReason::LeaseLost)
+            if matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_)) =>
+        {
             return Settlement { outcome: Outcome::Release, ..settlement };
         }
-        None => {}
+        _ => {}
     }
     let text = clean(&chain(&error));
     let backoff = || policy.backoff.jittered(attempt, fastrand::f64());

@@ -18,7 +18,7 @@ use super::start::LAST_WRITES;
 #[must_use = "dropping the handle aborts the worker"]
 #[derive(Debug)]
 pub struct WorkerHandle {
-    engine: Option<Engine>,
+    engine: Engine,
 }
 
 /// The running parts, in the order in which they stop.
@@ -49,54 +49,48 @@ pub(super) struct Stops {
 
 impl WorkerHandle {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { engine: Some(engine) }
-    }
-
-    fn engine(&self) -> &Engine {
-        self.engine.as_ref().expect("only `stop` takes the engine, and it takes the handle too")
+        Self { engine }
     }
 
     /// What the worker has done so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.engine().counters.read()
+        self.engine.counters.read()
     }
 
     /// How many jobs run right now.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.engine().running.count()
+        self.engine.running.count()
     }
 
     /// The id this worker is registered under; it changes when the worker was reaped while it
     /// could not renew its lease.
     #[must_use]
     pub fn id(&self) -> i64 {
-        self.engine().ledger.worker()
+        self.engine.ledger.worker()
     }
 
     /// Completes when the worker claims no more: it was asked to stop through the database, or
     /// the schema has moved on beyond this binary. Running jobs go on until
     /// [`stop`](Self::stop).
     pub async fn stopping(&self) {
-        self.engine().stops.claims.cancelled().await;
+        self.engine.stops.claims.cancelled().await;
     }
 
     /// Stops in order: no new claims; running jobs may end within the stop grace; then they are
     /// asked to stop, dropped after the cancel grace and given back without charging an attempt;
     /// outcomes are written; the heart is last.
     pub async fn stop(mut self) {
-        if let Some(engine) = self.engine.take() {
-            engine.stop().await;
-        }
+        self.engine.stop().await;
     }
 }
 
 impl Engine {
-    async fn stop(self) {
+    async fn stop(&mut self) {
         self.stops.claims.cancel();
         // A claim under way ends first: its jobs must be among those waited for.
-        let _claimer_panicked = self.claimer.await;
+        let _claimer_panicked = (&mut self.claimer).await;
         let grace = self.settings.stop_grace;
         if timeout(grace, self.running.empty()).await.is_err() {
             tracing::info!(jobs = self.running.count(), "jobkit: asking jobs to stop");
@@ -109,28 +103,26 @@ impl Engine {
         }
         self.stops.duties.cancel();
         self.stops.settler.cancel();
-        let mut settler = self.settler;
-        if timeout(LAST_WRITES, &mut settler).await.is_err() {
+        if timeout(LAST_WRITES, &mut self.settler).await.is_err() {
             self.stops.give_up.cancel();
-            let _settler_panicked = settler.await;
+            let _settler_panicked = (&mut self.settler).await;
         }
-        for duty in self.duties {
+        for duty in &mut self.duties {
             let _duty_panicked = duty.await;
         }
         self.stops.heart.cancel();
-        let _heart_panicked = self.heart.await;
+        let _heart_panicked = (&mut self.heart).await;
         tracing::info!("jobkit: worker stopped");
     }
 }
 
-impl Drop for WorkerHandle {
+/// Also when `stop` is dropped half-way. After a complete stop there is nothing left to end.
+impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(engine) = &self.engine {
-            engine.claimer.abort();
-            engine.running.abort_all(StopReason::LeaseLost);
-            engine.settler.abort();
-            engine.duties.iter().for_each(JoinHandle::abort);
-            engine.stops.heart.cancel();
-        }
+        self.claimer.abort();
+        self.running.abort_all(StopReason::LeaseLost);
+        self.settler.abort();
+        self.duties.iter().for_each(JoinHandle::abort);
+        self.stops.heart.cancel();
     }
 }

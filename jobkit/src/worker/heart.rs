@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
 use super::lease::Lease;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Snapshot};
 use super::running::{Running, StopReason};
 use super::settings::Settings;
 use super::slots::Slots;
@@ -64,13 +64,13 @@ impl Heart {
             let rest = match self.beat().await {
                 Ok(()) => {
                     failures = 0;
-                    jitter(self.settings.heartbeat, 0.1)
+                    jitter(self.settings.heartbeat(), 0.1)
                 }
                 Err(error) => {
                     self.lease.falter();
                     failures += 1;
                     tracing::warn!(failures, %error, "jobkit: heartbeat failed");
-                    backoff(failures).min(self.settings.heartbeat)
+                    backoff(failures).min(self.settings.heartbeat())
                 }
             };
             tokio::select! {
@@ -100,14 +100,23 @@ impl Heart {
             tracing::info!("jobkit: asked to stop; no new claims");
             self.stopping.cancel();
         }
+        // The lease is renewed, whatever becomes of this.
+        if let Err(error) = self.release_lost(&snapshot).await {
+            tracing::warn!(%error, "jobkit: could not give back claims whose answer was lost");
+        }
+        Ok(())
+    }
+
+    /// Gives back the claims that this worker's calls may have made without its knowing.
+    async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         let release = ReleaseLost {
-            worker,
+            worker: snapshot.worker,
             concluded: snapshot.concluded,
             held: snapshot.held.clone(),
             suspect: snapshot.suspect.clone(),
         };
         let released = self.link.call(&release).await?;
-        self.ledger.cleared(&snapshot);
+        self.ledger.cleared(snapshot);
         if released > 0 {
             tracing::warn!(jobs = released, "jobkit: gave back claims whose answer was lost");
             self.counters.unanswered.add(usize::try_from(released).unwrap_or(0));
@@ -139,9 +148,14 @@ impl Heart {
     /// The last act. While claims are held (a handler would not stop, or outcomes could not be
     /// written) the worker's row stays, so that nobody takes them before the lease ends.
     async fn end(mut self) {
-        if self.ledger.unsettled() == 0 {
-            let worker = self.ledger.worker();
-            if let Err(error) = self.link.call(&Deregister { worker }).await {
+        let snapshot = self.ledger.snapshot();
+        if snapshot.held.is_empty() {
+            let worker = snapshot.worker;
+            let mut ended = self.release_lost(&snapshot).await;
+            if ended.is_ok() {
+                ended = self.link.call(&Deregister { worker }).await;
+            }
+            if let Err(error) = ended {
                 tracing::warn!(%error, "jobkit: could not deregister; the lease will lapse");
             }
         }

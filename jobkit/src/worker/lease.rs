@@ -58,7 +58,9 @@ impl Lease {
     /// Whether it has been held for one whole lease without a gap: only then does this worker know
     /// that others could have renewed theirs, and may reap.
     pub(crate) fn is_steady(&self) -> bool {
-        self.state().steady_since.is_some_and(|since| since.elapsed() >= self.length)
+        let state = *self.state();
+        let steady = state.steady_since.is_some_and(|since| since.elapsed() >= self.length);
+        steady && Instant::now() < state.until
     }
 }
 
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn a_lease_is_steady_after_one_whole_lease_without_a_gap() {
         let lease = Lease::new(10 * SECOND, SECOND, ago(11));
-        assert!(!lease.is_valid());
+        assert!(!lease.is_valid() && !lease.is_steady(), "nothing is known after a thaw");
         lease.renew(ago(1), false);
         assert!(lease.is_valid() && lease.is_steady());
         lease.falter();

@@ -41,6 +41,7 @@ impl Duty for Lookout {
                 );
             }
         }
+        self.link.disconnect().await;
         Ok(Duration::from_secs(30))
     }
 

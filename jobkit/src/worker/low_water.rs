@@ -19,43 +19,44 @@ pub(crate) struct LowWater {
     marks: [i64; LANES],
     /// What the last scan from the start cost, and when it was.
     last_start: Option<(Duration, Instant)>,
-    must_start: bool,
 }
 
 impl Default for LowWater {
     fn default() -> Self {
-        Self { marks: [0; LANES], last_start: None, must_start: true }
+        Self { marks: [0; LANES], last_start: None }
     }
 }
 
 impl LowWater {
     /// Whether a scan at `now` begins at the start.
     pub(crate) fn at_start(&self, now: Instant) -> bool {
-        let affordable = self.last_start.is_none_or(|(cost, at)| {
-            cost <= CHEAP || now.saturating_duration_since(at) >= cost * (SHARE - 1)
-        });
-        self.must_start || affordable
+        self.until_start(now).is_zero()
+    }
+
+    /// How long it is until a scan may begin at the start.
+    pub(crate) fn until_start(&self, now: Instant) -> Duration {
+        match self.last_start {
+            Some((cost, at)) if cost > CHEAP => {
+                (cost * (SHARE - 1)).saturating_sub(now.saturating_duration_since(at))
+            }
+            _ => Duration::ZERO,
+        }
     }
 
     pub(crate) fn marks(&self) -> &[i64; LANES] {
         &self.marks
     }
 
-    /// Notes a scan: where it began, what it cost, how many rows it picked and the (lane, id) of
-    /// each job. True when the queue was seen to be empty: only a scan from the start can tell.
+    /// Notes a scan: where it began, what it cost, and the (lane, id) of each job it picked.
     pub(crate) fn scanned(
         &mut self,
         from_start: bool,
         cost: Duration,
         now: Instant,
-        picked: usize,
         jobs: impl Iterator<Item = (usize, i64)>,
-    ) -> bool {
+    ) {
         if from_start {
             self.last_start = Some((cost, now));
-            self.must_start = false;
-        } else if picked == 0 {
-            self.must_start = true;
         }
         let mut lowest = [i64::MAX; LANES];
         jobs.for_each(|(lane, id)| lowest[lane] = lowest[lane].min(id));
@@ -64,7 +65,6 @@ impl LowWater {
                 *mark = lowest - 1;
             }
         }
-        from_start && picked == 0
     }
 }
 
@@ -78,25 +78,25 @@ mod tests {
     fn cheap_scans_always_begin_at_the_start() {
         let (mut water, now) = (LowWater::default(), Instant::now());
         assert!(water.at_start(now));
-        water.scanned(true, CHEAP, now, 1, [(7, 100)].into_iter());
+        water.scanned(true, CHEAP, now, [(7, 100)].into_iter());
         assert!(water.at_start(now));
     }
 
     #[test]
     fn dear_scans_get_a_twentieth_of_the_time() {
         let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, 2, [(7, 101), (7, 100)].into_iter());
+        water.scanned(true, DEAR, now, [(7, 101), (7, 100)].into_iter());
         assert!(!water.at_start(now + DEAR * 18));
         assert!(water.at_start(now + DEAR * 19));
         assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
     }
 
     #[test]
-    fn only_a_scan_from_the_start_shows_an_empty_queue() {
+    fn finding_nothing_makes_no_start_affordable() {
         let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, 1, [(7, 100)].into_iter());
-        assert!(!water.scanned(false, CHEAP, now, 0, [].into_iter()));
-        assert!(water.at_start(now), "an empty scan above the marks proves nothing");
-        assert!(water.scanned(true, DEAR, now, 0, [].into_iter()));
+        water.scanned(true, DEAR, now, [(7, 100)].into_iter());
+        water.scanned(false, CHEAP, now, [].into_iter());
+        assert_eq!(water.until_start(now + DEAR), DEAR * 18);
+        assert_eq!(water.marks()[7], 99, "and the mark stays where it was");
     }
 }

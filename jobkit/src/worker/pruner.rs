@@ -34,6 +34,7 @@ impl Duty for Pruner {
             self.link.call(&expired).await?;
             tracing::info!(day = %expired.day, "jobkit.prune: dropped a day of history");
         }
+        self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }
 

@@ -3,10 +3,14 @@ use std::time::Duration;
 
 use super::counters::Counters;
 use super::lease::Lease;
+use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
 use crate::store::{Link, OrphanedClaims, ReapClaim, ReapWorkers};
+
+/// Claims taken back in one round: a worker that stops waits for no more than that.
+const AT_ONCE: usize = 100;
 
 /// Takes back the jobs of dead workers.
 ///
@@ -16,6 +20,7 @@ use crate::store::{Link, OrphanedClaims, ReapClaim, ReapWorkers};
 pub(crate) struct Reaper {
     pub(crate) link: Link,
     pub(crate) every: Duration,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
@@ -28,11 +33,13 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        for worker in self.link.call(&ReapWorkers).await? {
+        for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
             tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");
         }
         let mut reaped = 0;
-        for (worker, n) in self.link.call(&OrphanedClaims).await? {
+        let orphaned = self.link.call(&OrphanedClaims).await?;
+        let more = orphaned.len() > AT_ONCE;
+        for (worker, n) in orphaned.into_iter().take(AT_ONCE) {
             match self.link.call(&ReapClaim(worker, n)).await {
                 Ok(jobs) => reaped += usize::try_from(jobs).unwrap_or(0),
                 // One bad claim holds back no other.
@@ -48,7 +55,7 @@ impl Duty for Reaper {
             self.counters.reaped.add(reaped);
             self.wake.ring();
         }
-        Ok(self.every)
+        Ok(if more { Duration::ZERO } else { self.every })
     }
 
     async fn close(self) {

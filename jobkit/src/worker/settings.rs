@@ -2,12 +2,16 @@ use std::time::Duration;
 
 use crate::store::Deadlines;
 
+/// The longest of them: one day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The times a worker lives by; every one can be set on [`Worker`](crate::Worker).
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) name: String,
     pub(crate) lease: Duration,
-    pub(crate) heartbeat: Duration,
+    /// A quarter of the lease unless it is given.
+    pub(crate) heartbeat: Option<Duration>,
     pub(crate) reap_every: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
@@ -21,7 +25,7 @@ impl Default for Settings {
         Self {
             name: default_name(),
             lease: Duration::from_secs(20),
-            heartbeat: Duration::from_secs(5),
+            heartbeat: None,
             reap_every: Duration::from_secs(5),
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
@@ -37,6 +41,10 @@ impl Settings {
         Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(0.8) }
     }
 
+    pub(crate) fn heartbeat(&self) -> Duration {
+        self.heartbeat.unwrap_or(self.lease / 4)
+    }
+
     /// How long before the end of the lease handlers are told to stop.
     pub(crate) fn lease_margin(&self) -> Duration {
         self.lease / 8
@@ -44,23 +52,25 @@ impl Settings {
 
     pub(crate) fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
-        if self.lease < Duration::from_secs(1) {
-            gaps.push("the lease is shorter than 1 s: raise `Worker::lease`".to_owned());
-        }
-        if self.heartbeat.is_zero() || self.heartbeat * 2 > self.lease {
+        if self.heartbeat().is_zero() || self.heartbeat() > self.lease / 2 {
             gaps.push(
                 "the heartbeat must be above zero and at most half the lease, or one late beat \
                  loses it: set `Worker::heartbeat`"
                     .to_owned(),
             );
         }
-        for (name, time) in [
-            ("reap_every", self.reap_every),
-            ("poll", self.poll),
-            ("call_deadline", self.call_deadline),
+        for (name, shortest, time) in [
+            ("lease", Duration::from_secs(1), self.lease),
+            ("reap_every", Duration::from_millis(1), self.reap_every),
+            ("poll", Duration::from_millis(1), self.poll),
+            ("call_deadline", Duration::from_millis(1), self.call_deadline),
+            ("stop_grace", Duration::ZERO, self.stop_grace),
+            ("cancel_grace", Duration::ZERO, self.cancel_grace),
         ] {
-            if time.is_zero() {
-                gaps.push(format!("`Worker::{name}` must be above zero"));
+            if time < shortest || time > LONGEST {
+                gaps.push(format!(
+                    "`Worker::{name}` is {time:?}; {shortest:?} to {LONGEST:?} are allowed"
+                ));
             }
         }
         gaps

@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, WeakUnboundedSender};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,8 @@ const LARGEST_BATCH: usize = 500;
 pub(crate) struct Settler {
     pub(crate) link: Link,
     pub(crate) outcomes: UnboundedReceiver<Settlement>,
+    /// Where outcomes go that are to be tried again later; weak, so that it keeps nothing open.
+    pub(crate) again: WeakUnboundedSender<Settlement>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) counters: Arc<Counters>,
 }
@@ -34,7 +37,9 @@ enum Remedy {
     /// Perhaps one of them is the cause: try halves.
     Split,
     /// This one is the cause: record that, as a failed attempt.
-    Convert,
+    StandIn,
+    /// Not even that can be recorded: let the others go first, and try again.
+    Later,
 }
 
 impl Settler {
@@ -99,13 +104,34 @@ impl Settler {
                     let next = remedy(&error, &group);
                     let jobs = group.len();
                     tracing::warn!(failures, jobs, %error, "jobkit: settling failed");
-                    work.extend(next.apply(group, &error));
-                    if !matches!(next, Remedy::Split) {
-                        sleep(backoff(failures)).await;
+                    match next {
+                        Remedy::Repeat => {
+                            work.push(group);
+                            sleep(backoff(failures)).await;
+                        }
+                        Remedy::Split => {
+                            let mut group = group;
+                            work.push(group.split_off(jobs / 2));
+                            work.push(group);
+                        }
+                        Remedy::StandIn => {
+                            work.push(group.into_iter().map(|s| stand_in(s, &error)).collect());
+                        }
+                        Remedy::Later => group.into_iter().for_each(|s| self.put_off(s)),
                     }
                 }
             }
         }
+    }
+
+    /// Tries an outcome again after a while; the job stays claimed until then.
+    fn put_off(&self, settlement: Settlement) {
+        let again = self.again.clone();
+        tokio::spawn(async move {
+            sleep(Duration::from_secs(10)).await;
+            // Gone when the worker has stopped: then the lease ends, and the job is reaped.
+            let _stopped = again.upgrade().map(|outcomes| outcomes.send(settlement));
+        });
     }
 
     /// Notes what was written.
@@ -137,29 +163,22 @@ fn remedy(error: &Error, group: &[Settlement]) -> Remedy {
     let slow = matches!(error, Error::Deadline(_)) || error.code().as_deref() == Some("57014");
     match (error.is_final(), group.len()) {
         (_, 2..) if error.is_final() || slow => Remedy::Split,
-        (true, 1) => Remedy::Convert,
+        (true, 1) if group[0].stand_in => Remedy::Later,
+        (true, 1) => Remedy::StandIn,
         _ => Remedy::Repeat,
     }
 }
 
-impl Remedy {
-    fn apply(&self, mut group: Vec<Settlement>, error: &Error) -> Vec<Vec<Settlement>> {
-        match self {
-            Self::Repeat => vec![group],
-            Self::Split => {
-                let half = group.split_off(group.len() / 2);
-                vec![half, group]
-            }
-            Self::Convert => {
-                for settlement in &mut group {
-                    let asked = settlement.outcome.as_str();
-                    let text = format!("the outcome `{asked}` could not be recorded: {error}");
-                    settlement.outcome = Outcome::Retry;
-                    settlement.error = Some(clean(&text));
-                    settlement.delay = Some(std::time::Duration::from_secs(60));
-                }
-                vec![group]
-            }
-        }
+/// What is recorded for an outcome that the database refuses: a failed attempt.
+fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
+    let asked = settlement.outcome.as_str();
+    let text = format!("the outcome `{asked}` could not be recorded: {error}");
+    Settlement {
+        outcome: Outcome::Retry,
+        error: Some(clean(&text)),
+        reason: None,
+        delay: Some(Duration::from_secs(60)),
+        stand_in: true,
+        ..settlement
     }
 }

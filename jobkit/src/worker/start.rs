@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::PgConnectOptions;
+use sqlx::PgPool;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, Durability, Ear, Link, PrepareDays, Register, SchemaCheck, UnservedQueues,
+    Announce, Durability, Ear, Link, PrepareDays, Register, SchemaCheck, Settlement, UnservedQueues,
 };
 use crate::{Error, Policy};
 
@@ -37,7 +37,7 @@ const MOST_SLOTS: usize = 10_000;
 
 /// What the services share; each gets only the parts it needs.
 struct Parts {
-    options: PgConnectOptions,
+    pool: PgPool,
     settings: Settings,
     kinds: Vec<String>,
     queues: Vec<Served>,
@@ -59,8 +59,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     gaps.extend(queue_gaps(&worker.queues));
     gaps.extend(registry.gaps(&worker.states));
 
-    let options = (*worker.pool.connect_options()).clone();
-    let mut link = Link::new("start", options.clone(), worker.settings.deadlines());
+    let mut link = Link::new("start", worker.pool.clone(), worker.settings.deadlines());
     match link.call(&SchemaCheck).await.and_then(std::convert::identity) {
         Ok(()) => {}
         Err(error) if gaps.is_empty() => return Err(error),
@@ -75,11 +74,10 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let policies = registry.policies();
     let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
     let kinds = registry.kinds();
-    prepare(&mut link, policies, days).await?;
-    let ledger = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
+    prepare(&mut link, registry.announcements(), days).await?;
+    let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
 
-    let (id, sent) = ledger;
     let settings = worker.settings;
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
@@ -90,7 +88,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         stops: Stops::default(),
         queues: worker.queues,
-        options,
+        pool: worker.pool,
         settings,
         kinds,
         days,
@@ -178,7 +176,7 @@ async fn register(
 
 impl Parts {
     fn link(&self, name: &'static str) -> Link {
-        Link::new(name, self.options.clone(), self.settings.deadlines())
+        Link::new(name, self.pool.clone(), self.settings.deadlines())
     }
 
     fn spawn(
@@ -187,6 +185,7 @@ impl Parts {
         states: crate::states::States,
     ) -> Result<WorkerHandle, Error> {
         let (outcomes, settled) = mpsc::unbounded_channel();
+        let again = outcomes.downgrade();
         let execution = Arc::new(Execution {
             registry: Arc::new(registry),
             states: Arc::new(states),
@@ -198,8 +197,10 @@ impl Parts {
         let heart = self.heart().spawn(self.stops.heart.clone());
         let heart = heart.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
-        let claimer = tokio::spawn(self.claimer(execution).run(self.stops.claims.clone()));
-        let settler = tokio::spawn(self.settler(settled).run(drain, give_up));
+        let claimer = self.claimer(execution).run(self.stops.claims.clone());
+        let claimer = tokio::spawn(self.stop_claims_after(claimer));
+        let settler = self.settler(settled, again).run(drain, give_up);
+        let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
         Ok(WorkerHandle::new(Engine {
             claimer,
@@ -214,13 +215,25 @@ impl Parts {
         }))
     }
 
+    /// Without one of these services (it panicked) the worker must not take more jobs.
+    fn stop_claims_after<F: Future<Output = ()>>(
+        &self,
+        service: F,
+    ) -> impl Future<Output = ()> + use<F> {
+        let stopping = self.stops.claims.clone().drop_guard();
+        async move {
+            let _stopping = stopping;
+            service.await;
+        }
+    }
+
     fn heart(&self) -> Heart {
         // Short deadlines: a beat that hangs must leave time for another within the lease.
         let mut deadlines = self.settings.deadlines();
         deadlines.call = deadlines.call.min(self.settings.lease / 4);
         deadlines.lock = deadlines.lock.min(deadlines.call);
         Heart {
-            link: Link::new("heart", self.options.clone(), deadlines),
+            link: Link::new("heart", self.pool.clone(), deadlines),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
@@ -248,10 +261,15 @@ impl Parts {
         }
     }
 
-    fn settler(&self, outcomes: mpsc::UnboundedReceiver<crate::store::Settlement>) -> Settler {
+    fn settler(
+        &self,
+        outcomes: mpsc::UnboundedReceiver<Settlement>,
+        again: mpsc::WeakUnboundedSender<Settlement>,
+    ) -> Settler {
         Settler {
             link: self.link("settle"),
             outcomes,
+            again,
             ledger: Arc::clone(&self.ledger),
             counters: Arc::clone(&self.counters),
         }
@@ -262,6 +280,7 @@ impl Parts {
         let reaper = Reaper {
             link: self.link("reap"),
             every: self.settings.reap_every,
+            ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
@@ -286,7 +305,7 @@ impl Parts {
             tokio::spawn(ticker::run(lookout, stop())),
         ];
         if self.settings.listen {
-            let ear = Ear::new(self.options.clone(), self.settings.call_deadline);
+            let ear = Ear::new(self.pool.clone(), self.settings.call_deadline);
             let listener = Listener { ear, wake: Arc::clone(&self.wake) };
             duties.push(tokio::spawn(ticker::run(listener, stop())));
         }
