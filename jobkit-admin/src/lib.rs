@@ -1,1 +1,1 @@
-//! The dashboard of jobkit.
+//! The dashboard of jobkit: the place for it. There is nothing here yet.

@@ -49,6 +49,27 @@ async fn a_frozen_worker_loses_its_jobs_and_begins_anew_when_it_thaws() {
     lab.check_invariants().await;
 }
 
+/// With nobody else to judge it: after the thaw its own reaper would find it lapsed.
+#[tokio::test]
+async fn a_worker_that_was_frozen_alone_charges_itself_nothing() {
+    let _turn = light_turn().await;
+    let lab = lab().await;
+    let mut alone = Process::start(&Program::quick(lab.url())).await;
+    let id = alone.counts().await.workers;
+    lab.until("started_at < clock_timestamp() - 2 * lease from jobkit.workers").await;
+    enqueue(&lab, 5, Act::Sleep(Duration::from_millis(1500))).await;
+    traces(&lab, 5, "what = 'begin'").await;
+    alone.freeze();
+    lab.until("lease_until < clock_timestamp() - lease from jobkit.workers").await;
+    alone.thaw();
+    all_done(&lab).await;
+    let counts = alone.counts().await;
+    assert_eq!((counts.reaped, counts.workers), (0, id));
+    assert_eq!(lab.count("jobkit.finished where attempt = 1 and errors is null").await, 5);
+    alone.stop().await;
+    lab.check_invariants().await;
+}
+
 #[tokio::test]
 async fn handlers_that_block_every_thread_for_five_leases_lose_nothing() {
     let _turn = light_turn().await;

@@ -77,6 +77,47 @@ async fn a_timeout_is_a_failed_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_that_is_dropped_ends_the_worker_all_the_same() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    act(&lab, Then::IgnoreCancel).await;
+    lab.until("count(*) = 1 from effects").await;
+    let stop = tokio::time::timeout(Duration::from_millis(50), worker.stop());
+    assert!(stop.await.is_err(), "the handler ignores it");
+    lab.until(
+        "not exists (select from pg_stat_activity
+            where datname = current_database() and application_name like 'jobkit %')",
+    )
+    .await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_the_database_refuses_holds_up_no_other() {
+    let lab = lab().await;
+    lab.run(
+        "create function refuse() returns trigger language plpgsql as
+            $$ begin raise exception 'not this one' using errcode = '23514'; end $$;
+        create trigger refuse before insert on jobkit.attempts for each row
+            when (new.error like '%unspeakable%') execute function refuse()",
+    )
+    .await;
+    let worker = start(&lab).await;
+    let refused = act(&lab, Then::Fail("unspeakable".to_owned())).await;
+    let ids = jobkit::enqueue_all((0..50).map(|_| Act::then(Then::Succeed)), lab.pool()).await;
+    assert_eq!(ids.unwrap().len(), 50);
+    lab.until("count(*) = 50 from jobkit.finished").await;
+    // What stands in for it names the database's reason, which is no secret.
+    let stands_in = format!(
+        "exists (select from jobkit.attempts where job_id = {refused}
+        and error like '%could not be recorded%not this one%')"
+    );
+    lab.until(&stands_in).await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rolled_back_transaction_enqueues_nothing() {
     let lab = lab().await;
     let mut tx = lab.pool().begin().await.unwrap();

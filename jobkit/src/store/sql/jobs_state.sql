@@ -1,4 +1,5 @@
--- Where a job is: its state and what is known of it, by the primary keys.
+-- Where a job is: its state and what is known of it, by the primary keys; of `claims`, which is
+-- small, every row is looked at.
 -- $1 job
 select case when c.worker_id is not null then 'running'
         when s.job_id is not null then 'scheduled' else 'ready' end as state,

@@ -1,4 +1,4 @@
--- Queues and kinds that have ready jobs; start-up and the claimer name those nobody serves. Walks
+-- Queues that have ready jobs, and whether a live worker serves each, for start-up to name. Walks
 -- the primary key of `ready` from queue to queue, so it reads one row for each, not the backlog.
 with recursive q (queue) as (
     (select r.queue from jobkit.ready r order by r.queue limit 1)
