@@ -31,7 +31,7 @@ async fn main() -> Result<()> {
     jobkit::migrate(&pool).await?;
     match &*what {
         "drain" | "kept" => {
-            let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(500)?);
+            let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             drain::compare(&pool, what == "kept", jobs, rounds, concurrency).await
         }
         "producers" => producers::compare(&pool, number(5)?).await,
