@@ -32,8 +32,8 @@ declare
     v_job jobkit.jobs;
 begin
     perform jobkit.require_read_committed();
-    -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under a
-    -- pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
+    -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
+    -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
     for v_n in select distinct u.n from unnest(p_n) as u (n) order by 1 loop
         select c.job_ids into v_listed from jobkit.claims c
         where c.worker_id = p_worker and c.n = v_n for update;

@@ -245,9 +245,9 @@ async fn a_promotion_reads_what_is_due_and_no_more() {
     let lab = Lab::new().await;
     lab.run(
         "with job as (
-            insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
-            select 'act', 'default', 0, 3,
-                now() + case when n <= 10 then interval '-1 s' else interval '1 day' end, now(), '{}'
+            insert into jobkit.jobs (kind, queue, priority, max_attempts, args, created_at, run_at)
+            select 'act', 'default', 0, 3, '{}', now(),
+                now() + case when n <= 10 then interval '-1 s' else interval '1 day' end
             from generate_series(1, 100000) n
             returning id, run_at
         )

@@ -1,4 +1,4 @@
-//! Producers wait for nobody: each holds its transaction open after the enqueue, as web requests do.
+//! Producers wait for nobody, though each holds its transaction open after the enqueue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -172,8 +172,8 @@ pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     // … nor beside another outcome of the claim that has the job now.
     let both = format!(
         "select string_agg(s.job_id || ' ' || s.ending, ', ' order by s.job_id)
-        from jobkit.settle(1, '{{{n}, {again}}}', '{{{x}, 0}}', '{{finish, finish}}', '{{}}', '{{}}',
-            '{{}}', '{{}}', '{{}}') s"
+        from jobkit.settle(1, '{{{n}, {again}}}', '{{{x}, 0}}', '{{finish, finish}}',
+            '{{}}', '{{}}', '{{}}', '{{}}', '{{}}') s"
     );
     assert_eq!(world.call(both).await, format!("0 lost, {x} lost"));
     world.expect(x, &format!("running 1/{again}, charged 1")).await;
