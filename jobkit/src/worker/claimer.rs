@@ -21,7 +21,7 @@ use crate::store::{Claim, Claimed, ClaimedJob, Link, Outcome, Settlement, Sleep}
 const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
-/// Failed calls in a row, connection and all, after which a lone job is the suspect.
+/// Answers lost in a row after which a job that was asked for alone is the suspect.
 const SUSPICION: u32 = 3;
 
 /// Fetches jobs while there is room for them: one statement a round, only what fits.
@@ -46,8 +46,10 @@ pub(crate) struct Pace {
     waters: Vec<LowWater>,
     /// How many jobs to ask for at most; halved by every failed call.
     batch: usize,
-    /// Failed calls in a row.
+    /// Failed rounds in a row.
     failures: u32,
+    /// Calls in a row whose answer was lost, on connections that could be had.
+    lost: u32,
     /// How often nothing was found in a row.
     naps: usize,
     /// Crash suspects claimed so far whose settle may not be answered yet.
@@ -63,6 +65,7 @@ impl Pace {
             waters,
             batch: LARGEST_BATCH,
             failures: 0,
+            lost: 0,
             naps: 0,
             suspects: Vec::new(),
             hinted_until: None,
@@ -138,8 +141,11 @@ impl Claimer {
     }
 
     async fn claim(&mut self) -> Result<Next, Error> {
-        // A connection that cannot be had loses no claim.
-        self.link.open_if_closed().await?;
+        // A connection that cannot be had loses no claim, and clears every job of suspicion.
+        if let Err(error) = self.link.open_if_closed().await {
+            self.pace.lost = 0;
+            return Err(error);
+        }
         let now = Instant::now();
         let token = self.ledger.begin();
         let (asked, claim) = prepare(token, &self.pace, &self.slots, &self.kinds, now);
@@ -149,12 +155,14 @@ impl Claimer {
         match answer {
             Ok(claimed) => {
                 self.pace.failures = 0;
+                self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
                 Ok(self.receive(token, &asked, &from_start, claimed).await)
             }
             Err(error) => {
                 let refused = matches!(error, Error::Database(_));
-                let suspicious = wanted == 1 && self.pace.failures + 1 >= SUSPICION;
+                self.pace.lost += u32::from(!refused);
+                let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.ledger.give_up(token, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
                 Err(error)
