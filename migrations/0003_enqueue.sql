@@ -58,6 +58,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_kind jobkit.kinds;
+    v_bytes bigint;
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
@@ -73,9 +74,9 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
     end if;
-    if octet_length(p_args::text) > 1024 * 1024 then
-        raise exception 'jobkit: the payload has % bytes; 1048576 are allowed',
-            octet_length(p_args::text)
+    v_bytes := octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
+    if v_bytes > 1024 * 1024 then
+        raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
     return jobkit.enqueue_jobs(

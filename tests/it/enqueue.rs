@@ -288,6 +288,8 @@ async fn sql_refuses_what_no_worker_could_run() {
         ("'look', p_max_attempts => 0", "23514"),
         ("'look', p_queue => ''", "23514"),
         ("'look', p_args => null", "23502"),
+        ("'look', to_jsonb(repeat('x', 1048575))", "JK005"),
+        ("'look', p_metadata => to_jsonb(repeat('x', 1048573))", "JK005"),
     ] {
         let answer = session.value::<i64>(&format!("select jobkit.enqueue({call})")).await;
         let error = answer.expect_err(call);
