@@ -132,9 +132,12 @@ impl Admin {
             return Ok(Cancelled::NotFound);
         }
         let mut cancelled = Cancelled::Requested;
-        for _ in 0..Self::CANCEL_TRIES {
+        for attempt in 1..=Self::CANCEL_TRIES {
             if link.call(&CancelTake(id.0, "cancelled")).await? {
-                cancelled = Cancelled::Now;
+                // After a miss it may as well have been its own claim that ended it.
+                if attempt == 1 {
+                    cancelled = Cancelled::Now;
+                }
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
