@@ -138,8 +138,7 @@ begin
                 perform jobkit.crash(v_job, p_worker,
                     'claimed alone, and the answer with its payload was lost');
             else
-                perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null,
-                    (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null);
+                perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
             end if;
         end loop;
     end loop;

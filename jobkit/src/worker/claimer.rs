@@ -15,7 +15,7 @@ use super::slots::Slots;
 use super::ticker::{backoff, jitter};
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link, Outcome, Settlement, Sleep};
+use crate::store::{Claim, Claimed, ClaimedJob, Link, Settlement, Sleep};
 
 /// The most jobs of one claim: its row of ids must fit a page.
 const LARGEST_BATCH: usize = 500;
@@ -291,11 +291,7 @@ impl Claimer {
             others.push((token, job.id));
             let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
             let release = Settlement::blank(token, job.id);
-            self.execution.send(Settlement {
-                outcome: Outcome::Release,
-                delay: Some(spread),
-                ..release
-            });
+            self.execution.send(Settlement { delay: Some(spread), ..release });
         }
         let Some(job) = chosen else { return };
         let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());

@@ -93,9 +93,7 @@ impl Heart {
             return self.begin_anew().await;
         }
         self.lease.renew(sent, pulse.lapsed);
-        for handler in self.running.of_jobs(&pulse.cancel) {
-            Running::ask(&handler, StopReason::Cancelled);
-        }
+        self.running.ask_jobs(&pulse.cancel, StopReason::Cancelled);
         if pulse.stop && !stopping {
             tracing::info!("jobkit: asked to stop; no new claims");
             self.stopping.cancel();

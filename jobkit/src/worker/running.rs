@@ -99,16 +99,11 @@ impl Running {
         std::mem::take(&mut handlers.abort).cancel();
     }
 
-    /// The handlers of these jobs.
-    pub(crate) fn of_jobs(&self, jobs: &[i64]) -> Vec<Handler> {
+    /// Asks the handlers of these jobs to stop.
+    pub(crate) fn ask_jobs(&self, jobs: &[i64], reason: StopReason) {
         let handlers = self.handlers();
         let of_jobs = handlers.by_key.iter().filter(|(key, _)| jobs.contains(&key.2));
-        of_jobs.map(|(_, handler)| handler.clone()).collect()
-    }
-
-    /// Asks one handler to stop.
-    pub(crate) fn ask(handler: &Handler, reason: StopReason) {
-        handler.ask(reason);
+        of_jobs.for_each(|(_, handler)| handler.ask(reason));
     }
 
     /// Completes when no handler runs.
