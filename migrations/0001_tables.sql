@@ -68,6 +68,7 @@ create table jobkit.workers (
     heartbeat_at timestamptz not null default clock_timestamp(),
     lease interval not null,
     lease_until timestamptz not null,
+    steady_since timestamptz not null default clock_timestamp(),  -- since when without a lapse
     stopping boolean not null default false,
     stop_requested_at timestamptz
 );

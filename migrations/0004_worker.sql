@@ -49,7 +49,8 @@ begin
     end if;
     update jobkit.workers w
     set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + w.lease,
-        stopping = p_stopping
+        stopping = p_stopping,
+        steady_since = case when lapsed then clock_timestamp() else w.steady_since end
     where w.id = p_worker;
     cancel := array(
         select j.id from jobkit.jobs j

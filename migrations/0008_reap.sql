@@ -1,7 +1,8 @@
 -- reap_workers: removes workers whose lease has lapsed and says which. A worker in the middle of a
 -- claim is skipped until the next time. Not within one lease of the server's start: nobody could
 -- renew while it was down. And not by a worker without a lease of its own (p_reaper; null = an
--- operator): after a thaw it would find everyone lapsed, itself among them.
+-- operator), held for one whole lease: after a thaw it would find everyone lapsed, itself among
+-- them, and a request that a network held back may arrive right behind such a heartbeat.
 create function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,6 +16,7 @@ begin
             and (p_reaper is null or exists (
                 select from jobkit.workers r
                 where r.id = p_reaper and r.lease_until > clock_timestamp()
+                    and r.steady_since + r.lease < clock_timestamp()
             ))
             and pg_postmaster_start_time() + w.lease < clock_timestamp()
         order by w.id for update skip locked
