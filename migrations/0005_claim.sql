@@ -4,15 +4,18 @@
 --   p_queues, p_slots, p_from_start   queues served, how many jobs fit, where the scan begins
 --   p_marks       14 low-water marks for each queue, one for each (priority, without_permit):
 --                 a scan that does not begin at the start takes only ids above its mark
--- Returns the jobs, and a row for each queue (job_id null) with the rows picked and the time the
--- scan took. At most 8 MiB of payload, but always one job: the rest goes back.
+-- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
+-- paused queue is passed over; no claim that looked before the pause commits after it.
+-- Returns the jobs, and a row for each queue (job_id null) with the rows picked, how many of them
+-- got no permit, and the time the scan took. At most 8 MiB of payload, but always one job: the
+-- rest goes back.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_from_start boolean[], p_marks bigint[]
 ) returns table (
-    queue_number integer, picked integer, scan_us bigint,
+    queue_number integer, picked integer, waiting integer, scan_us bigint,
     job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
     crashes integer, snoozes integer, created_at timestamptz, cancelled boolean,
     args jsonb, tags text[], metadata jsonb
@@ -31,7 +34,11 @@ declare
     v_queue_of integer[] := '{}';
     v_lane_of smallint[] := '{}';
     v_picked integer[] := '{}';
+    v_waiting integer[] := array_fill(0, array[cardinality(p_queues)]);
     v_took bigint[] := '{}';
+    v_keyed bigint[] := '{}';                    -- picked, and in need of a permit
+    v_granted bigint[] := '{}';                  -- … and with one
+    v_paused text[];
     v_scan record;
     v_started timestamptz;
     v_count integer;
@@ -44,6 +51,8 @@ begin
     if not found then
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
+    perform jobkit.gate();
+    v_paused := array(select p.name from jobkit.queues p where p.paused_at is not null);
 
     for q in 1 .. cardinality(p_queues) loop
         v_started := clock_timestamp();
@@ -51,9 +60,9 @@ begin
         for v_scan in
             select l.lane, p_marks[(q - 1) * 14 + l.lane + 1] as mark
             from generate_series(0, 13) as l (lane)
-            where not p_from_start[q]
+            where not p_from_start[q] and p_queues[q] <> all (v_paused)
             union all
-            select null, null where p_from_start[q]
+            select null, null where p_from_start[q] and p_queues[q] <> all (v_paused)
         loop
             exit when v_count >= p_slots[q];
             if v_scan.lane is null then
@@ -66,12 +75,14 @@ begin
                         limit p_slots[q] for update skip locked
                     ))
                     returning r.job_id,
-                        ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane
+                        ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
+                        r.concurrency_key is not null and r.without_permit as keyed
                 )
                 select v_ids || coalesce(array_agg(p.job_id order by p.lane, p.job_id), '{}'),
                     v_lane_of || coalesce(array_agg(p.lane order by p.lane, p.job_id), '{}'),
+                    v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
                     count(*)
-                into v_ids, v_lane_of, v_count
+                into v_ids, v_lane_of, v_keyed, v_count
                 from picked p;
             else
                 with picked as (
@@ -85,12 +96,14 @@ begin
                         order by s.job_id
                         limit p_slots[q] - v_count for update skip locked
                     ))
-                    returning r.job_id
+                    returning r.job_id,
+                        r.concurrency_key is not null and r.without_permit as keyed
                 )
                 select v_ids || coalesce(array_agg(p.job_id order by p.job_id), '{}'),
                     v_lane_of || coalesce(array_agg(v_scan.lane::smallint), '{}'),
+                    v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
                     v_count + count(*)
-                into v_ids, v_lane_of, v_count
+                into v_ids, v_lane_of, v_keyed, v_count
                 from picked p;
             end if;
         end loop;
@@ -100,6 +113,21 @@ begin
             || (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint;
     end loop;
 
+    if v_keyed <> '{}' then
+        v_granted := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+        select coalesce(array_agg(p.id order by p.ord), '{}'),
+            coalesce(array_agg(p.q order by p.ord), '{}'),
+            coalesce(array_agg(p.lane order by p.ord), '{}')
+        into v_ids, v_queue_of, v_lane_of
+        from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
+        left join unnest(v_keyed) as k (id) on k.id = p.id
+        left join unnest(v_granted) as g (id) on g.id = p.id
+        where k.id is null or g.id is not null;
+        for q in 1 .. cardinality(p_queues) loop
+            v_waiting[q] := v_picked[q] - cardinality(array_positions(v_queue_of, q));
+        end loop;
+    end if;
+
     -- The claim lists the jobs that are there; a ready row whose job is gone is gone now, too.
     return query
     with job as materialized (
@@ -107,22 +135,24 @@ begin
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id
     ), claimed as (
-        insert into jobkit.claims (worker_id, n, job_ids)
-        select p_worker, p_n, array_agg(j.id) from job j having count(*) > 0
+        insert into jobkit.claims (worker_id, n, job_ids, keyed)
+        select p_worker, p_n, array_agg(j.id), v_granted <> '{}' or bool_or(j.of_lane % 2 = 0)
+        from job j having count(*) > 0
     )
-    select j.q, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
+    select j.q, 0, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
         j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
     from job j
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
         from job j) <= v_budget;
     if not found and v_ids <> '{}' then
-        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_budget);
+        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_granted, v_budget);
         v_ids := v_ids[1 : v_count];
         for q in 1 .. cardinality(p_queues) loop
-            v_picked[q] := cardinality(array_positions(v_queue_of[1 : v_count], q));
+            v_picked[q] := v_waiting[q]
+                + cardinality(array_positions(v_queue_of[1 : v_count], q));
         end loop;
         return query
-        select p.q, 0, 0::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
+        select p.q, 0, 0, 0::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
             j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id;
@@ -130,6 +160,7 @@ begin
     for q in 1 .. cardinality(p_queues) loop
         queue_number := q;
         picked := v_picked[q];
+        waiting := v_waiting[q];
         scan_us := v_took[q];
         job_id := null;
         return next;
@@ -137,11 +168,29 @@ begin
 end
 $$;
 
+-- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
+-- longer than 100 ms. Then the keyed jobs go back to ready, and the claim has the others only.
+create function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
+returns bigint[]
+language plpgsql
+set lock_timeout = '100ms'
+as $$
+begin
+    return jobkit.wait(p_jobs, p_queues, p_kinds);
+exception when lock_not_available then
+    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+    select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+    from jobkit.jobs j where j.id = any (p_jobs);
+    return '{}';
+end
+$$;
+
 -- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job. The
--- rest, in the order of p_ids, goes back to ready. Returns how many of p_ids stay. Payloads are
--- stored uncompressed, so their stored size is their size.
+-- rest, in the order of p_ids, goes back to ready, with its permits. Returns how many of p_ids
+-- stay. Payloads are stored uncompressed, so their stored size is their size.
 create function jobkit.claim_within(
-    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_budget bigint
+    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_granted bigint[],
+    p_budget bigint
 ) returns integer
 language plpgsql as $$
 declare
@@ -157,7 +206,8 @@ begin
     where s.place = 1 or s.size <= p_budget;
     insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
         concurrency_group, concurrency_key)
-    select j.queue, j.priority, p.lane % 2 = 1, j.id, j.kind, j.concurrency_group, j.concurrency_key
+    select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_granted), j.id, j.kind,
+        j.concurrency_group, j.concurrency_key
     from unnest(p_ids, p_lane_of) with ordinality as p (id, lane, ord)
     join jobkit.jobs j on j.id = p.id
     where p.ord > v_kept;

@@ -27,12 +27,18 @@ language sql stable as $$
     from jobkit.finished_days d
 $$;
 
--- make_ready: a job that must run again at once. make_scheduled: the same, later.
+-- make_ready: a job without a concurrency key that must run again at once; one with a key asks for
+-- its permit again (`block`). make_scheduled: either, later.
 create function jobkit.make_ready(p_job jobkit.jobs) returns void
-language sql as $$
-    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-    values (p_job.queue, p_job.priority, p_job.id, p_job.kind,
-        p_job.concurrency_group, p_job.concurrency_key)
+language plpgsql as $$
+begin
+    if p_job.concurrency_key is not null then
+        perform jobkit.block(array[p_job.id]);
+    else
+        insert into jobkit.ready (queue, priority, job_id, kind)
+        values (p_job.queue, p_job.priority, p_job.id, p_job.kind);
+    end if;
+end
 $$;
 
 create function jobkit.make_scheduled(p_job bigint, p_run_at timestamptz) returns void

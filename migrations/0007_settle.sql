@@ -6,12 +6,13 @@
 --   p_keep[i]     how long an ended job is kept; null = not at all
 -- An array may be shorter than p_job: what is missing is null.
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
--- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked).
+-- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked); and
+-- `unblock` for the first job of each queue and priority that got a permit and is ready now.
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
 create function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
     p_reason text[], p_delay interval[], p_keep interval[], p_took interval[]
-) returns table (job_id bigint, ending text)
+) returns table (job_id bigint, ending text, queue text, priority smallint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -28,16 +29,21 @@ declare
     v_other bigint[] := '{}';                    -- … otherwise
     v_gone bigint[];                             -- … and was there
     v_queues text[] := '{}';                     -- queues that got a ready job back
+    v_claim_keyed boolean;
+    v_keyed boolean := false;                    -- whether permits may be among what they held
+    v_freed record;                              -- … and those that were
     v_row record;
     v_job jobkit.jobs;
 begin
     perform jobkit.require_read_committed();
+    perform jobkit.gate();
     -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
     -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
     for v_n in select distinct u.n from unnest(p_n) as u (n) order by 1 loop
-        select c.job_ids into v_listed from jobkit.claims c
+        select c.job_ids, c.keyed into v_listed, v_claim_keyed from jobkit.claims c
         where c.worker_id = p_worker and c.n = v_n for update;
         continue when not found;
+        v_keyed := v_keyed or v_claim_keyed;
         v_settled := array(
             select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
             intersect select unnest(v_listed)
@@ -61,6 +67,9 @@ begin
         v_other := array(select unnest(v_held) except select unnest(v_finish));
     end if;
 
+    if v_keyed then
+        select * into v_freed from jobkit.signal(v_held);
+    end if;
     if v_other <> '{}' then
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
     end if;
@@ -80,7 +89,7 @@ begin
         v_gone := v_gone || v_job.id;
         ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error, v_row.reason,
             v_row.delay, v_row.keep, v_row.took);
-        if ending = 'release' and v_row.delay is null then
+        if ending = 'release' and v_row.delay is null and v_job.concurrency_key is null then
             v_queues := v_queues || v_job.queue;
         end if;
         if ending <> v_row.outcome then
@@ -88,13 +97,23 @@ begin
             return next;
         end if;
     end loop;
+    if v_keyed then
+        for v_row in
+            select f.queue, f.priority, min(f.job_id) as id
+            from jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f
+            group by f.queue, f.priority
+        loop
+            v_queues := v_queues || v_row.queue;
+            return query select v_row.id, 'unblock', v_row.queue, v_row.priority;
+        end loop;
+    end if;
 
     if cardinality(v_gone) is distinct from cardinality(p_job) then
         return query
-        select o.job, 'lost' from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
+        select o.job, 'lost', null::text, null::smallint from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
     end if;
     if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
+        perform jobkit.wake(v_queues, p_worker);
     end if;
 end
 $$;

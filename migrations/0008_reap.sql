@@ -44,20 +44,25 @@ $$;
 create function jobkit.reap_claim(p_worker bigint, p_n bigint) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_ids bigint[];
+    v_freed record;
     v_job jobkit.jobs;
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
     perform jobkit.require_read_committed();
+    perform jobkit.gate();
     select c.job_ids into v_ids from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n for update skip locked;
     if not found or exists (select from jobkit.workers w where w.id = p_worker) then
         return 0;
     end if;
     delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
+    select * into v_freed from jobkit.signal(v_ids);
     for v_job in
         select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
     loop
@@ -68,6 +73,7 @@ begin
             v_queues := v_queues || v_job.queue;
         end if;
     end loop;
+    v_queues := v_queues || jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
@@ -117,33 +123,48 @@ create function jobkit.release_lost(
 ) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_claim record;
+    v_ids bigint[] := '{}';
+    v_suspects bigint[] := '{}';
+    v_freed record;
     v_job jobkit.jobs;
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
     perform jobkit.require_read_committed();
+    perform jobkit.gate();
     for v_claim in
         select c.n, c.job_ids from jobkit.claims c
         where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
         order by c.n for update skip locked
     loop
         delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_claim.n;
-        for v_job in
-            select * from jobkit.jobs j where j.id = any (v_claim.job_ids) order by j.id for update
-        loop
-            v_count := v_count + 1;
-            v_queues := v_queues || v_job.queue;
-            if v_claim.n = any (p_suspect) then
-                perform jobkit.crash(v_job, p_worker,
-                    'claimed alone, and the answer with its payload was lost');
-            else
-                perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
-            end if;
-        end loop;
+        v_ids := v_ids || v_claim.job_ids;
+        if v_claim.n = any (p_suspect) then
+            v_suspects := v_suspects || v_claim.job_ids;
+        end if;
     end loop;
+    if v_ids = '{}' then
+        return 0;
+    end if;
+    select * into v_freed from jobkit.signal(v_ids);
+    for v_job in
+        select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
+    loop
+        v_count := v_count + 1;
+        v_queues := v_queues || v_job.queue;
+        if v_job.id = any (v_suspects) then
+            perform jobkit.crash(v_job, p_worker,
+                'claimed alone, and the answer with its payload was lost');
+        else
+            perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
+        end if;
+    end loop;
+    v_queues := v_queues || jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

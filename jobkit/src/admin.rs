@@ -127,13 +127,14 @@ impl Admin {
     /// [`Error::Unreachable`], [`Error::SchemaMissing`], [`Error::Database`].
     pub async fn cancel(&self, id: JobId) -> Result<Cancelled, Error> {
         let mut link = self.link();
-        if !link.call(&CancelMark(id.0)).await? {
+        if link.call(&CancelMark(&[id.0])).await?.is_empty() {
             link.close().await;
             return Ok(Cancelled::NotFound);
         }
         let mut cancelled = Cancelled::Requested;
         for attempt in 1..=Self::CANCEL_TRIES {
-            if link.call(&CancelTake(id.0, "cancelled")).await? {
+            let take = CancelTake { jobs: &[id.0], outcome: "cancel", reason: "cancelled" };
+            if !link.call(&take).await?.is_empty() {
                 // After a miss it may as well have been its own claim that ended it.
                 if attempt == 1 {
                     cancelled = Cancelled::Now;

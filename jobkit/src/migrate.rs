@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
 
 use crate::Error;
 
-/// One step of the schema. Applied ones are never edited; `readable_by` is the oldest schema
+/// One step of the schema. Once released they are never edited; `readable_by` is the oldest schema
 /// version whose binaries still work once this step is applied, so that a deploy may roll.
 struct Migration {
     version: i32,
@@ -37,6 +37,13 @@ const MIGRATIONS: &[Migration] = migrations! {
     9 "0009_promote" readable_by 1,
     10 "0010_cancel" readable_by 1,
     11 "0011_prune" readable_by 1,
+    12 "0012_semaphore" readable_by 1,
+    13 "0013_fill" readable_by 1,
+    14 "0014_reschedule" readable_by 1,
+    15 "0015_limits" readable_by 1,
+    16 "0016_pause" readable_by 1,
+    17 "0017_sweep" readable_by 1,
+    18 "0018_violations" readable_by 1,
 };
 
 /// How long to wait for a connection.

@@ -16,6 +16,7 @@ mod settings;
 mod settler;
 mod slots;
 mod start;
+mod sweeper;
 mod ticker;
 mod wake;
 
@@ -121,6 +122,13 @@ impl Worker {
     /// How often this worker looks for dead ones; 5 s by default.
     pub fn reap_every(mut self, every: Duration) -> Self {
         self.settings.reap_every = every;
+        self
+    }
+
+    /// How often all workers together look for free permits that blocked jobs missed, 1 ms to one
+    /// day; 5 s by default. They should find none: permits are passed on when a job ends.
+    pub fn sweep_every(mut self, every: Duration) -> Self {
+        self.settings.sweep_every = every;
         self
     }
 

@@ -118,11 +118,15 @@ const MUTANTS: &[Mutant] = mutants! {
     release_lost: "c.n <= p_concluded and " => "",
         reap::a_claim_held_or_not_concluded_is_not_given_back;
     // Cancels and promotions.
-    cancel_take: "and r.job_id = p_job\n        for update skip locked" =>
-        "and r.job_id = p_job\n        for update",
+    pull: "and q.without_permit = any ('{f,t}') and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q skip locked" =>
+        "and q.without_permit = any ('{f,t}') and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q",
         cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
-    cancel_take: "and s.job_id = p_job\n            for update skip locked" =>
-        "and s.job_id = p_job\n            for update",
+    pull: "on q.run_at = j.run_at and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q skip locked" =>
+        "on q.run_at = j.run_at and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q",
         cancel::a_promotion_in_flight_is_not_waited_for_by_a_cancel;
     promote: "limit p_limit for update skip locked\n            ))" =>
         "limit p_limit for update\n            ))",

@@ -38,6 +38,8 @@ pub(crate) struct Claimed {
 pub(crate) struct Picked {
     /// Ready rows taken, whether or not a job came of them.
     pub(crate) rows: i32,
+    /// How many of them got no permit, and are blocked now.
+    pub(crate) waiting: i32,
     /// How long the scan took, in microseconds, by the server.
     pub(crate) micros: i64,
 }
@@ -87,8 +89,11 @@ impl Call for Claim<'_> {
             if row.try_get::<Option<i64>, _>("job_id")?.is_some() {
                 claimed.jobs.push(job(row)?);
             } else {
-                let (rows, micros) = (row.try_get("picked")?, row.try_get("scan_us")?);
-                claimed.picked.push(Picked { rows, micros });
+                claimed.picked.push(Picked {
+                    rows: row.try_get("picked")?,
+                    waiting: row.try_get("waiting")?,
+                    micros: row.try_get("scan_us")?,
+                });
             }
         }
         Ok(claimed)

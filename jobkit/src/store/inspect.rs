@@ -1,46 +1,5 @@
-use sqlx::PgConnection;
-use tracing::Span;
-
 use super::Call;
-
-/// Marks a job as cancelled.
-pub(crate) struct CancelMark(pub(crate) i64);
-
-impl Call for CancelMark {
-    /// False when there is no such live job.
-    type Answer = bool;
-
-    fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.cancel", job.id = self.0)
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        sqlx::query_scalar(include_str!("sql/jobs_cancel_mark.sql"))
-            .bind(self.0)
-            .fetch_one(connection)
-            .await
-    }
-}
-
-/// Takes a marked job from where it waits.
-pub(crate) struct CancelTake<'a>(pub(crate) i64, pub(crate) &'a str);
-
-impl Call for CancelTake<'_> {
-    /// True when the job has ended.
-    type Answer = bool;
-
-    fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.cancel", job.id = self.0)
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        sqlx::query_scalar(include_str!("sql/jobs_cancel_take.sql"))
-            .bind(self.0)
-            .bind(self.1)
-            .fetch_one(connection)
-            .await
-    }
-}
+use sqlx::PgConnection;
 
 /// Looks a job up.
 pub(crate) struct JobState(pub(crate) i64);

@@ -13,19 +13,26 @@ mod enqueue;
 mod inspect;
 mod link;
 mod maintain;
+mod operate;
 mod settle;
+mod sweep;
 mod worker;
 
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
-pub(crate) use self::inspect::{CancelMark, CancelTake, JobState, UnknownKinds, UnservedQueues};
+pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement};
+pub(crate) use self::operate::{
+    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, Reschedule, Resume,
+};
+pub(crate) use self::settle::{Ending, Outcome, Settle, Settled, Settlement, Unblocked};
+pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
 pub(crate) use self::worker::{
-    Announce, Deregister, Durability, Heartbeat, Register, ReleaseLost, SchemaCheck, Sleep,
+    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost,
+    SchemaCheck, Sleep,
 };

@@ -78,6 +78,23 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
+/// What a settle answers.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// The jobs that did not go as asked.
+    pub(crate) endings: Vec<(i64, Ending)>,
+    /// The jobs that got a permit and are ready now: the first of each queue and priority.
+    pub(crate) unblocked: Vec<Unblocked>,
+}
+
+/// The first ready job of a queue and lane that got its permit just now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unblocked {
+    pub(crate) queue: String,
+    pub(crate) lane: usize,
+    pub(crate) job: i64,
+}
+
 /// Records outcomes of one worker's jobs.
 pub(crate) struct Settle<'a> {
     pub(crate) worker: i64,
@@ -85,7 +102,7 @@ pub(crate) struct Settle<'a> {
 }
 
 impl Call for Settle<'_> {
-    type Answer = Vec<(i64, Ending)>;
+    type Answer = Settled;
 
     fn span(&self) -> Span {
         tracing::debug_span!("jobkit.settle", worker = self.worker, jobs = self.settlements.len())
@@ -95,7 +112,8 @@ impl Call for Settle<'_> {
         let column = self.settlements.iter();
         let time = |time: Option<Duration>| time.map(interval);
         let took = |s: &Settlement| (s.keep.is_some() || s.error.is_some()).then_some(s.took);
-        let rows: Vec<(i64, String)> = sqlx::query_as(include_str!("sql/jobs_settle.sql"))
+        type Row = (i64, String, Option<String>, Option<i16>);
+        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/jobs_settle.sql"))
             .bind(self.worker)
             .bind(column.clone().map(|s| s.claim.1).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
@@ -107,7 +125,17 @@ impl Call for Settle<'_> {
             .bind(sparse(column.map(|s| time(took(s)))))
             .fetch_all(connection)
             .await?;
-        Ok(rows.into_iter().map(|(job, ending)| (job, self::ending(&ending))).collect())
+        let mut settled = Settled::default();
+        for (job, ending, queue, priority) in rows {
+            match (queue, priority) {
+                (Some(queue), Some(priority)) => {
+                    let lane = lane_with_permit(priority);
+                    settled.unblocked.push(Unblocked { queue, lane, job });
+                }
+                _ => settled.endings.push((job, self::ending(&ending))),
+            }
+        }
+        Ok(settled)
     }
 }
 
@@ -123,4 +151,9 @@ fn ending(text: &str) -> Ending {
         "cancel" => Ending::Cancelled,
         _ => Ending::Lost,
     }
+}
+
+/// The lane of ready jobs of this priority that hold a permit.
+fn lane_with_permit(priority: i16) -> usize {
+    usize::try_from((priority + 3) * 2).unwrap_or(0)
 }

@@ -95,6 +95,26 @@ impl Call for Announce {
     }
 }
 
+/// Tells the database what this binary says of the limits of its concurrency groups.
+pub(crate) struct AnnounceLimits {
+    pub(crate) policies: Vec<Policy>,
+}
+
+impl Call for AnnounceLimits {
+    /// The groups whose limit changed: what it was, if there was one, and what it is now.
+    type Answer = Vec<(String, Option<i32>, i32)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let limits = self.policies.iter().filter_map(|policy| policy.concurrency);
+        let limit = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
+        sqlx::query_as(include_str!("sql/groups_announce.sql"))
+            .bind(limits.clone().map(|c| c.group).collect::<Vec<_>>())
+            .bind(limits.map(|c| limit(c.limit)).collect::<Vec<_>>())
+            .fetch_all(connection)
+            .await
+    }
+}
+
 /// Renews the lease.
 pub(crate) struct Heartbeat {
     pub(crate) worker: i64,

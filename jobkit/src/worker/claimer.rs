@@ -147,6 +147,7 @@ impl Claimer {
             return Err(error);
         }
         let now = Instant::now();
+        self.lower_marks();
         let token = self.ledger.begin();
         let (asked, claim) = prepare(token, &self.pace, &self.slots, &self.kinds, now);
         let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
@@ -170,6 +171,16 @@ impl Claimer {
         }
     }
 
+    /// Jobs that got a permit may lie below the marks.
+    fn lower_marks(&mut self) {
+        for unblocked in self.wake.unblocked() {
+            let at = self.slots.queues().iter().position(|queue| queue.name == unblocked.queue);
+            if let Some(at) = at {
+                self.pace.waters[at].lower(unblocked.lane, unblocked.job);
+            }
+        }
+    }
+
     /// Takes in the answer: notes it, starts the jobs, decides how to go on.
     async fn receive(
         &mut self,
@@ -185,7 +196,7 @@ impl Claimer {
         let bytes: usize = claimed.jobs.iter().map(size).sum();
         let count = ids.len();
         let ours = self.ledger.hold(token, ids);
-        let mut picked = 0;
+        let (mut picked, mut waiting) = (0, 0);
         let mut filled = false;
         let now = Instant::now();
         for (at, (queue, slots)) in asked.iter().enumerate() {
@@ -197,8 +208,10 @@ impl Claimer {
             self.pace.waters[*queue].scanned(from_start[at], cost, now, jobs);
             filled |= rows >= *slots;
             picked += rows;
+            waiting += usize::try_from(scan.waiting).unwrap_or(0);
         }
-        self.counters.orphans.add(picked.saturating_sub(count));
+        self.counters.blocked.add(waiting);
+        self.counters.orphans.add(picked.saturating_sub(count + waiting));
         if ours {
             self.counters.claimed.add(count);
             claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);

@@ -28,6 +28,11 @@ pub struct Counts {
     pub unanswered: u64,
     /// Ready rows whose job was gone.
     pub orphans: u64,
+    /// Jobs that asked for a permit of their concurrency key and were blocked.
+    pub blocked: u64,
+    /// Blocked jobs a sweep found that had a free permit and nothing to explain it; always 0, if
+    /// all is well.
+    pub swept: u64,
 }
 
 macro_rules! counters {
@@ -48,7 +53,7 @@ macro_rules! counters {
 
 counters! {
     claimed finished retried snoozed buried discarded cancelled released lost reaped unanswered
-    orphans
+    orphans blocked swept
 }
 
 /// A number that only grows.

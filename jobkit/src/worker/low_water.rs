@@ -47,6 +47,11 @@ impl LowWater {
         &self.marks
     }
 
+    /// Notes a job that became ready: the next scan of its lane finds it.
+    pub(crate) fn lower(&mut self, lane: usize, job: i64) {
+        self.marks[lane] = self.marks[lane].min(job - 1);
+    }
+
     /// Notes a scan: where it began, what it cost, and the (lane, id) of each job it picked.
     pub(crate) fn scanned(
         &mut self,
@@ -89,6 +94,15 @@ mod tests {
         assert!(!water.at_start(now + DEAR * 18));
         assert!(water.at_start(now + DEAR * 19));
         assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
+    }
+
+    #[test]
+    fn an_unblocked_job_lowers_the_mark_of_its_lane() {
+        let (mut water, now) = (LowWater::default(), Instant::now());
+        water.scanned(true, DEAR, now, [(6, 100), (7, 100)].into_iter());
+        water.lower(6, 50);
+        water.lower(7, 200);
+        assert_eq!((water.marks()[6], water.marks()[7]), (49, 99));
     }
 
     #[test]

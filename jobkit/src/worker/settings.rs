@@ -13,6 +13,7 @@ pub(crate) struct Settings {
     /// A quarter of the lease unless it is given.
     pub(crate) heartbeat: Option<Duration>,
     pub(crate) reap_every: Duration,
+    pub(crate) sweep_every: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
     pub(crate) stop_grace: Duration,
@@ -27,6 +28,7 @@ impl Default for Settings {
             lease: Duration::from_secs(20),
             heartbeat: None,
             reap_every: Duration::from_secs(5),
+            sweep_every: Duration::from_secs(5),
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
             stop_grace: Duration::from_secs(30),
@@ -62,6 +64,7 @@ impl Settings {
         for (name, shortest, time) in [
             ("lease", Duration::from_secs(1), self.lease),
             ("reap_every", Duration::from_millis(1), self.reap_every),
+            ("sweep_every", Duration::from_millis(1), self.sweep_every),
             ("poll", Duration::from_millis(1), self.poll),
             ("call_deadline", Duration::from_millis(1), self.call_deadline),
             ("stop_grace", Duration::ZERO, self.stop_grace),

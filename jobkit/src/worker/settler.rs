@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::counters::Counters;
 use super::ledger::Ledger;
 use super::ticker::backoff;
+use super::wake::Wake;
 use crate::Error;
 use crate::limits::clean;
 use crate::store::{Ending, Link, Outcome, Settle, Settlement};
@@ -27,6 +28,7 @@ pub(crate) struct Settler {
     /// Where outcomes go that are to be tried again later; weak, so that it keeps nothing open.
     pub(crate) again: WeakUnboundedSender<Settlement>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
 }
 
@@ -95,9 +97,13 @@ impl Settler {
         while let Some(group) = work.pop() {
             let settle = Settle { worker: group[0].claim.0, settlements: &group };
             match self.link.call(&settle).await {
-                Ok(endings) => {
+                Ok(settled) => {
                     failures = 0;
-                    self.note(&group, &endings);
+                    self.note(&group, &settled.endings);
+                    let released = |s: &Settlement| s.outcome == Outcome::Release;
+                    if !settled.unblocked.is_empty() || group.iter().any(released) {
+                        self.wake.ring_for(settled.unblocked);
+                    }
                 }
                 Err(error) => {
                     failures += 1;

@@ -23,13 +23,15 @@ use super::running::Running;
 use super::settings::Settings;
 use super::settler::Settler;
 use super::slots::{Served, Slots};
+use super::sweeper::Sweeper;
 use super::wake::Wake;
 use super::{counters, ticker};
 use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, Durability, Ear, Link, PrepareDays, Register, SchemaCheck, Settlement, UnservedQueues,
+    Announce, AnnounceLimits, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
+    Settlement, UnservedQueues,
 };
 use crate::{Error, Policy};
 
@@ -147,6 +149,11 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 /// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
 /// history.
 async fn prepare(link: &mut Link, policies: Vec<Policy>, days: i32) -> Result<(), Error> {
+    for (group, old, new) in link.call(&AnnounceLimits { policies: policies.clone() }).await? {
+        if let Some(old) = old {
+            tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
+        }
+    }
     link.call(&Announce { policies }).await?;
     let mut tries = 0;
     while let Err(error) = link.call(&PrepareDays(days)).await {
@@ -271,6 +278,7 @@ impl Parts {
             outcomes,
             again,
             ledger: Arc::clone(&self.ledger),
+            wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
         }
     }
@@ -290,6 +298,14 @@ impl Parts {
             poll: self.settings.poll,
             wake: Arc::clone(&self.wake),
         };
+        let sweeper = Sweeper {
+            link: self.link("sweep"),
+            every: self.settings.sweep_every,
+            ledger: Arc::clone(&self.ledger),
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+            started: None,
+        };
         let pruner = Pruner { link: self.link("prune"), days: self.days };
         let lookout = Lookout {
             link: self.link("lookout"),
@@ -301,6 +317,7 @@ impl Parts {
         let mut duties = vec![
             tokio::spawn(ticker::run(reaper, stop())),
             tokio::spawn(ticker::run(promoter, stop())),
+            tokio::spawn(ticker::run(sweeper, stop())),
             tokio::spawn(ticker::run(pruner, stop())),
             tokio::spawn(ticker::run(lookout, stop())),
         ];

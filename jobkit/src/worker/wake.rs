@@ -1,18 +1,36 @@
+use std::sync::{Mutex, PoisonError};
+
 use tokio::sync::Notify;
 
-/// The claimer's alarm clock. A wake-up carries no data: it makes the claimer look sooner, never
-/// tells it what to find.
+use crate::store::Unblocked;
+
+/// The claimer's alarm clock. A wake-up makes the claimer look sooner, never tells it what to
+/// find; what it may carry is where not to look too late.
 #[derive(Debug, Default)]
-pub(crate) struct Wake(Notify);
+pub(crate) struct Wake {
+    bell: Notify,
+    unblocked: Mutex<Vec<Unblocked>>,
+}
 
 impl Wake {
     /// Something may be ready.
     pub(crate) fn ring(&self) {
-        self.0.notify_one();
+        self.bell.notify_one();
+    }
+
+    /// These jobs became ready, perhaps below the marks at which scans begin.
+    pub(crate) fn ring_for(&self, unblocked: Vec<Unblocked>) {
+        self.unblocked.lock().unwrap_or_else(PoisonError::into_inner).extend(unblocked);
+        self.ring();
+    }
+
+    /// What was rung for since the last time.
+    pub(crate) fn unblocked(&self) -> Vec<Unblocked> {
+        std::mem::take(&mut self.unblocked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Completes at the next ring, or at once if one was missed.
     pub(crate) async fn rung(&self) {
-        self.0.notified().await;
+        self.bell.notified().await;
     }
 }

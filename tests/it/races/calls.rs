@@ -75,11 +75,14 @@ pub(super) fn deregister(worker: i64) -> String {
 }
 
 pub(super) fn cancel_mark(job: i64) -> String {
-    format!("select jobkit.cancel_mark({job})::text")
+    format!("select (count(*) = 1)::text from jobkit.cancel_mark(array[{job}]::bigint[])")
 }
 
 pub(super) fn cancel_take(job: i64) -> String {
-    format!("select jobkit.cancel_take({job}, 'not wanted')::text")
+    format!(
+        "select (count(*) = 1)::text
+        from jobkit.cancel_take(array[{job}]::bigint[], 'cancel', 'not wanted')"
+    )
 }
 
 pub(super) fn promote(limit: i32) -> String {

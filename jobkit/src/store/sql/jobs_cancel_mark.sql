@@ -1,3 +1,3 @@
--- cancel, first half: the mark that ends the job wherever it is next touched.
--- $1 job
-select jobkit.cancel_mark($1)
+-- cancel, first half: the mark that ends jobs wherever they are next touched; returns the live ones.
+-- $1 jobs
+select * from jobkit.cancel_mark($1)

@@ -1,3 +1,3 @@
--- cancel, second half: takes the marked job from where it waits; true when it has ended.
--- $1 job, $2 reason
-select jobkit.cancel_take($1, $2)
+-- cancel, second half: takes marked jobs from where they wait; returns those that have ended.
+-- $1 jobs, $2 outcome, $3 reason
+select * from jobkit.cancel_take($1, $2, $3)

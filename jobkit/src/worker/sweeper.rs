@@ -1,0 +1,73 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::counters::Counters;
+use super::ledger::Ledger;
+use super::ticker::Duty;
+use super::wake::Wake;
+use crate::Error;
+use crate::store::{Link, SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
+
+/// Jobs handled by one call.
+const PAGE: i32 = 500;
+
+/// The safety net under permits: gives free ones to blocked jobs, and takes those back that wait
+/// for a worker in vain.
+///
+/// It does so at once when this worker starts, whose kinds may have been blocked for want of one;
+/// then in turn with all other workers. What a periodic sweep finds unexplained is counted, and
+/// should be nothing. If none ran for an hour, a worker's start, a resumed queue and a raised limit
+/// would show only with the next job that ends.
+pub(crate) struct Sweeper {
+    pub(crate) link: Link,
+    pub(crate) every: Duration,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) wake: Arc<Wake>,
+    pub(crate) counters: Arc<Counters>,
+    /// The worker id under which the sweep of a start is done.
+    pub(crate) started: Option<i64>,
+}
+
+impl Duty for Sweeper {
+    const NAME: &'static str = "sweep";
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        let worker = self.ledger.worker();
+        if self.started != Some(worker) {
+            self.sweep().await?;
+            self.started = Some(worker);
+            return Ok(self.every);
+        }
+        let (due, explained) = self.link.call(&SweepBegin(self.every)).await?;
+        if due {
+            let unblocked = self.sweep().await?;
+            if unblocked > 0 && !explained {
+                tracing::warn!(
+                    jobs = unblocked,
+                    "jobkit.sweep: found blocked jobs and free permits"
+                );
+                self.counters.swept.add(usize::try_from(unblocked).unwrap_or(0));
+                self.link.call(&SweepNote(unblocked)).await?;
+            }
+        }
+        Ok(self.every)
+    }
+
+    async fn close(self) {
+        self.link.close().await;
+    }
+}
+
+impl Sweeper {
+    /// One sweep of everything; returns how many jobs became ready.
+    async fn sweep(&mut self) -> Result<i32, Error> {
+        self.link.call(&SweepCancelled(PAGE)).await?;
+        let unserved = self.link.call(&SweepUnserved(PAGE)).await?;
+        let unblocked = sweep_all(&mut self.link).await?;
+        if unserved > 0 || unblocked > 0 {
+            tracing::debug!(unserved, unblocked, "jobkit.sweep");
+            self.wake.ring();
+        }
+        Ok(unblocked)
+    }
+}

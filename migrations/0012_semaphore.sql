@@ -1,0 +1,194 @@
+-- Permits: who may run of the jobs that share a concurrency key.
+--
+-- Permits and blocked executions of a key change only under the lock of its row in `semaphores`.
+-- Whoever needs several locks takes them in the order of (group, key), after the ROW SHARE lock of
+-- `queues` and `concurrency_groups`, after claims and before jobs. What is read to decide is read
+-- by a later statement than the one that waited for the lock: an older snapshot would not show
+-- what was written meanwhile, and a job would stay blocked for ever.
+
+-- gate: from here to the end of the transaction no queue is paused or resumed, and no limit of a
+-- group changes.
+create function jobkit.gate() returns void
+language plpgsql as $$
+begin
+    lock table jobkit.queues, jobkit.concurrency_groups in row share mode;
+end
+$$;
+
+-- serving: the workers that run jobs of this queue and kind; none while the queue is paused. A
+-- worker serves from its registration until it begins to stop or is reaped: facts of the tables,
+-- not of a clock, so that what a grant was based on changes by a commit only.
+create function jobkit.serving(p_queue text, p_kind text) returns setof bigint
+language sql stable as $$
+    select w.id from jobkit.workers w
+    where not w.stopping and p_queue = any (w.queues) and p_kind = any (w.kinds)
+        and not exists (
+            select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
+        )
+$$;
+
+-- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them.
+create function jobkit.lock_semaphores(p_jobs bigint[], out groups text[], out keys text[])
+language plpgsql as $$
+begin
+    select coalesce(array_agg(s.grp), '{}'), coalesce(array_agg(s.key), '{}') into groups, keys
+    from (
+        select s.concurrency_group as grp, s.concurrency_key as key
+        from jobkit.semaphores s
+        where (s.concurrency_group, s.concurrency_key) in (
+            select j.concurrency_group, j.concurrency_key from jobkit.jobs j
+            where j.id = any (p_jobs) and j.concurrency_key is not null
+        )
+        order by s.concurrency_group, s.concurrency_key for update
+    ) s;
+end
+$$;
+
+-- create_semaphores: makes the semaphores that are missing and locks them all, in one statement and
+-- in order. DO UPDATE locks without writing, and survives a row that is just being forgotten; with
+-- DO NOTHING whoever comes second to a fresh key would decide without its lock.
+create function jobkit.create_semaphores(p_groups text[], p_keys text[]) returns void
+language plpgsql as $$
+begin
+    insert into jobkit.semaphores as s (concurrency_group, concurrency_key)
+    select distinct k.grp collate "C", k.key collate "C"
+    from unnest(p_groups, p_keys) as k (grp, key)
+    order by 1, 2
+    on conflict (concurrency_group, concurrency_key)
+        do update set concurrency_key = excluded.concurrency_key where false;
+end
+$$;
+
+-- wait: asks for a permit for each of these jobs, just taken from `ready`. Returns those that got
+-- one; the others are blocked, and with them up to 500 more of their keys that are still ready
+-- (p_queues, p_kinds: where this worker may look).
+create function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[]) returns bigint[]
+language plpgsql as $$
+declare
+    v_key record;
+    v_granted bigint[];
+    v_wake text[];
+begin
+    perform jobkit.create_semaphores(array_agg(j.concurrency_group), array_agg(j.concurrency_key))
+    from jobkit.jobs j where j.id = any (p_jobs);
+    select * into v_key from jobkit.lock_semaphores(p_jobs);
+    select coalesce(array_agg(f.job_id) filter (where f.candidate), '{}'),
+        array_agg(distinct f.queue) filter (where not f.candidate)
+    into v_granted, v_wake
+    from jobkit.fill(v_key.groups, v_key.keys, null, p_jobs) f;
+    if cardinality(v_granted) < cardinality(p_jobs) then
+        perform jobkit.park(p_jobs, v_granted, p_queues, p_kinds);
+    end if;
+    if v_wake is not null then
+        perform jobkit.wake(v_wake);
+    end if;
+    return v_granted;
+end
+$$;
+
+-- park: the keys of jobs that got no permit are exhausted; blocks more of their ready jobs, or a
+-- backlog of one key would be claimed row by row. Never one that holds a permit.
+create function jobkit.park(
+    p_jobs bigint[], p_granted bigint[], p_queues text[], p_kinds text[]
+) returns void
+language plpgsql as $$
+begin
+    with exhausted as materialized (
+        select j.concurrency_group as grp, j.concurrency_key as key, max(j.id) as after_id,
+            greatest(500 / count(*) over (), 1) as share
+        from jobkit.jobs j
+        where j.id in (select unnest(p_jobs) except select unnest(p_granted))
+        group by 1, 2
+    ), taken as (
+        delete from jobkit.ready r
+        where r.ctid = any (array(
+            select m.at from exhausted e
+            cross join lateral (
+                select q.ctid as at from jobkit.ready q
+                where q.concurrency_group = e.grp and q.concurrency_key = e.key
+                    and q.without_permit and q.job_id > e.after_id
+                    and q.queue = any (p_queues) and q.kind = any (p_kinds)
+                order by q.job_id limit e.share for update skip locked
+            ) m
+        ))
+        returning r.*
+    ), parked as (
+        insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+            job_id, queue, kind)
+        select t.concurrency_group, t.concurrency_key, t.priority, t.job_id, t.queue, t.kind
+        from taken t
+        returning *
+    )
+    update jobkit.semaphores s set from_priority = -3, from_id = 0
+    from parked p
+    where s.concurrency_group = p.concurrency_group and s.concurrency_key = p.concurrency_key
+        and (p.priority, p.job_id) < (s.from_priority, s.from_id);
+end
+$$;
+
+-- signal: locks the semaphores of these jobs and takes back their permits. Returns the semaphores,
+-- and how many permits were really there, for `fill`, which has to follow in the same transaction.
+create function jobkit.signal(
+    p_jobs bigint[], out groups text[], out keys text[], out freed integer[]
+)
+language plpgsql as $$
+begin
+    select l.groups, l.keys into groups, keys from jobkit.lock_semaphores(p_jobs) l;
+    with gone as (
+        delete from jobkit.permits p using jobkit.jobs j
+        where j.id = any (p_jobs) and p.concurrency_group = j.concurrency_group
+            and p.concurrency_key = j.concurrency_key and p.job_id = j.id
+        returning p.concurrency_group as grp, p.concurrency_key as key
+    )
+    select coalesce(array_agg(coalesce(g.n, 0) order by k.ord), '{}') into freed
+    from unnest(groups, keys) with ordinality as k (grp, key, ord)
+    left join (select grp, key, count(*)::integer as n from gone group by grp, key) g
+        on g.grp = k.grp and g.key = k.key;
+end
+$$;
+
+-- block: jobs that must run again at once ask for a permit like any other, and `fill` follows: the
+-- oldest of a priority gets the next one.
+create function jobkit.block(p_jobs bigint[]) returns void
+language plpgsql as $$
+begin
+    with newly_blocked as (
+        insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+            job_id, queue, kind)
+        select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue, j.kind
+        from jobkit.jobs j where j.id = any (p_jobs)
+        returning *
+    )
+    update jobkit.semaphores s set from_priority = -3, from_id = 0
+    from newly_blocked b
+    where s.concurrency_group = b.concurrency_group and s.concurrency_key = b.concurrency_key
+        and (b.priority, b.job_id) < (s.from_priority, s.from_id);
+end
+$$;
+
+-- take_back: ready jobs that hold a permit nobody would give them now wait for one again, and the
+-- next gets theirs. Returns the queues in which a job became ready.
+create function jobkit.take_back(p_jobs bigint[]) returns text[]
+language plpgsql as $$
+declare
+    v_taken bigint[];
+    v_freed record;
+begin
+    perform jobkit.lock_semaphores(p_jobs);
+    with gone as (
+        delete from jobkit.ready r
+        where r.ctid = any (array(
+            select q.ctid from jobkit.jobs j
+            join jobkit.ready q on q.queue = j.queue and q.priority = j.priority
+                and not q.without_permit and q.job_id = j.id
+            where j.id = any (p_jobs) and not exists (select from jobkit.serving(q.queue, q.kind))
+            for update of q skip locked
+        ))
+        returning r.job_id
+    )
+    select coalesce(array_agg(g.job_id), '{}') into v_taken from gone g;
+    select * into v_freed from jobkit.signal(v_taken);
+    perform jobkit.block(v_taken);
+    return jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
+end
+$$;

@@ -1,0 +1,41 @@
+-- reschedule: waiting jobs get another time (null = now), without the permit they may hold, which
+-- the next of their key gets. Returns those it found: a running job, and
+-- one that is to be cancelled, stay as they are.
+create function jobkit.reschedule(p_jobs bigint[], p_run_at timestamptz) returns setof bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_run_at constant timestamptz := greatest(p_run_at, v_now);
+    v_taken bigint[];
+    v_freed record;
+    v_queues text[];
+begin
+    perform jobkit.require_read_committed();
+    perform jobkit.gate();
+    v_taken := jobkit.pull(array(
+        select j.id from jobkit.jobs j
+        where j.id = any (p_jobs) and j.cancel_requested_at is null
+    ));
+    select * into v_freed from jobkit.signal(v_taken);
+    perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;
+    update jobkit.jobs j set run_at = v_run_at where j.id = any (v_taken);
+    if v_run_at = v_now then
+        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+            concurrency_key)
+        select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+        from jobkit.jobs j where j.id = any (v_taken);
+    else
+        insert into jobkit.scheduled (run_at, job_id) select v_run_at, unnest(v_taken);
+    end if;
+    v_queues := jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)
+        || array(select distinct j.queue from jobkit.jobs j where v_run_at = v_now and j.id = any (v_taken));
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    return query select unnest(v_taken);
+end
+$$;

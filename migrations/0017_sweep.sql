@@ -1,0 +1,167 @@
+-- The safety net under permits. After a start, a resume or a raised limit it gives out what became
+-- free; at any other time it should find nothing, and what it finds is counted.
+
+-- When the last periodic sweep began, and how much all of them found that nothing explained.
+create table jobkit.sweeps (
+    one boolean primary key default true check (one),
+    began_at timestamptz not null,
+    found bigint not null default 0
+);
+insert into jobkit.sweeps (began_at) values ('-infinity');
+
+-- sweep_begin: whether the next periodic sweep is due, for the one that asks first; and whether a
+-- start, a resume or a change of a limit since the last one explains what it may find.
+create function jobkit.sweep_begin(p_every interval, out due boolean, out explained boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_last timestamptz;
+begin
+    select s.began_at into v_last from jobkit.sweeps s
+    where s.began_at < clock_timestamp() - p_every for update skip locked;
+    due := found;
+    -- A start is noted a moment before its commit, and its own sweep follows a moment later.
+    v_last := v_last - interval '10 s';
+    explained := exists (select from jobkit.workers w where w.started_at > v_last)
+        or exists (select from jobkit.queues q where q.resumed_at > v_last)
+        or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
+    update jobkit.sweeps s set began_at = clock_timestamp() where due;
+end
+$$;
+
+-- sweep: fills keys that have free permits and blocked jobs somebody serves, and creates what has
+-- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock; the
+-- next page begins after (last_group, last_key), null when this was the last one. Returns how many
+-- jobs became ready.
+create function jobkit.sweep(
+    p_after_group text, p_after_key text, p_limit integer,
+    out unblocked integer, out last_group text, out last_key text
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+    v_groups text[];
+    v_keys text[];
+    v_seen integer;
+    v_queues text[];
+begin
+    perform jobkit.require_read_committed();
+    perform jobkit.gate();
+    unblocked := 0;
+    with recursive page (grp, key) as (
+        (
+            select b.concurrency_group, b.concurrency_key from jobkit.blocked_executions b
+            where (b.concurrency_group, b.concurrency_key) > (p_after_group, p_after_key)
+            order by b.concurrency_group, b.concurrency_key limit 1
+        )
+        union all
+        select n.concurrency_group, n.concurrency_key
+        from page p
+        cross join lateral (
+            select b.concurrency_group, b.concurrency_key from jobkit.blocked_executions b
+            where (b.concurrency_group, b.concurrency_key) > (p.grp, p.key)
+            order by b.concurrency_group, b.concurrency_key limit 1
+        ) n
+    ), seen as materialized (
+        select p.grp, p.key, row_number() over () as place from page p limit p_limit
+    ), starved as (
+        select e.grp, e.key
+        from seen e
+        left join jobkit.semaphores s
+            on s.concurrency_group = e.grp and s.concurrency_key = e.key
+        left join jobkit.concurrency_groups g on g.name = e.grp
+        where coalesce(s.taken, 0)
+                < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+            and exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = e.grp and b.concurrency_key = e.key
+                    and exists (select from jobkit.serving(b.queue, b.kind))
+            )
+    )
+    select array(select s.grp from starved s), array(select s.key from starved s),
+        count(*), (array_agg(e.grp order by e.place desc))[1],
+        (array_agg(e.key order by e.place desc))[1]
+    into v_groups, v_keys, v_seen, last_group, last_key
+    from seen e;
+    if v_seen < p_limit then
+        last_group := null;
+        last_key := null;
+    end if;
+    if v_groups <> '{}' then
+        perform jobkit.create_semaphores(v_groups, v_keys);
+        update jobkit.semaphores s set from_priority = -3, from_id = 0
+        from unnest(v_groups, v_keys) as k (grp, key)
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key and s.from_id > 0;
+        select count(*), array_agg(distinct f.queue) into unblocked, v_queues
+        from jobkit.fill(v_groups, v_keys, null, '{}') f;
+        if v_queues is not null then
+            perform jobkit.wake(v_queues);
+        end if;
+    end if;
+end
+$$;
+
+-- sweep_unserved: permits of ready jobs that nobody serves any more go to others of their keys.
+-- Walks `ready` from queue to queue along its primary key, and reads permit holders only.
+create function jobkit.sweep_unserved(p_limit integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_jobs bigint[];
+    v_queues text[];
+begin
+    perform jobkit.require_read_committed();
+    perform jobkit.gate();
+    with recursive q (queue) as (
+        (select r.queue from jobkit.ready r order by r.queue limit 1)
+        union all
+        select (select r.queue from jobkit.ready r where r.queue > q.queue order by 1 limit 1)
+        from q where q.queue is not null
+    )
+    select coalesce(array_agg(h.job_id), '{}') into v_jobs
+    from (
+        select r.job_id from q
+        cross join generate_series(-3, 3) as p (priority)
+        join jobkit.ready r on r.queue = q.queue and r.priority = p.priority
+            and not r.without_permit
+        where not exists (select from jobkit.serving(r.queue, r.kind))
+        limit p_limit
+    ) h;
+    if v_jobs <> '{}' then
+        v_queues := jobkit.take_back(v_jobs);
+        if v_queues <> '{}' then
+            perform jobkit.wake(v_queues);
+        end if;
+    end if;
+    return cardinality(v_jobs);
+end
+$$;
+
+-- sweep_cancelled: waiting jobs that were marked a while ago; whoever marked them did not get round
+-- to taking them.
+create function jobkit.sweep_cancelled(p_limit integer) returns integer
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select count(*)::integer from jobkit.cancel_take(array(
+        select j.id from jobkit.jobs j
+        where j.cancel_requested_at < clock_timestamp() - interval '10 s'
+        order by j.id limit p_limit
+    ), 'cancel', 'cancelled')
+$$;
+
+-- sweep_note: adds to what was found and nothing explained.
+create function jobkit.sweep_note(p_found integer) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    update jobkit.sweeps set found = found + p_found
+$$;

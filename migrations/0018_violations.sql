@@ -1,0 +1,134 @@
+-- What no committed state has: the promises of storage, as queries. Tests read them at every commit;
+-- an operator may at any time. They read whole tables: not for a loop.
+
+-- place: where the live jobs are.
+create view jobkit.places as
+    select 'ready' as place, r.job_id from jobkit.ready r
+    union all select 'scheduled', s.job_id from jobkit.scheduled s
+    union all select 'blocked', b.job_id from jobkit.blocked_executions b
+    union all select 'claimed', unnest(c.job_ids) from jobkit.claims c;
+
+-- job_violations: what is wrong with single jobs.
+create view jobkit.job_violations as
+    select j.id as job_id, 'live job in no place' as what
+    from jobkit.jobs j where not exists (select from jobkit.places p where p.job_id = j.id)
+    union all
+    select p.job_id, 'live job in ' || count(*) || ' places'
+    from jobkit.places p group by p.job_id having count(*) > 1
+    union all
+    select p.job_id, 'row of an ended job in ' || p.place
+    from jobkit.places p where not exists (select from jobkit.jobs j where j.id = p.job_id)
+    union all
+    select a.job_id, 'attempts of an ended job'
+    from jobkit.attempts a where not exists (select from jobkit.jobs j where j.id = a.job_id)
+    union all
+    select e.job_id, 'ended twice'
+    from (
+        select f.job_id from jobkit.finished f
+        union all select d.job_id from jobkit.dead_letters d
+    ) e
+    group by e.job_id having count(*) > 1
+    union all
+    select e.job_id, 'ended and live'
+    from (
+        select f.job_id from jobkit.finished f
+        union all select d.job_id from jobkit.dead_letters d
+    ) e
+    join jobkit.jobs j on j.id = e.job_id
+    union all
+    select j.id, 'attempts beyond the limit' from jobkit.jobs j where j.attempt >= j.max_attempts
+    union all
+    select s.job_id, 'scheduled at another time'
+    from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id where s.run_at <> j.run_at
+    union all
+    select w.job_id, w.place || ' in another queue, priority, kind or key'
+    from (
+        select 'ready' as place, r.job_id, r.queue, r.priority, r.kind, r.concurrency_group,
+            r.concurrency_key
+        from jobkit.ready r
+        union all
+        select 'blocked', b.job_id, b.queue, b.priority, b.kind, b.concurrency_group,
+            b.concurrency_key
+        from jobkit.blocked_executions b
+    ) w
+    join jobkit.jobs j on j.id = w.job_id
+    where (w.queue, w.priority, w.kind, w.concurrency_group, w.concurrency_key)
+        is distinct from (j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key)
+    union all
+    select r.job_id, 'ready as the holder of a permit it does not hold'
+    from jobkit.ready r
+    where not r.without_permit and not exists (
+        select from jobkit.permits p
+        where p.concurrency_group = r.concurrency_group
+            and p.concurrency_key = r.concurrency_key and p.job_id = r.job_id
+    )
+    union all
+    select j.id, 'running without a permit'
+    from jobkit.claims c
+    join jobkit.jobs j on j.id = any (c.job_ids)
+    where j.concurrency_key is not null and (not c.keyed or not exists (
+        select from jobkit.permits p
+        where p.concurrency_group = j.concurrency_group
+            and p.concurrency_key = j.concurrency_key and p.job_id = j.id
+    ))
+    union all
+    select p.job_id, 'permit of a job that neither runs nor is ready to'
+    from jobkit.permits p
+    where not exists (
+            select from jobkit.ready r where r.job_id = p.job_id and not r.without_permit
+        )
+        and not exists (select from jobkit.claims c where p.job_id = any (c.job_ids));
+
+-- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
+-- no violation in itself: the limit may have been lowered.
+create view jobkit.key_violations as
+    select s.concurrency_group, s.concurrency_key, 'taken is not the number of permits' as what
+    from jobkit.semaphores s
+    where s.taken <> (
+        select count(*) from jobkit.permits p
+        where p.concurrency_group = s.concurrency_group
+            and p.concurrency_key = s.concurrency_key
+    )
+    union all
+    select s.concurrency_group, s.concurrency_key, 'a semaphore for nothing'
+    from jobkit.semaphores s
+    where s.taken = 0 and s.override_limit is null and not exists (
+        select from jobkit.blocked_executions b
+        where b.concurrency_group = s.concurrency_group
+            and b.concurrency_key = s.concurrency_key
+    )
+    union all
+    select w.concurrency_group, w.concurrency_key, w.what || ' without a semaphore'
+    from (
+        select 'permits' as what, p.concurrency_group, p.concurrency_key from jobkit.permits p
+        union
+        select 'blocked executions', b.concurrency_group, b.concurrency_key
+        from jobkit.blocked_executions b
+    ) w
+    where not exists (
+        select from jobkit.semaphores s
+        where s.concurrency_group = w.concurrency_group
+            and s.concurrency_key = w.concurrency_key
+    )
+    union all
+    select b.concurrency_group, b.concurrency_key, 'blocked where no search begins'
+    from jobkit.blocked_executions b
+    join jobkit.semaphores s on s.concurrency_group = b.concurrency_group
+        and s.concurrency_key = b.concurrency_key
+    where (b.priority, b.job_id) < (s.from_priority, s.from_id)
+    union all
+    select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
+    from jobkit.semaphores s
+    left join jobkit.concurrency_groups g on g.name = s.concurrency_group
+    where s.taken < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+        and exists (
+            select from jobkit.blocked_executions b
+            where b.concurrency_group = s.concurrency_group
+                and b.concurrency_key = s.concurrency_key
+                and exists (select from jobkit.serving(b.queue, b.kind))
+        );
+
+create view jobkit.violations as
+    select v.what, v.job_id::text as who from jobkit.job_violations v
+    union all
+    select v.what, v.concurrency_group || ' ' || v.concurrency_key from jobkit.key_violations v;
