@@ -37,7 +37,7 @@ declare
     v_waiting integer[] := array_fill(0, array[cardinality(p_queues)]);
     v_took bigint[] := '{}';
     v_keyed bigint[] := '{}';                    -- picked, and in need of a permit
-    v_granted bigint[] := '{}';                  -- … and with one
+    v_denied bigint[] := '{}';                   -- … and without one
     v_paused text[];
     v_scan record;
     v_started timestamptz;
@@ -114,15 +114,22 @@ begin
     end loop;
 
     if v_keyed <> '{}' then
-        v_granted := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+        v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+        -- Not a join: it could compare each with each.
         select coalesce(array_agg(p.id order by p.ord), '{}'),
             coalesce(array_agg(p.q order by p.ord), '{}'),
             coalesce(array_agg(p.lane order by p.ord), '{}')
         into v_ids, v_queue_of, v_lane_of
-        from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
-        left join unnest(v_keyed) as k (id) on k.id = p.id
-        left join unnest(v_granted) as g (id) on g.id = p.id
-        where k.id is null or g.id is not null;
+        from (
+            select u.id, max(u.q) as q, max(u.lane) as lane, max(u.ord) as ord
+            from (
+                select p.id, p.q, p.lane, p.ord, 0 as denied
+                from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
+                union all
+                select d.id, null, null, null, 1 from unnest(v_denied) as d (id)
+            ) u
+            group by u.id having max(u.denied) = 0
+        ) p;
         for q in 1 .. cardinality(p_queues) loop
             v_waiting[q] := v_picked[q] - cardinality(array_positions(v_queue_of, q));
         end loop;
@@ -136,7 +143,8 @@ begin
         join jobkit.jobs j on j.id = p.id
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids, keyed)
-        select p_worker, p_n, array_agg(j.id), v_granted <> '{}' or bool_or(j.of_lane % 2 = 0)
+        select p_worker, p_n, array_agg(j.id),
+            cardinality(v_keyed) > cardinality(v_denied) or bool_or(j.of_lane % 2 = 0)
         from job j having count(*) > 0
     )
     select j.q, 0, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
@@ -145,7 +153,7 @@ begin
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
         from job j) <= v_budget;
     if not found and v_ids <> '{}' then
-        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_granted, v_budget);
+        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_keyed, v_budget);
         v_ids := v_ids[1 : v_count];
         for q in 1 .. cardinality(p_queues) loop
             v_picked[q] := v_waiting[q]
@@ -169,7 +177,8 @@ end
 $$;
 
 -- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
--- longer than 100 ms. Then the keyed jobs go back to ready, and the claim has the others only.
+-- longer than 100 ms. Then these jobs go back to ready, and the claim has the others only. Returns
+-- the jobs it does without.
 create function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
 returns bigint[]
 language plpgsql
@@ -181,7 +190,7 @@ exception when lock_not_available then
     insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
     select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
     from jobkit.jobs j where j.id = any (p_jobs);
-    return '{}';
+    return p_jobs;
 end
 $$;
 
@@ -189,7 +198,7 @@ $$;
 -- rest, in the order of p_ids, goes back to ready, with its permits. Returns how many of p_ids
 -- stay. Payloads are stored uncompressed, so their stored size is their size.
 create function jobkit.claim_within(
-    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_granted bigint[],
+    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_keyed bigint[],
     p_budget bigint
 ) returns integer
 language plpgsql as $$
@@ -206,7 +215,7 @@ begin
     where s.place = 1 or s.size <= p_budget;
     insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
         concurrency_group, concurrency_key)
-    select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_granted), j.id, j.kind,
+    select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_keyed), j.id, j.kind,
         j.concurrency_group, j.concurrency_key
     from unnest(p_ids, p_lane_of) with ordinality as p (id, lane, ord)
     join jobkit.jobs j on j.id = p.id

@@ -27,26 +27,28 @@ language sql stable as $$
         )
 $$;
 
--- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them.
+-- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them. The
+-- lock inside LATERAL makes it one lookup for each key in turn, whatever the planner thinks.
 create function jobkit.lock_semaphores(p_jobs bigint[], out groups text[], out keys text[])
 language plpgsql as $$
 begin
-    select coalesce(array_agg(s.grp), '{}'), coalesce(array_agg(s.key), '{}') into groups, keys
+    select coalesce(array_agg(k.grp), '{}'), coalesce(array_agg(k.key), '{}') into groups, keys
     from (
-        select s.concurrency_group as grp, s.concurrency_key as key
-        from jobkit.semaphores s
-        where (s.concurrency_group, s.concurrency_key) in (
-            select j.concurrency_group, j.concurrency_key from jobkit.jobs j
-            where j.id = any (p_jobs) and j.concurrency_key is not null
-        )
-        order by s.concurrency_group, s.concurrency_key for update
-    ) s;
+        select distinct j.concurrency_group as grp, j.concurrency_key as key
+        from jobkit.jobs j where j.id = any (p_jobs) and j.concurrency_key is not null
+        order by 1, 2
+    ) k
+    cross join lateral (
+        select from jobkit.semaphores s
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
+    ) locked;
 end
 $$;
 
--- create_semaphores: makes the semaphores that are missing and locks them all, in one statement and
--- in order. DO UPDATE locks without writing, and survives a row that is just being forgotten; with
--- DO NOTHING whoever comes second to a fresh key would decide without its lock.
+-- create_semaphores: makes the semaphores that are missing and locks them all as FOR UPDATE would,
+-- in one statement and in order. DO UPDATE … WHERE false locks without writing, and survives a row
+-- that is just being forgotten; with DO NOTHING whoever comes second to a fresh key would decide
+-- without its lock. Naming a key column makes it the lock of FOR UPDATE, nothing weaker.
 create function jobkit.create_semaphores(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
 begin
@@ -60,44 +62,46 @@ end
 $$;
 
 -- wait: asks for a permit for each of these jobs, just taken from `ready`. Returns those that got
--- one; the others are blocked, and with them up to 500 more of their keys that are still ready
+-- none: they are blocked, and with them up to 500 more of their keys that are still ready
 -- (p_queues, p_kinds: where this worker may look).
 create function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[]) returns bigint[]
 language plpgsql as $$
 declare
     v_key record;
-    v_granted bigint[];
+    v_denied bigint[];
     v_wake text[];
 begin
-    perform jobkit.create_semaphores(array_agg(j.concurrency_group), array_agg(j.concurrency_key))
-    from jobkit.jobs j where j.id = any (p_jobs);
-    select * into v_key from jobkit.lock_semaphores(p_jobs);
-    select coalesce(array_agg(f.job_id) filter (where f.candidate), '{}'),
-        array_agg(distinct f.queue) filter (where not f.candidate)
-    into v_granted, v_wake
-    from jobkit.fill(v_key.groups, v_key.keys, null, p_jobs) f;
-    if cardinality(v_granted) < cardinality(p_jobs) then
-        perform jobkit.park(p_jobs, v_granted, p_queues, p_kinds);
+    select array_agg(k.grp) as groups, array_agg(k.key) as keys into v_key
+    from (
+        select distinct j.concurrency_group as grp, j.concurrency_key as key
+        from jobkit.jobs j where j.id = any (p_jobs)
+    ) k;
+    perform jobkit.create_semaphores(v_key.groups, v_key.keys);
+    with granted as materialized (
+        select * from jobkit.fill(v_key.groups, v_key.keys, null, p_jobs)
+    )
+    select array(select unnest(p_jobs) except select g.job_id from granted g),
+        array(select distinct g.queue from granted g where not g.candidate)
+    into v_denied, v_wake;
+    if v_denied <> '{}' then
+        perform jobkit.park(v_denied, p_queues, p_kinds);
     end if;
-    if v_wake is not null then
+    if v_wake <> '{}' then
         perform jobkit.wake(v_wake);
     end if;
-    return v_granted;
+    return v_denied;
 end
 $$;
 
 -- park: the keys of jobs that got no permit are exhausted; blocks more of their ready jobs, or a
 -- backlog of one key would be claimed row by row. Never one that holds a permit.
-create function jobkit.park(
-    p_jobs bigint[], p_granted bigint[], p_queues text[], p_kinds text[]
-) returns void
+create function jobkit.park(p_denied bigint[], p_queues text[], p_kinds text[]) returns void
 language plpgsql as $$
 begin
     with exhausted as materialized (
         select j.concurrency_group as grp, j.concurrency_key as key, max(j.id) as after_id,
             greatest(500 / count(*) over (), 1) as share
-        from jobkit.jobs j
-        where j.id in (select unnest(p_jobs) except select unnest(p_granted))
+        from jobkit.jobs j where j.id = any (p_denied)
         group by 1, 2
     ), taken as (
         delete from jobkit.ready r
@@ -140,10 +144,19 @@ begin
             and p.concurrency_key = j.concurrency_key and p.job_id = j.id
         returning p.concurrency_group as grp, p.concurrency_key as key
     )
-    select coalesce(array_agg(coalesce(g.n, 0) order by k.ord), '{}') into freed
-    from unnest(groups, keys) with ordinality as k (grp, key, ord)
-    left join (select grp, key, count(*)::integer as n from gone group by grp, key) g
-        on g.grp = k.grp and g.key = k.key;
+    -- Not a join: it could compare each with each.
+    select coalesce(array_agg(k.grp), '{}'), coalesce(array_agg(k.key), '{}'),
+        coalesce(array_agg(k.n), '{}')
+    into groups, keys, freed
+    from (
+        select u.grp, u.key, sum(u.n)::integer as n
+        from (
+            select g.grp, g.key, 1 as n from gone g
+            union all
+            select l.grp, l.key, 0 from unnest(groups, keys) as l (grp, key)
+        ) u
+        group by u.grp, u.key
+    ) k;
 end
 $$;
 

@@ -1,3 +1,11 @@
+-- limits: semaphores with the limit that holds for each.
+create view jobkit.limits as
+    select s.concurrency_group, s.concurrency_key, s.taken, s.override_limit, s.from_priority,
+        s.from_id,
+        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
+    from jobkit.semaphores s
+    left join jobkit.concurrency_groups g on g.name = s.concurrency_group;
+
 -- fill: gives the free permits of these semaphores, which the caller has locked, to jobs that wait
 -- for them: p_candidates, which are in no table but `jobs`, and blocked executions, together, in
 -- the order of priority, then age. A blocked one gets a permit only while somebody serves it, and
@@ -23,36 +31,50 @@ begin
         select s.concurrency_group as grp, s.concurrency_key as key, s.taken, s.override_limit,
             s.from_priority, s.from_id, coalesce(k.freed, 0) as freed,
             greatest(0, coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
-                - (s.taken - coalesce(k.freed, 0))) as free
+                - s.taken + coalesce(k.freed, 0)) as free
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
-        join jobkit.semaphores s on s.concurrency_group = k.grp and s.concurrency_key = k.key
+        cross join lateral (
+            select * from jobkit.semaphores s
+            where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
+        ) s
         left join jobkit.concurrency_groups g on g.name = s.concurrency_group
     ), waiting as (
-        select j.concurrency_group as grp, j.concurrency_key as key, j.priority, j.id, j.queue,
-            j.kind, true as candidate
+        -- Each semaphore is the first in its line, so that no join has to find it again.
+        select s.grp, s.key, null::smallint as priority, null::bigint as id, null as queue,
+            null as kind, null::boolean as candidate, null::tid as at, s.free, s.from_priority, s.from_id,
+            s.taken, s.freed, s.override_limit is not null as stays
+        from semaphore s
+        union all
+        select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue, j.kind, true,
+            null, null, null, null, null, null, true
         from jobkit.jobs j where j.id = any (p_candidates)
         union all
-        select s.grp, s.key, w.priority, w.job_id, w.queue, w.kind, false
+        select s.grp, s.key, b.priority, b.job_id, b.queue, b.kind, false,
+            b.at, null, null, null, null, null, true
         from semaphore s
         cross join lateral (
-            select b.priority, b.job_id, b.queue, b.kind from jobkit.blocked_executions b
+            select b.ctid as at, b.* from jobkit.blocked_executions b
             where b.concurrency_group = s.grp and b.concurrency_key = s.key
                 and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
                 and exists (select from jobkit.serving(b.queue, b.kind))
             order by b.priority, b.job_id limit s.free
-        ) w
+        ) b
     ), choice as materialized (
-        select w.*, row_number() over (partition by w.grp, w.key order by w.priority, w.id)
-                <= s.free as granted,
-            (w.priority, w.id) < (s.from_priority, s.from_id) as early
-        from waiting w join semaphore s on s.grp = w.grp and s.key = w.key
+        select w.grp, w.key, w.priority, w.id, w.queue, w.kind, w.candidate, w.at, w.taken,
+            w.freed, w.stays, row_number() over line - 1 between 1 and first_value(w.free) over line
+                as granted,
+            (w.priority, w.id) < (first_value(w.from_priority) over line,
+                first_value(w.from_id) over line) as early
+        from waiting w
+        window line as (
+            partition by w.grp, w.key order by w.priority nulls first, w.id nulls first
+        )
     ), permit as (
         insert into jobkit.permits (concurrency_group, concurrency_key, job_id)
         select c.grp, c.key, c.id from choice c where c.granted
     ), unblocked as (
-        delete from jobkit.blocked_executions b using choice c
-        where c.granted and not c.candidate and b.concurrency_group = c.grp
-            and b.concurrency_key = c.key and b.priority = c.priority and b.job_id = c.id
+        delete from jobkit.blocked_executions b
+        where b.ctid = any (array(select c.at from choice c where c.granted and not c.candidate))
     ), made_ready as (
         insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
             concurrency_group, concurrency_key)
@@ -64,19 +86,15 @@ begin
         select c.grp, c.key, c.priority, c.id, c.queue, c.kind
         from choice c where c.candidate and not c.granted
     ), change as materialized (
-        select s.grp, s.key, s.taken - s.freed + coalesce(c.granted, 0) as taken,
-            coalesce(c.early, false) as early,
-            s.taken = s.freed and c.granted is null and s.override_limit is null
-                and not exists (
-                    select from jobkit.blocked_executions b
-                    where b.concurrency_group = s.grp and b.concurrency_key = s.key
-                ) as idle
-        from semaphore s
-        left join (
-            select c.grp, c.key, count(*) filter (where c.granted) as granted,
-                bool_or(c.early and not c.granted) as early
-            from choice c group by c.grp, c.key
-        ) c on c.grp = s.grp and c.key = s.key
+        select c.grp, c.key, max(c.taken) as was,
+            max(c.taken - c.freed) + count(*) filter (where c.granted) as taken,
+            coalesce(bool_or(c.early and not c.granted), false) as early,
+            not bool_or(c.stays) and max(c.taken - c.freed) = 0 and not exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = c.grp and b.concurrency_key = c.key
+            ) as idle
+        from choice c
+        group by c.grp, c.key
     ), forgotten as (
         delete from jobkit.semaphores s using change c
         where c.idle and s.concurrency_group = c.grp and s.concurrency_key = c.key
@@ -86,7 +104,7 @@ begin
             from_priority = case when c.early then -3 else s.from_priority end,
             from_id = case when c.early then 0 else s.from_id end
         from change c
-        where not c.idle and (s.taken <> c.taken or c.early)
+        where not c.idle and (c.was <> c.taken or c.early)
             and s.concurrency_group = c.grp and s.concurrency_key = c.key
     )
     select c.id, c.queue, c.priority, c.candidate from choice c where c.granted;
@@ -94,7 +112,7 @@ begin
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
     if clock_timestamp() - v_started
-        > interval '200 us' + interval '40 us' * (v_granted + cardinality(p_groups))
+        > interval '500 us' + interval '40 us' * (v_granted + cardinality(p_groups))
     then
         perform jobkit.skip_dead(p_groups, p_keys);
     end if;
@@ -103,7 +121,8 @@ $$;
 
 -- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
 create function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
-language sql as $$
+language plpgsql as $$
+begin
     update jobkit.semaphores s set from_priority = h.priority, from_id = h.job_id
     from unnest(p_groups, p_keys) as k (grp, key)
     cross join lateral (
@@ -115,7 +134,8 @@ language sql as $$
         order by b.priority, b.job_id limit 1
     ) h
     where s.concurrency_group = k.grp and s.concurrency_key = k.key
-        and (s.from_priority, s.from_id) is distinct from (h.priority, h.job_id)
+        and (s.from_priority, s.from_id) <> (h.priority, h.job_id);
+end
 $$;
 
 -- pass_on: `fill` for those who only have to know in which queues a job became ready.

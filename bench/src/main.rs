@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p jobkit-bench -- drain [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- kept [jobs] [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- keyed [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! ```
 //!
@@ -11,6 +12,7 @@
 //! with the machine; the ratio within one run is what counts.
 
 mod drain;
+mod keyed;
 mod meter;
 mod producers;
 mod raw;
@@ -33,6 +35,10 @@ async fn main() -> Result<()> {
         "drain" | "kept" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             drain::compare(&pool, what == "kept", jobs, rounds, concurrency).await
+        }
+        "keyed" => {
+            let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
+            keyed::compare(&pool, jobs, rounds, concurrency).await
         }
         "producers" => producers::compare(&pool, number(5)?).await,
         _ => bail!("there is no benchmark `{what}`: drain, kept or producers"),
