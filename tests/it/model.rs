@@ -1,0 +1,3 @@
+//! The design of concurrency keys, before any SQL.
+
+mod grants;
