@@ -1,7 +1,8 @@
 //! The design of concurrency keys, before any SQL: every state that three jobs and two workers can
-//! get into keeps the invariants.
+//! get into keeps the invariants, and each design that was not taken breaks one.
 //!
-//! With `--nocapture` the tests tell how many states they met.
+//! With `--nocapture` the tests tell how many states they met, and the shortest way to the failure
+//! of each mistake.
 
 mod code;
 mod grants;
@@ -9,7 +10,7 @@ mod search;
 
 use std::time::Instant;
 
-use jobkit_tests::model::{Mistake, Model, Outcome, Role, Spec, State, Step};
+use jobkit_tests::model::{Invariant, Mistake, Model, Outcome, Role, Spec, State, Step};
 
 use search::{Bounds, Search};
 
@@ -140,4 +141,50 @@ fn two_jobs_survive_a_crash_a_limit_a_pause_and_a_cancel() {
         outcomes: UNCOUNTED,
         ..scenario
     });
+}
+
+/// What a mistake breaks, and what has to happen for it.
+fn failure(mistake: Mistake) -> (Invariant, Scenario) {
+    let (one, two) = (Scenario::new(1), Scenario::new(2));
+    let none = Bounds::default();
+    let crash = Bounds { crashes: 1, ..none };
+    let cancel = Bounds { cancels: 1, ..none };
+    let raise = Bounds { limits: 1, ..none };
+    let stop = Bounds { stops: 1, ..none };
+    let (kinds, apart) = (vec![0, 1, 0], vec![0b01, 0b10]);
+    match mistake {
+        Mistake::WaitReadsEarly | Mistake::FreshKeyReadsEarly => (Invariant::WithinLimit, one),
+        Mistake::SettleReadsEarly => (Invariant::NoneIdle, one),
+        Mistake::SignalUnchecked | Mistake::CancelKeepsPermit => {
+            (Invariant::Accounted, Scenario { bounds: cancel, ..one })
+        }
+        Mistake::SettleUnfenced => (Invariant::Fenced, Scenario { bounds: crash, ..one }),
+        Mistake::FillOne => (Invariant::NoneIdle, Scenario { bounds: crash, ..two }),
+        Mistake::FillNewestFirst => (Invariant::InOrder, one),
+        Mistake::FillUnserved => {
+            (Invariant::InOrder, Scenario { bounds: stop, kinds, workers: apart, ..one })
+        }
+        Mistake::RetryKeepsPermit => {
+            (Invariant::Accounted, Scenario { outcomes: UNCOUNTED, ..one })
+        }
+        Mistake::ForgetTaken | Mistake::ParkHolders => (Invariant::Accounted, one),
+        Mistake::ReapKeepsPermit => (Invariant::Accounted, Scenario { bounds: crash, ..one }),
+        Mistake::ReapUnchecked => (Invariant::Fenced, one),
+        Mistake::RaiseUnswept => (Invariant::NoneIdle, Scenario { bounds: raise, ..one }),
+        Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {
+            (Invariant::Ends, Scenario { bounds: stop, kinds, workers: apart, ..one })
+        }
+    }
+}
+
+#[test]
+fn each_mistake_breaks_what_it_is_known_to_break() {
+    for mistake in Mistake::ALL {
+        let (invariant, scenario) = failure(mistake);
+        let search = scenario.search(Some(mistake));
+        let Err(example) = search.run() else { panic!("{mistake:?} breaks nothing") };
+        let story = search.tell(&example);
+        println!("{mistake:?} breaks {story}");
+        assert_eq!(example.invariant, invariant, "{mistake:?} breaks {story}");
+    }
 }
