@@ -2,6 +2,7 @@
 //! that can be spoiled.
 
 mod lab;
+pub mod model;
 mod proxy;
 
 pub use crate::lab::{Lab, Session, wait};

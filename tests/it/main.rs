@@ -19,6 +19,7 @@ mod examples;
 mod jobs;
 mod lifecycle;
 mod migrations;
+mod model;
 mod mutants;
 mod plans;
 mod producers;

@@ -1,0 +1,101 @@
+//! A reference model of concurrency keys: one semaphore, its permits, the jobs that wait for them,
+//! and workers that stop, crash and come back as zombies.
+//!
+//! [`State`] is what the tables say. A [`Step`] is one transaction: all of it happens under the
+//! semaphore's row lock, so here it is one call of [`Model::apply`]. [`Model::steps`] lists what
+//! may happen, [`Model::broken`] names the [`Invariant`] that a step broke. A [`Mistake`] is a
+//! design that was not taken, because some sequence of steps breaks an invariant under it.
+//!
+//! One key is enough: keys share nothing. There are no clocks. A lease may lapse at any time after
+//! a crash, a scheduled job may come due at any time, and a worker that crashed may have been
+//! frozen only, and thaw at any time to send the outcomes it still has.
+//!
+//! [`grant`] alone decides who gets a free permit, and needs no state.
+
+mod grant;
+mod invariant;
+mod mistake;
+mod state;
+mod step;
+mod transitions;
+
+pub use grant::{Waiting, grant};
+pub use invariant::Invariant;
+pub use mistake::Mistake;
+pub use state::{Claim, Early, Job, Place, State, Worker};
+pub use step::{Outcome, Step};
+
+/// What never changes while jobs of the key come and go.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The jobs there may be; a job's id is its place in this list.
+    pub jobs: Vec<Spec>,
+    /// The workers there may be. Each role has one worker at a time.
+    pub roles: Vec<Role>,
+    /// The limits the key may be given.
+    pub limits: Vec<u32>,
+    /// Attempts that a job has, crashed ones included; nobody counts them when there is no number.
+    pub attempts: Option<u8>,
+    /// What is done wrong.
+    pub mistake: Option<Mistake>,
+}
+
+/// What is known of a job before it is enqueued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Lower ones first.
+    pub priority: i16,
+    /// A number below 32.
+    pub queue: u8,
+    /// A number below 32.
+    pub kind: u8,
+}
+
+/// What a worker serves: one bit for each queue and each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// The queues it claims from.
+    pub queues: u32,
+    /// The kinds it knows.
+    pub kinds: u32,
+}
+
+impl Model {
+    /// Whether it makes this mistake.
+    pub(crate) fn makes(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    /// What is known of a job.
+    pub fn spec(&self, job: i64) -> Spec {
+        self.jobs[State::at(job)]
+    }
+
+    /// Whether a worker of this role could claim a job, were its queue not paused.
+    pub(crate) fn knows(&self, role: usize, job: i64) -> bool {
+        let (role, spec) = (self.roles[role], self.spec(job));
+        role.queues >> spec.queue & 1 == 1 && role.kinds >> spec.kind & 1 == 1
+    }
+
+    /// Whether somebody serves a job: the tables list a worker that knows it and is not stopping,
+    /// and its queue is not paused. A crashed worker counts until it is reaped.
+    pub fn served(&self, state: &State, job: i64) -> bool {
+        !state.paused(self.spec(job).queue)
+            && state.workers.iter().any(|worker| !worker.stopping && self.knows(worker.role, job))
+    }
+
+    /// The ready jobs that a worker may claim, in the order of a claim: first those that hold a
+    /// permit, then by priority and id.
+    pub fn claimable(&self, state: &State, worker: &Worker) -> Vec<i64> {
+        let mut found = Vec::new();
+        for (id, job) in state.jobs() {
+            let Place::Ready { permit } = job.place else { continue };
+            let Spec { priority, queue, .. } = self.spec(id);
+            if self.knows(worker.role, id) && !state.paused(queue) && !state.locked(id) {
+                found.push((!permit, priority, id));
+            }
+        }
+        found.sort_unstable();
+        found.into_iter().map(|(_, _, id)| id).collect()
+    }
+}

@@ -1,0 +1,61 @@
+/// A design that some sequence of steps refutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// A wait reads the semaphore before it has the lock.
+    WaitReadsEarly,
+    /// The same, but only for a key that nobody holds a permit of.
+    FreshKeyReadsEarly,
+    /// A settle looks for blocked jobs in the snapshot from before it had the lock.
+    SettleReadsEarly,
+    /// A signal counts down although it found no permit to delete.
+    SignalUnchecked,
+    /// A settle does not look whether the claim still lists the job.
+    SettleUnfenced,
+    /// A fill grants one permit, however many are free.
+    FillOne,
+    /// A fill takes the job that came last.
+    FillNewestFirst,
+    /// A fill takes jobs that nobody serves.
+    FillUnserved,
+    /// A retry keeps its permit.
+    RetryKeepsPermit,
+    /// A reap does not give the permit back.
+    ReapKeepsPermit,
+    /// A reap takes a claim without looking whether its worker is there.
+    ReapUnchecked,
+    /// Rows that hold a permit are parked with the others.
+    ParkHolders,
+    /// No sweep follows a raise of the limit.
+    RaiseUnswept,
+    /// A cancel of a ready job leaves its permit behind.
+    CancelKeepsPermit,
+    /// The semaphore is forgotten while permits are out.
+    ForgetTaken,
+    /// A sweep runs only after a start, a resume or a raise, and not from time to time.
+    SweepOnlyDue,
+    /// A sweep leaves permits with jobs that nobody serves any more.
+    SweepFillsOnly,
+}
+
+impl Mistake {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::WaitReadsEarly,
+        Self::FreshKeyReadsEarly,
+        Self::SettleReadsEarly,
+        Self::SignalUnchecked,
+        Self::SettleUnfenced,
+        Self::FillOne,
+        Self::FillNewestFirst,
+        Self::FillUnserved,
+        Self::RetryKeepsPermit,
+        Self::ReapKeepsPermit,
+        Self::ReapUnchecked,
+        Self::ParkHolders,
+        Self::RaiseUnswept,
+        Self::CancelKeepsPermit,
+        Self::ForgetTaken,
+        Self::SweepOnlyDue,
+        Self::SweepFillsOnly,
+    ];
+}

@@ -1,0 +1,246 @@
+use super::state::Early;
+use super::{Claim, Mistake, Model, Outcome, Place, State, Step, Waiting, grant};
+
+impl Model {
+    /// Makes a step, which must be one of [`steps`](Self::steps).
+    pub fn apply(&self, state: &mut State, step: &Step) {
+        match step {
+            Step::Enqueue { job } | Step::Promote { job } => {
+                state.job_mut(*job).place = Place::Ready { permit: false };
+            }
+            Step::Wait { worker, jobs, park } => self.wait(state, *worker, jobs, *park, None),
+            Step::Settle { claim, job, outcome } => {
+                self.settle(state, *claim, *job, *outcome, None);
+            }
+            Step::Cancel { job } => self.cancel(state, *job),
+            Step::SetLimit { limit } => self.set_limit(state, *limit),
+            Step::Pause { queue } => self.pause(state, *queue),
+            Step::Resume { queue } => {
+                state.paused &= !(1 << queue);
+                state.due = true;
+            }
+            Step::Start { role } => {
+                state.add_worker(*role);
+                state.due = true;
+            }
+            Step::Stop { worker } => {
+                state.worker_mut(*worker).expect("a worker stops by itself").stopping = true;
+            }
+            Step::Crash { worker } => {
+                state.worker_mut(*worker).expect("it was there").crashed = true;
+            }
+            Step::Leave { worker } | Step::ReapWorker { worker } => {
+                state.workers.retain(|row| row.id != *worker);
+            }
+            Step::ReapClaim { claim } => self.reap_claim(state, *claim),
+            Step::Sweep => self.sweep(state),
+            Step::Forget => state.taken = 0,
+            Step::Look(step) => {
+                let blocked = state.ids(|place| place == Place::Blocked);
+                let (limit, taken, step) = (state.limit, state.taken, step.clone());
+                state.early = Some(Early { step, limit, taken, blocked });
+            }
+            Step::Act => self.act(state),
+        }
+    }
+
+    /// The jobs get their permits or are blocked, in one order with those that wait already.
+    fn wait(
+        &self,
+        state: &mut State,
+        worker: u32,
+        jobs: &[i64],
+        park: bool,
+        early: Option<(u32, u32)>,
+    ) {
+        let row = state.worker_mut(worker).expect("a claim locks its worker's row");
+        row.claims += 1;
+        let claim = Claim { worker, n: row.claims };
+        for id in jobs {
+            let job = state.job_mut(*id);
+            // Without a permit it is a candidate: one of those that wait.
+            let held = job.place == Place::Ready { permit: true };
+            job.place = if held { Place::Running(claim) } else { Place::Blocked };
+        }
+        let (limit, taken) = early.unwrap_or((state.limit, state.taken));
+        for id in grant(limit, taken, &state.waiting(self)) {
+            take(state, id);
+            if jobs.contains(&id) {
+                state.job_mut(id).place = Place::Running(claim);
+            }
+        }
+        if park && state.taken >= state.limit {
+            let holders = self.makes(Mistake::ParkHolders);
+            for id in
+                state.ids(|place| matches!(place, Place::Ready { permit } if !permit || holders))
+            {
+                state.job_mut(id).place = Place::Blocked;
+            }
+        }
+    }
+
+    /// The permit goes back, the job to where its outcome sends it.
+    fn settle(
+        &self,
+        state: &mut State,
+        claim: Claim,
+        id: i64,
+        outcome: Outcome,
+        early: Option<&[i64]>,
+    ) {
+        let listed = state.job(id).place == Place::Running(claim);
+        if !listed && !self.makes(Mistake::SettleUnfenced) {
+            return;
+        }
+        if listed && state.worker(claim.worker).is_none_or(|worker| worker.crashed) {
+            // Its answer may be lost, and then it is sent again.
+            state.late.push((claim, id));
+        }
+        let retry = outcome == Outcome::Retry;
+        if !(retry && self.makes(Mistake::RetryKeepsPermit)) {
+            self.signal(state, id);
+        }
+        let ended = retry && self.charge(state, id);
+        state.job_mut(id).place = match outcome {
+            _ if ended || state.job(id).marked => Place::Finished,
+            Outcome::Finish => Place::Finished,
+            Outcome::Retry | Outcome::Snooze => Place::Scheduled,
+            Outcome::Release => Place::Blocked,
+        };
+        self.fill(state, early);
+    }
+
+    /// Takes back a claim, unless there is a row of its worker.
+    fn reap_claim(&self, state: &mut State, claim: Claim) {
+        for id in state.listed(claim) {
+            if !self.makes(Mistake::ReapKeepsPermit) {
+                self.signal(state, id);
+            }
+            let ended = self.charge(state, id) || state.job(id).marked;
+            state.job_mut(id).place = if ended { Place::Finished } else { Place::Blocked };
+            state.late.push((claim, id));
+        }
+        self.fill(state, None);
+    }
+
+    fn cancel(&self, state: &mut State, id: i64) {
+        let place = state.job(id).place;
+        if matches!(place, Place::Running(_)) {
+            state.job_mut(id).marked = true;
+            return;
+        }
+        let ready = matches!(place, Place::Ready { .. });
+        if !(ready && self.makes(Mistake::CancelKeepsPermit)) {
+            self.signal(state, id);
+        }
+        state.job_mut(id).place = Place::Finished;
+        self.fill(state, None);
+    }
+
+    fn set_limit(&self, state: &mut State, limit: u32) {
+        state.due |= limit > state.limit && !self.makes(Mistake::RaiseUnswept);
+        state.limit = limit;
+    }
+
+    /// Nobody will claim from the queue: the permits that wait in it go to others.
+    fn pause(&self, state: &mut State, queue: u8) {
+        state.paused |= 1 << queue;
+        for id in state.ids(|place| place == Place::Ready { permit: true }) {
+            if self.spec(id).queue == queue {
+                self.block(state, id);
+            }
+        }
+        self.fill(state, None);
+    }
+
+    /// What a start, a resume or a raise made possible; and what became impossible without a step
+    /// of ours, like a permit for a job whose last worker was reaped.
+    fn sweep(&self, state: &mut State) {
+        for id in state.ids(|place| place == Place::Ready { permit: true }) {
+            if !self.served(state, id) && !self.makes(Mistake::SweepFillsOnly) {
+                self.block(state, id);
+            }
+        }
+        self.fill(state, None);
+        state.due = false;
+    }
+
+    /// Does what was decided too early, as far as it is still possible under the locks.
+    fn act(&self, state: &mut State) {
+        let Some(Early { step, limit, taken, blocked }) = state.early.take() else { return };
+        match *step {
+            Step::Wait { worker, jobs, park } => {
+                let Some(row) = state.worker(worker).copied() else { return };
+                let claimable = self.claimable(state, &row);
+                let jobs: Vec<_> = jobs.into_iter().filter(|id| claimable.contains(id)).collect();
+                if !row.crashed && !row.stopping {
+                    self.wait(state, worker, &jobs, park, Some((limit, taken)));
+                }
+            }
+            Step::Settle { claim, job, outcome } => {
+                self.settle(state, claim, job, outcome, Some(&blocked));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes back the permit of a ready job, which is blocked from then on.
+    fn block(&self, state: &mut State, id: i64) {
+        self.signal(state, id);
+        state.job_mut(id).place = Place::Blocked;
+    }
+
+    /// Gives back the permit of a job, if it has one.
+    fn signal(&self, state: &mut State, id: i64) {
+        let had = std::mem::take(&mut state.job_mut(id).permit);
+        if had || self.makes(Mistake::SignalUnchecked) {
+            state.taken = state.taken.saturating_sub(1);
+        }
+    }
+
+    /// Counts an attempt, and says whether it was the last.
+    fn charge(&self, state: &mut State, id: i64) -> bool {
+        let Some(attempts) = self.attempts else { return false };
+        let job = state.job_mut(id);
+        job.charged = (job.charged + 1).min(attempts);
+        job.charged == attempts
+    }
+
+    /// Gives all free permits to blocked jobs, which become ready with them.
+    fn fill(&self, state: &mut State, early: Option<&[i64]>) {
+        if state.limit <= state.taken {
+            return;
+        }
+        let mut waiting = state.waiting(self);
+        if let Some(seen) = early {
+            waiting.retain(|job| seen.contains(&job.id));
+        }
+        for id in self.filled(state.limit, state.taken, &waiting) {
+            take(state, id);
+            state.job_mut(id).place = Place::Ready { permit: true };
+        }
+    }
+
+    /// [`grant`], with what is done wrong.
+    fn filled(&self, limit: u32, taken: u32, waiting: &[Waiting]) -> Vec<i64> {
+        let all = |served| waiting.iter().map(move |job| Waiting { served, ..*job });
+        match self.mistake {
+            Some(Mistake::FillOne) => grant(limit.min(taken + 1), taken, waiting),
+            Some(Mistake::FillUnserved) => grant(limit, taken, &all(true).collect::<Vec<_>>()),
+            Some(Mistake::FillNewestFirst) => {
+                let turned = |job: &Waiting| Waiting { id: -job.id, ..*job };
+                let turned: Vec<_> = waiting.iter().map(turned).collect();
+                grant(limit, taken, &turned).into_iter().map(|id| -id).collect()
+            }
+            _ => grant(limit, taken, waiting),
+        }
+    }
+}
+
+/// Writes a permit for a job.
+fn take(state: &mut State, id: i64) {
+    state.taken += 1;
+    let job = state.job_mut(id);
+    job.permit = true;
+    job.place = Place::Ready { permit: true };
+}
