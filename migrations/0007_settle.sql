@@ -68,7 +68,8 @@ begin
     end if;
 
     if v_keyed then
-        select * into v_freed from jobkit.signal(v_held);
+        select s.* into v_freed
+        from jobkit.lock_semaphores(v_held) l, jobkit.signal(v_held, l.groups, l.keys) s;
     end if;
     if v_other <> '{}' then
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
@@ -99,18 +100,17 @@ begin
     end loop;
     if v_keyed then
         for v_row in
-            select f.queue, f.priority, min(f.job_id) as id
-            from jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f
-            group by f.queue, f.priority
+            select * from jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)
         loop
             v_queues := v_queues || v_row.queue;
-            return query select v_row.id, 'unblock', v_row.queue, v_row.priority;
+            return query select v_row.job_id, 'unblock', v_row.queue, v_row.priority;
         end loop;
     end if;
 
     if cardinality(v_gone) is distinct from cardinality(p_job) then
         return query
-        select o.job, 'lost', null::text, null::smallint from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
+        select o.job, 'lost', null::text, null::smallint
+        from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
     end if;
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues, p_worker);

@@ -62,7 +62,8 @@ begin
         return 0;
     end if;
     delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
-    select * into v_freed from jobkit.signal(v_ids);
+    select s.* into v_freed
+    from jobkit.lock_semaphores(v_ids) l, jobkit.signal(v_ids, l.groups, l.keys) s;
     for v_job in
         select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
     loop
@@ -73,7 +74,7 @@ begin
             v_queues := v_queues || v_job.queue;
         end if;
     end loop;
-    v_queues := v_queues || jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
@@ -151,7 +152,8 @@ begin
     if v_ids = '{}' then
         return 0;
     end if;
-    select * into v_freed from jobkit.signal(v_ids);
+    select s.* into v_freed
+    from jobkit.lock_semaphores(v_ids) l, jobkit.signal(v_ids, l.groups, l.keys) s;
     for v_job in
         select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
     loop
@@ -164,7 +166,7 @@ begin
             perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
         end if;
     end loop;
-    v_queues := v_queues || jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

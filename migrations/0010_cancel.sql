@@ -1,5 +1,5 @@
--- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry, snooze,
--- release and reap end them as cancelled, and a claim hands them out only to be settled so.
+-- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
+-- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
 -- Returns those that are live. In the order of their ids, or two callers could deadlock.
 create function jobkit.cancel_mark(p_jobs bigint[]) returns setof bigint
 language plpgsql
@@ -25,52 +25,54 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-    v_taken bigint[];
-    v_freed record;
+    v_pulled record;
     v_job jobkit.jobs;
-    v_queues text[];
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
-    v_taken := jobkit.pull(array(
+    select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
-    select * into v_freed from jobkit.signal(v_taken);
     for v_job in
-        select * from jobkit.jobs j where j.id = any (v_taken) order by j.id for update
+        select * from jobkit.jobs j where j.id = any (v_pulled.jobs) order by j.id for update
     loop
         perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
             (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
     end loop;
-    v_queues := jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
-    end if;
+    perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query
     select p.id from unnest(p_jobs) as p (id)
     where not exists (select from jobkit.jobs j where j.id = p.id);
 end
 $$;
 
--- pull: takes jobs out of where they wait, and returns those it found. Under their semaphores a job
--- moves between blocked and ready no more. It never waits for a ready or scheduled row: a claim
--- holds those while it waits for others.
-create function jobkit.pull(p_jobs bigint[]) returns bigint[]
+-- pull: takes jobs out of where they wait, with their permits. Returns those it found, and what it
+-- freed, for `fill`, which has to follow. Under the lock of its semaphore a job moves between
+-- blocked and ready no more. One whose semaphore was made only after they were locked is left alone
+-- while it is blocked or holds a permit: to lock it now would be out of order.
+-- It never waits for a ready or scheduled row: a claim holds those while it waits for others.
+create function jobkit.pull(
+    p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[], out freed integer[]
+)
 language plpgsql as $$
 declare
     v_ready bigint[];
     v_scheduled bigint[];
     v_blocked bigint[];
 begin
-    perform jobkit.lock_semaphores(p_jobs);
+    select l.groups, l.keys into groups, keys from jobkit.lock_semaphores(p_jobs) l;
     with gone as (
         delete from jobkit.ready r
         where r.ctid = any (array(
             select q.ctid from jobkit.jobs j
             join jobkit.ready q on q.queue = j.queue and q.priority = j.priority
                 and q.without_permit = any ('{f,t}') and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q skip locked
+            where j.id = any (p_jobs)
+                and (q.without_permit or (j.concurrency_group, j.concurrency_key) in (
+                    select * from unnest(groups, keys)
+                ))
+            for update of q skip locked
         ))
         returning r.job_id
     )
@@ -90,9 +92,14 @@ begin
         where j.id = any (p_jobs) and b.concurrency_group = j.concurrency_group
             and b.concurrency_key = j.concurrency_key and b.priority = j.priority
             and b.job_id = j.id
+            and (b.concurrency_group, b.concurrency_key) in (
+                select * from unnest(groups, keys)
+            )
         returning b.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_blocked from gone g;
-    return v_ready || v_scheduled || v_blocked;
+    jobs := v_ready || v_scheduled || v_blocked;
+    select s.groups, s.keys, s.freed into groups, keys, freed
+    from jobkit.signal(jobs, groups, keys) s;
 end
 $$;

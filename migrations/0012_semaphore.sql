@@ -46,9 +46,9 @@ end
 $$;
 
 -- create_semaphores: makes the semaphores that are missing and locks them all as FOR UPDATE would,
--- in one statement and in order. DO UPDATE … WHERE false locks without writing, and survives a row
--- that is just being forgotten; with DO NOTHING whoever comes second to a fresh key would decide
--- without its lock. Naming a key column makes it the lock of FOR UPDATE, nothing weaker.
+-- in one statement and in order. DO UPDATE … WHERE false locks without writing, and survives a
+-- row that is just being forgotten; with DO NOTHING whoever comes second to a fresh key would
+-- decide without its lock. Naming a key column makes it the lock of FOR UPDATE, nothing weaker.
 create function jobkit.create_semaphores(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
 begin
@@ -61,9 +61,9 @@ begin
 end
 $$;
 
--- wait: asks for a permit for each of these jobs, just taken from `ready`. Returns those that got
--- none: they are blocked, and with them up to 500 more of their keys that are still ready
--- (p_queues, p_kinds: where this worker may look).
+-- wait: asks for a permit for each of these jobs, just taken from `ready`: they are blocked, and
+-- those that come first among all that wait get one at once. Returns those that got none, and
+-- blocks up to 1,000 more of their keys (p_queues, p_kinds: where this worker may look).
 create function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[]) returns bigint[]
 language plpgsql as $$
 declare
@@ -77,11 +77,22 @@ begin
         from jobkit.jobs j where j.id = any (p_jobs)
     ) k;
     perform jobkit.create_semaphores(v_key.groups, v_key.keys);
+    perform jobkit.block(p_jobs);
     with granted as materialized (
-        select * from jobkit.fill(v_key.groups, v_key.keys, null, p_jobs)
+        select * from jobkit.fill(v_key.groups, v_key.keys, null)
+    ), other as materialized (
+        -- Blocked before: they take turns in `ready` with all that hold permits.
+        select g.job_id from granted g except select unnest(p_jobs)
+    ), made_ready as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select g.queue, g.priority, false, g.job_id, g.kind, g.concurrency_group,
+            g.concurrency_key
+        from granted g where g.job_id in (select o.job_id from other o)
+        returning queue
     )
     select array(select unnest(p_jobs) except select g.job_id from granted g),
-        array(select distinct g.queue from granted g where not g.candidate)
+        array(select distinct m.queue from made_ready m)
     into v_denied, v_wake;
     if v_denied <> '{}' then
         perform jobkit.park(v_denied, p_queues, p_kinds);
@@ -100,7 +111,7 @@ language plpgsql as $$
 begin
     with exhausted as materialized (
         select j.concurrency_group as grp, j.concurrency_key as key, max(j.id) as after_id,
-            greatest(500 / count(*) over (), 1) as share
+            greatest(1000 / count(*) over (), 1) as share
         from jobkit.jobs j where j.id = any (p_denied)
         group by 1, 2
     ), taken as (
@@ -121,23 +132,25 @@ begin
             job_id, queue, kind)
         select t.concurrency_group, t.concurrency_key, t.priority, t.job_id, t.queue, t.kind
         from taken t
-        returning *
+        returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
     update jobkit.semaphores s set from_priority = -3, from_id = 0
-    from parked p
-    where s.concurrency_group = p.concurrency_group and s.concurrency_key = p.concurrency_key
-        and (p.priority, p.job_id) < (s.from_priority, s.from_id);
+    from (
+        select p.grp, p.key, min(p.priority) as priority, min(p.job_id) as job_id
+        from parked p group by p.grp, p.key
+    ) l
+    where s.concurrency_group = l.grp and s.concurrency_key = l.key
+        and (l.priority, l.job_id) < (s.from_priority, s.from_id);
 end
 $$;
 
--- signal: locks the semaphores of these jobs and takes back their permits. Returns the semaphores,
--- and how many permits were really there, for `fill`, which has to follow in the same transaction.
+-- signal: takes back the permits of these jobs, whose semaphores the caller has locked. Returns how
+-- many permits of each key were really there, for `fill`, which has to follow.
 create function jobkit.signal(
-    p_jobs bigint[], out groups text[], out keys text[], out freed integer[]
+    p_jobs bigint[], inout groups text[], inout keys text[], out freed integer[]
 )
 language plpgsql as $$
 begin
-    select l.groups, l.keys into groups, keys from jobkit.lock_semaphores(p_jobs) l;
     with gone as (
         delete from jobkit.permits p using jobkit.jobs j
         where j.id = any (p_jobs) and p.concurrency_group = j.concurrency_group
@@ -160,8 +173,7 @@ begin
 end
 $$;
 
--- block: jobs that must run again at once ask for a permit like any other, and `fill` follows: the
--- oldest of a priority gets the next one.
+-- block: these jobs wait for a permit of their keys, and `fill` follows.
 create function jobkit.block(p_jobs bigint[]) returns void
 language plpgsql as $$
 begin
@@ -170,24 +182,28 @@ begin
             job_id, queue, kind)
         select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue, j.kind
         from jobkit.jobs j where j.id = any (p_jobs)
-        returning *
+        returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
     update jobkit.semaphores s set from_priority = -3, from_id = 0
-    from newly_blocked b
-    where s.concurrency_group = b.concurrency_group and s.concurrency_key = b.concurrency_key
-        and (b.priority, b.job_id) < (s.from_priority, s.from_id);
+    from (
+        select b.grp, b.key, min(b.priority) as priority, min(b.job_id) as job_id
+        from newly_blocked b group by b.grp, b.key
+    ) l
+    where s.concurrency_group = l.grp and s.concurrency_key = l.key
+        and (l.priority, l.job_id) < (s.from_priority, s.from_id);
 end
 $$;
 
 -- take_back: ready jobs that hold a permit nobody would give them now wait for one again, and the
--- next gets theirs. Returns the queues in which a job became ready.
-create function jobkit.take_back(p_jobs bigint[]) returns text[]
+-- next gets theirs.
+create function jobkit.take_back(p_jobs bigint[]) returns void
 language plpgsql as $$
 declare
+    v_key record;
     v_taken bigint[];
     v_freed record;
 begin
-    perform jobkit.lock_semaphores(p_jobs);
+    select * into v_key from jobkit.lock_semaphores(p_jobs);
     with gone as (
         delete from jobkit.ready r
         where r.ctid = any (array(
@@ -200,8 +216,8 @@ begin
         returning r.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_taken from gone g;
-    select * into v_freed from jobkit.signal(v_taken);
+    select * into v_freed from jobkit.signal(v_taken, v_key.groups, v_key.keys);
     perform jobkit.block(v_taken);
-    return jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
 end
 $$;

@@ -1,21 +1,13 @@
--- limits: semaphores with the limit that holds for each.
-create view jobkit.limits as
-    select s.concurrency_group, s.concurrency_key, s.taken, s.override_limit, s.from_priority,
-        s.from_id,
-        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
-    from jobkit.semaphores s
-    left join jobkit.concurrency_groups g on g.name = s.concurrency_group;
-
--- fill: gives the free permits of these semaphores, which the caller has locked, to jobs that wait
--- for them: p_candidates, which are in no table but `jobs`, and blocked executions, together, in
--- the order of priority, then age. A blocked one gets a permit only while somebody serves it, and
--- becomes ready, ahead of the backlog; a candidate that gets none becomes blocked. p_freed: permits
--- just taken back, not yet subtracted from `taken`, so that a hand-over writes no semaphore. One
--- that is left with no permit, no blocked job and no override is forgotten.
--- Returns who got a permit; candidates among them are the caller's to place.
-create function jobkit.fill(
-    p_groups text[], p_keys text[], p_freed integer[], p_candidates bigint[]
-) returns table (job_id bigint, queue text, priority smallint, candidate boolean)
+-- fill: gives the free permits of these semaphores, which the caller has locked, to the first
+-- blocked executions of each key that somebody serves, in the order of priority, then age. They
+-- leave `blocked_executions`: the caller places them. p_freed: permits just taken back and not yet
+-- subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is left with
+-- no permit, no blocked execution and no override is forgotten.
+create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
+returns table (
+    job_id bigint, queue text, priority smallint, kind text,
+    concurrency_group text, concurrency_key text
+)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -38,81 +30,53 @@ begin
             where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
         ) s
         left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-    ), waiting as (
-        -- Each semaphore is the first in its line, so that no join has to find it again.
-        select s.grp, s.key, null::smallint as priority, null::bigint as id, null as queue,
-            null as kind, null::boolean as candidate, null::tid as at, s.free, s.from_priority, s.from_id,
-            s.taken, s.freed, s.override_limit is not null as stays
-        from semaphore s
-        union all
-        select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue, j.kind, true,
-            null, null, null, null, null, null, true
-        from jobkit.jobs j where j.id = any (p_candidates)
-        union all
-        select s.grp, s.key, b.priority, b.job_id, b.queue, b.kind, false,
-            b.at, null, null, null, null, null, true
+    ), choice as materialized (
+        select s.grp, s.key, b.at, b.priority, b.job_id, b.queue, b.kind
         from semaphore s
         cross join lateral (
-            select b.ctid as at, b.* from jobkit.blocked_executions b
+            select b.ctid as at, b.priority, b.job_id, b.queue, b.kind
+            from jobkit.blocked_executions b
             where b.concurrency_group = s.grp and b.concurrency_key = s.key
                 and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
                 and exists (select from jobkit.serving(b.queue, b.kind))
             order by b.priority, b.job_id limit s.free
         ) b
-    ), choice as materialized (
-        select w.grp, w.key, w.priority, w.id, w.queue, w.kind, w.candidate, w.at, w.taken,
-            w.freed, w.stays, row_number() over line - 1 between 1 and first_value(w.free) over line
-                as granted,
-            (w.priority, w.id) < (first_value(w.from_priority) over line,
-                first_value(w.from_id) over line) as early
-        from waiting w
-        window line as (
-            partition by w.grp, w.key order by w.priority nulls first, w.id nulls first
-        )
-    ), permit as (
-        insert into jobkit.permits (concurrency_group, concurrency_key, job_id)
-        select c.grp, c.key, c.id from choice c where c.granted
     ), unblocked as (
         delete from jobkit.blocked_executions b
-        where b.ctid = any (array(select c.at from choice c where c.granted and not c.candidate))
-    ), made_ready as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select c.queue, c.priority, false, c.id, c.kind, c.grp, c.key
-        from choice c where c.granted and not c.candidate
-    ), newly_blocked as (
-        insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
-            job_id, queue, kind)
-        select c.grp, c.key, c.priority, c.id, c.queue, c.kind
-        from choice c where c.candidate and not c.granted
+        where b.ctid = any (array(select c.at from choice c))
+    ), permit as (
+        insert into jobkit.permits (concurrency_group, concurrency_key, job_id)
+        select c.grp, c.key, c.job_id from choice c
     ), change as materialized (
-        select c.grp, c.key, max(c.taken) as was,
-            max(c.taken - c.freed) + count(*) filter (where c.granted) as taken,
-            coalesce(bool_or(c.early and not c.granted), false) as early,
-            not bool_or(c.stays) and max(c.taken - c.freed) = 0 and not exists (
+        -- Not a join: it could compare each with each.
+        select u.grp, u.key, sum(u.n) as n,
+            bool_and(u.may_go) and not exists (
                 select from jobkit.blocked_executions b
-                where b.concurrency_group = c.grp and b.concurrency_key = c.key
+                where b.concurrency_group = u.grp and b.concurrency_key = u.key
             ) as idle
-        from choice c
-        group by c.grp, c.key
+        from (
+            select s.grp, s.key, -s.freed as n,
+                s.taken = s.freed and s.override_limit is null as may_go
+            from semaphore s
+            union all
+            select c.grp, c.key, 1, false from choice c
+        ) u
+        group by u.grp, u.key
     ), forgotten as (
         delete from jobkit.semaphores s using change c
         where c.idle and s.concurrency_group = c.grp and s.concurrency_key = c.key
     ), counted as (
-        update jobkit.semaphores s
-        set taken = c.taken,
-            from_priority = case when c.early then -3 else s.from_priority end,
-            from_id = case when c.early then 0 else s.from_id end
+        update jobkit.semaphores s set taken = s.taken + c.n
         from change c
-        where not c.idle and (c.was <> c.taken or c.early)
+        where c.n <> 0 and not c.idle
             and s.concurrency_group = c.grp and s.concurrency_key = c.key
     )
-    select c.id, c.queue, c.priority, c.candidate from choice c where c.granted;
+    select c.job_id, c.queue, c.priority, c.kind, c.grp, c.key from choice c;
     get diagnostics v_granted = row_count;
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
     if clock_timestamp() - v_started
-        > interval '500 us' + interval '40 us' * (v_granted + cardinality(p_groups))
+        > interval '500 us' + interval '100 us' * (v_granted + cardinality(p_groups))
     then
         perform jobkit.skip_dead(p_groups, p_keys);
     end if;
@@ -138,9 +102,36 @@ begin
 end
 $$;
 
--- pass_on: `fill` for those who only have to know in which queues a job became ready.
-create function jobkit.pass_on(p_groups text[], p_keys text[], p_freed integer[]) returns text[]
-language sql as $$
-    select coalesce(array_agg(distinct f.queue), '{}')
-    from jobkit.fill(p_groups, p_keys, p_freed, '{}') f
+-- pass_on: `fill`, and what got a permit is ready, ahead of the backlog. Returns the first of each
+-- queue and priority.
+create function jobkit.pass_on(p_groups text[], p_keys text[], p_freed integer[])
+returns table (queue text, priority smallint, job_id bigint)
+language plpgsql as $$
+begin
+    return query
+    with granted as materialized (
+        select * from jobkit.fill(p_groups, p_keys, p_freed)
+    ), made_ready as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select g.queue, g.priority, false, g.job_id, g.kind, g.concurrency_group,
+            g.concurrency_key
+        from granted g
+    )
+    select g.queue, g.priority, min(g.job_id) from granted g group by g.queue, g.priority;
+end
+$$;
+
+-- pass_on_and_wake: the same for those who do nothing else with what became ready.
+create function jobkit.pass_on_and_wake(p_groups text[], p_keys text[], p_freed integer[])
+returns void
+language plpgsql as $$
+declare
+    v_queues text[];
+begin
+    v_queues := array(select p.queue from jobkit.pass_on(p_groups, p_keys, p_freed) p);
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+end
 $$;

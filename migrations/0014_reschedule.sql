@@ -11,16 +11,15 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_run_at constant timestamptz := greatest(p_run_at, v_now);
     v_taken bigint[];
-    v_freed record;
-    v_queues text[];
+    v_pulled record;
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
-    v_taken := jobkit.pull(array(
+    select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is null
     ));
-    select * into v_freed from jobkit.signal(v_taken);
+    v_taken := v_pulled.jobs;
     perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;
     update jobkit.jobs j set run_at = v_run_at where j.id = any (v_taken);
     if v_run_at = v_now then
@@ -31,10 +30,11 @@ begin
     else
         insert into jobkit.scheduled (run_at, job_id) select v_run_at, unnest(v_taken);
     end if;
-    v_queues := jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)
-        || array(select distinct j.queue from jobkit.jobs j where v_run_at = v_now and j.id = any (v_taken));
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
+    perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    if v_run_at = v_now and v_taken <> '{}' then
+        perform jobkit.wake(array(
+            select distinct j.queue from jobkit.jobs j where j.id = any (v_taken)
+        ));
     end if;
     return query select unnest(v_taken);
 end

@@ -58,8 +58,6 @@ create function jobkit.limit_key(p_group text, p_key text, p_limit integer) retu
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_queues text[];
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
@@ -69,10 +67,7 @@ begin
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
     update jobkit.semaphores s set override_limit = p_limit
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
-    v_queues := jobkit.pass_on(array[p_group], array[p_key], null);
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
-    end if;
+    perform jobkit.pass_on_and_wake(array[p_group], array[p_key], null);
     return true;
 end
 $$;

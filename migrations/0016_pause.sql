@@ -1,4 +1,5 @@
--- pause: no claim takes a job of this queue that commits after this does, and no permit waits in it.
+-- pause: no claim takes a job of this queue that commits after this does, and no permit waits in
+-- it.
 -- Claims in flight are waited for, and hold up this call no longer than two seconds; what runs goes
 -- on running. Paused once more, a queue keeps its time and takes the new reason. Returns whether it
 -- was not paused before.
@@ -11,7 +12,6 @@ set lock_timeout = '2s'
 as $$
 declare
     v_new boolean;
-    v_queues text[];
 begin
     perform jobkit.require_read_committed();
     lock table jobkit.queues in exclusive mode;
@@ -22,14 +22,11 @@ begin
     values (p_queue, clock_timestamp(), p_actor, p_reason)
     on conflict (name) do update set paused_at = coalesce(q.paused_at, excluded.paused_at),
         paused_by = excluded.paused_by, reason = excluded.reason;
-    v_queues := jobkit.take_back(array(
+    perform jobkit.take_back(array(
         select r.job_id from generate_series(-3, 3) as p (priority)
         join jobkit.ready r on r.queue = p_queue and r.priority = p.priority
             and not r.without_permit
     ));
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
-    end if;
     return v_new;
 end
 $$;

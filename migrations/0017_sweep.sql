@@ -48,7 +48,7 @@ declare
     v_groups text[];
     v_keys text[];
     v_seen integer;
-    v_queues text[];
+    v_taken bigint;
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
@@ -97,11 +97,13 @@ begin
         update jobkit.semaphores s set from_priority = -3, from_id = 0
         from unnest(v_groups, v_keys) as k (grp, key)
         where s.concurrency_group = k.grp and s.concurrency_key = k.key and s.from_id > 0;
-        select count(*), array_agg(distinct f.queue) into unblocked, v_queues
-        from jobkit.fill(v_groups, v_keys, null, '{}') f;
-        if v_queues is not null then
-            perform jobkit.wake(v_queues);
-        end if;
+        select sum(s.taken) into v_taken
+        from unnest(v_groups, v_keys) as k (grp, key)
+        join jobkit.semaphores s on s.concurrency_group = k.grp and s.concurrency_key = k.key;
+        perform jobkit.pass_on_and_wake(v_groups, v_keys, null);
+        select coalesce(sum(s.taken), 0) - v_taken into unblocked
+        from unnest(v_groups, v_keys) as k (grp, key)
+        join jobkit.semaphores s on s.concurrency_group = k.grp and s.concurrency_key = k.key;
     end if;
 end
 $$;
@@ -116,7 +118,6 @@ set jit = off
 as $$
 declare
     v_jobs bigint[];
-    v_queues text[];
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
@@ -136,10 +137,7 @@ begin
         limit p_limit
     ) h;
     if v_jobs <> '{}' then
-        v_queues := jobkit.take_back(v_jobs);
-        if v_queues <> '{}' then
-            perform jobkit.wake(v_queues);
-        end if;
+        perform jobkit.take_back(v_jobs);
     end if;
     return cardinality(v_jobs);
 end

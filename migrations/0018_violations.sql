@@ -1,5 +1,5 @@
--- What no committed state has: the promises of storage, as queries. Tests read them at every commit;
--- an operator may at any time. They read whole tables: not for a loop.
+-- What no committed state has: the promises of storage, as queries. Tests read them at every
+-- commit; an operator may at any time. They read whole tables: not for a loop.
 
 -- place: where the live jobs are.
 create view jobkit.places as

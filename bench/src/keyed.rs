@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
 use crate::drain::{Noop, Payload, settle_down};
+use crate::hot::Relay;
 use crate::meter::{Meter, Reading};
 
 /// One of a thousand keys, each with one permit.
@@ -111,6 +112,7 @@ pub(crate) async fn worker(pool: &PgPool, concurrency: usize) -> Result<WorkerHa
         Registration::of::<OneOfMany, _>(),
         Registration::of::<Fifty, _>(),
         Registration::of::<Single, _>(),
+        Registration::of::<Relay, _>(),
     ];
     Ok(Worker::new(pool.clone()).jobs(jobs).queue("default", concurrency).start().await?)
 }

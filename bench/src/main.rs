@@ -4,6 +4,9 @@
 //! cargo run --release -p jobkit-bench -- drain [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- kept [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- keyed [jobs] [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- behind [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- handover [concurrency]
+//! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! ```
 //!
@@ -12,6 +15,7 @@
 //! with the machine; the ratio within one run is what counts.
 
 mod drain;
+mod hot;
 mod keyed;
 mod meter;
 mod producers;
@@ -40,6 +44,9 @@ async fn main() -> Result<()> {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             keyed::compare(&pool, jobs, rounds, concurrency).await
         }
+        "behind" => hot::behind(&pool, number(3)?, number(500)?).await,
+        "handover" => hot::hand_over(&pool, number(500)?).await,
+        "pinned" => hot::pinned(&pool, number(60)?).await,
         "producers" => producers::compare(&pool, number(5)?).await,
         _ => bail!("there is no benchmark `{what}`: drain, kept or producers"),
     }
