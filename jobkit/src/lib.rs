@@ -24,7 +24,7 @@ mod worker;
 #[doc = include_str!("docs/job.md")]
 pub use jobkit_macros::job;
 
-pub use crate::admin::{Admin, Cancelled, JobSummary, State};
+pub use crate::admin::{Admin, Cancelled, JobSummary, Rescheduled, State};
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::declared::{Declared, IntoKey};

@@ -30,7 +30,7 @@ pub(crate) use self::maintain::{
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, Reschedule, Resume,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settled, Settlement, Unblocked};
+pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
 pub(crate) use self::worker::{
     Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost,
