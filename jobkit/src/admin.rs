@@ -5,8 +5,10 @@ use sqlx::PgPool;
 use crate::Error;
 use crate::store::{Call, Deadlines, Link};
 
+mod bulk;
 mod jobs;
 
+pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
 
 /// The operator's view of the queue, for scripts, tests and dashboards.

@@ -24,7 +24,9 @@ mod worker;
 #[doc = include_str!("docs/job.md")]
 pub use jobkit_macros::job;
 
-pub use crate::admin::{Admin, Cancelled, JobSummary, Rescheduled, State};
+pub use crate::admin::{
+    Admin, CancelCounts, Cancelled, JobFilter, JobSummary, RescheduleCounts, Rescheduled, State,
+};
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::declared::{Declared, IntoKey};

@@ -6,6 +6,7 @@
 //!
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 
+mod bulk;
 mod call;
 mod claim;
 mod ear;
@@ -18,6 +19,7 @@ mod settle;
 mod sweep;
 mod worker;
 
+pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::ear::Ear;
