@@ -7,9 +7,11 @@ use crate::store::{Call, Deadlines, Link};
 
 mod bulk;
 mod jobs;
+mod queues;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
+pub use self::queues::PausedQueue;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///

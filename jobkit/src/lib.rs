@@ -25,7 +25,8 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, CancelCounts, Cancelled, JobFilter, JobSummary, RescheduleCounts, Rescheduled, State,
+    Admin, CancelCounts, Cancelled, JobFilter, JobSummary, PausedQueue, RescheduleCounts,
+    Rescheduled, State,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;

@@ -30,7 +30,7 @@ pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
 pub(crate) use self::operate::{
-    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, Reschedule, Resume,
+    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
 };
 pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
