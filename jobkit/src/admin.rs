@@ -8,10 +8,15 @@ use crate::store::{Call, Deadlines, Link};
 mod bulk;
 mod jobs;
 mod queues;
+mod semaphores;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
 pub use self::queues::PausedQueue;
+pub use self::semaphores::{
+    BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
+    SemaphoreFilter,
+};
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///

@@ -25,8 +25,9 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, CancelCounts, Cancelled, JobFilter, JobSummary, PausedQueue, RescheduleCounts,
-    Rescheduled, State,
+    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, JobFilter, JobSummary, Limited,
+    PausedQueue, PermitHolder, RescheduleCounts, Rescheduled, Semaphore, SemaphoreDetail,
+    SemaphoreFilter, State,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;

@@ -15,6 +15,7 @@ mod inspect;
 mod link;
 mod maintain;
 mod operate;
+mod semaphores;
 mod settle;
 mod sweep;
 mod worker;
@@ -31,6 +32,9 @@ pub(crate) use self::maintain::{
 };
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+};
+pub(crate) use self::semaphores::{
+    FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
 pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
