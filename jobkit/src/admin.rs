@@ -6,13 +6,17 @@ use crate::Error;
 use crate::store::{Call, Deadlines, Link};
 
 mod bulk;
+mod explain;
 mod jobs;
 mod queues;
+mod reason;
 mod semaphores;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
+pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
 pub use self::queues::PausedQueue;
+pub use self::reason::{KeyUse, Reason};
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,

@@ -25,9 +25,9 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, JobFilter, JobSummary, Limited,
-    PausedQueue, PermitHolder, RescheduleCounts, Rescheduled, Semaphore, SemaphoreDetail,
-    SemaphoreFilter, State,
+    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, Explanation, JobFilter,
+    JobSummary, KeyUse, Limited, PausedQueue, PermitHolder, Reason, RescheduleCounts, Rescheduled,
+    Semaphore, SemaphoreDetail, SemaphoreFilter, State,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;

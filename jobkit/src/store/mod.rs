@@ -11,6 +11,7 @@ mod call;
 mod claim;
 mod ear;
 mod enqueue;
+mod explain;
 mod inspect;
 mod link;
 mod maintain;
@@ -25,6 +26,7 @@ pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
+pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
