@@ -60,7 +60,15 @@ impl Admin {
     }
 }
 
-/// Gives whoever has a job in hand the time to put it down.
+/// Gives whoever has a job in hand the time to put it down, before another attempt: 5 ms, then 10,
+/// 20, ….
 async fn let_hands_change(attempt: u32) {
-    tokio::time::sleep(Duration::from_millis(5 << attempt.min(5))).await;
+    if attempt > 0 {
+        tokio::time::sleep(Duration::from_millis(5 << (attempt - 1).min(5))).await;
+    }
+}
+
+/// A number that is not negative: PostgreSQL has no types for these.
+fn count<N: TryInto<u32>>(n: N) -> u32 {
+    n.try_into().unwrap_or(0)
 }

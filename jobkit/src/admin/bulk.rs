@@ -49,7 +49,8 @@ impl JobFilter {
         self
     }
 
-    /// Only jobs in this state when they are looked at. Nothing is live and finished or dead.
+    /// Only jobs in this state when they are looked at: one that gets the permit of another that
+    /// this very call ended may be met as ready. No live job is finished or dead.
     #[must_use]
     pub fn state(mut self, state: State) -> Self {
         self.state = Some(state);
@@ -117,8 +118,7 @@ pub struct RescheduleCounts {
 }
 
 /// The jobs that a filter means, 500 at a time in the order of their ids, up to the highest id
-/// there was at the beginning: what is enqueued later, or what this very call lets run on, is not
-/// met again.
+/// there was at the beginning: none is met twice, and what is enqueued later is not met.
 struct Pages<'a> {
     filter: &'a JobFilter,
     after: Option<i64>,
@@ -193,14 +193,14 @@ impl Admin {
         while let Some(jobs) = pages.next(&mut link).await? {
             let mut left = link.call(&CancelMark(&jobs)).await?;
             let matched = left.len();
-            for attempt in 1..=Self::TRIES {
+            for attempt in 0..Self::TRIES {
+                let_hands_change(attempt).await;
                 let take = CancelTake { jobs: &left, outcome, reason };
                 let ended: HashSet<i64> = link.call(&take).await?.into_iter().collect();
                 left.retain(|job| !ended.contains(job));
                 if left.is_empty() {
                     break;
                 }
-                let_hands_change(attempt).await;
             }
             counts.matched += matched as u64;
             counts.ended += (matched - left.len()) as u64;
@@ -238,14 +238,14 @@ impl Admin {
         let mut pages = Pages::begin(&mut link, filter).await?;
         while let Some(mut left) = pages.next(&mut link).await? {
             let (matched, last) = (left.len(), left.last().copied());
-            for attempt in 1..=Self::TRIES {
+            for attempt in 0..Self::TRIES {
+                let_hands_change(attempt).await;
                 let moved = link.call(&Reschedule { jobs: &left, run_at }).await?;
                 let moved: HashSet<i64> = moved.into_iter().collect();
                 left.retain(|job| !moved.contains(job));
                 if left.is_empty() {
                     break;
                 }
-                let_hands_change(attempt).await;
             }
             counts.matched += matched as u64;
             counts.moved += (matched - left.len()) as u64;

@@ -1,8 +1,8 @@
 //! Why a job does not run.
 
-use super::Admin;
 use super::queues::PausedQueue;
 use super::reason::{KeyUse, Reason};
+use super::{Admin, count};
 use crate::store::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 use crate::{Error, JobId};
 
@@ -41,10 +41,6 @@ impl Admin {
             Explanation { sentence, reasons }
         }))
     }
-}
-
-fn count<N: TryInto<u32>>(n: N) -> u32 {
-    n.try_into().unwrap_or(0)
 }
 
 fn running(job: &LiveJob) -> Vec<Reason> {

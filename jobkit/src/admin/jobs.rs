@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Admin, let_hands_change};
+use super::{Admin, count, let_hands_change};
 use crate::store::{CancelMark, CancelTake, JobState, Link, Reschedule};
 use crate::{Error, JobId, limits};
 
@@ -111,8 +111,8 @@ impl Admin {
             state: State::of(&row.state),
             kind: row.kind,
             queue: row.queue,
-            attempt: u32::try_from(row.attempt).unwrap_or(0),
-            max_attempts: u32::try_from(row.max_attempts).unwrap_or(0),
+            attempt: count(row.attempt),
+            max_attempts: count(row.max_attempts),
             worker: row.worker_id,
             cancel_requested: row.cancel_requested,
         }))
@@ -150,16 +150,16 @@ impl Admin {
             return Ok(Cancelled::NotFound);
         }
         let mut cancelled = Cancelled::Requested;
-        for attempt in 1..=Self::TRIES {
+        for attempt in 0..Self::TRIES {
+            let_hands_change(attempt).await;
             let take = CancelTake { jobs: &[id.0], outcome, reason };
             if !link.call(&take).await?.is_empty() {
                 // After a miss it may as well have been its own claim that ended it.
-                if attempt == 1 {
+                if attempt == 0 {
                     cancelled = Cancelled::Now;
                 }
                 break;
             }
-            let_hands_change(attempt).await;
         }
         link.close().await;
         Ok(cancelled)
@@ -189,6 +189,7 @@ async fn reschedule(
 ) -> Result<Rescheduled, Error> {
     // A claim may have a job in hand for 100 ms before it puts it back.
     for attempt in 0..6 {
+        let_hands_change(attempt).await;
         if !link.call(&Reschedule { jobs: &[id.0], run_at }).await?.is_empty() {
             return Ok(Rescheduled::Moved);
         }
@@ -199,7 +200,7 @@ async fn reschedule(
             State::Finished | State::Dead => return Ok(Rescheduled::NotFound),
             _ if job.cancel_requested => return Ok(Rescheduled::CancelRequested),
             State::Running => return Ok(Rescheduled::Running),
-            State::Scheduled | State::Ready | State::Blocked => let_hands_change(attempt).await,
+            State::Scheduled | State::Ready | State::Blocked => {}
         }
     }
     Ok(Rescheduled::Running)

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Admin;
+use super::{Admin, count};
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
 use crate::store::{
     FirstBlocked, Groups, LimitGroup, LimitKey, PermitsHeld, SemaphoreRow, SemaphoresPage,
@@ -132,10 +132,6 @@ impl SemaphoreFilter {
         self.blocked = true;
         self
     }
-}
-
-fn count<N: TryInto<u32>>(n: N) -> u32 {
-    n.try_into().unwrap_or(0)
 }
 
 impl Semaphore {
