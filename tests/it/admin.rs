@@ -1,0 +1,4 @@
+//! What an operator may see and do, in every state a job can be in.
+
+mod jobs;
+mod kit;
