@@ -1,4 +1,6 @@
 //! What an operator may see and do, in every state a job can be in.
 
+mod bulk;
+mod bulk_races;
 mod jobs;
 mod kit;
