@@ -4,3 +4,5 @@ mod bulk;
 mod bulk_races;
 mod jobs;
 mod kit;
+mod queues;
+mod semaphores;
