@@ -2,6 +2,7 @@
 
 mod bulk;
 mod bulk_races;
+mod explain;
 mod jobs;
 mod kit;
 mod queues;
