@@ -68,6 +68,7 @@ create table jobkit.workers (
     id bigint primary key,
     name text not null,
     queues text[] not null,
+    slots integer[] not null default '{}',       -- jobs it runs at a time, queue by queue
     kinds text[] not null,
     started_at timestamptz not null default clock_timestamp(),
     heartbeat_at timestamptz not null default clock_timestamp(),

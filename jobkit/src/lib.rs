@@ -24,7 +24,11 @@ mod worker;
 #[doc = include_str!("docs/job.md")]
 pub use jobkit_macros::job;
 
-pub use crate::admin::{Admin, Cancelled, JobSummary, State};
+pub use crate::admin::{
+    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, Explanation, JobFilter,
+    JobSummary, KeyUse, Limited, PausedQueue, PermitHolder, Reason, RescheduleCounts, Rescheduled,
+    Semaphore, SemaphoreDetail, SemaphoreFilter, State,
+};
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::declared::{Declared, IntoKey};

@@ -19,6 +19,8 @@ fn examples_are_short() {
     let read = |name| fs::read_to_string(repository().join("examples").join(name)).unwrap();
     let quickstart = read("quickstart.rs");
     assert!(quickstart.lines().count() <= 80, "quickstart.rs may have 80 lines");
+    let concurrency = read("concurrency.rs");
+    assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
     let minimal = read("minimal.rs");
     let lines = minimal.lines().filter(|line| !line.trim().is_empty());
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
@@ -30,18 +32,23 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// The command that runs the quickstart on a folder, built first.
-async fn quickstart(lab: &Lab, folder: &Path) -> Command {
+/// The command that runs an example on a folder, built first.
+async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     static BUILT: OnceCell<()> = OnceCell::const_new();
-    const EXAMPLE: [&str; 4] = ["--package", "jobkit-examples", "--example", "quickstart"];
+    const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
-        let built = cargo(&["build", "--quiet"]).args(EXAMPLE).status().await.unwrap();
-        assert!(built.success(), "the example builds");
+        let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
+        build.args(["--example", "concurrency"]);
+        assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
     BUILT.get_or_init(build).await;
-    let mut command = cargo(&["run", "--quiet"]);
-    command.args(EXAMPLE).arg("--").arg(folder).env("DATABASE_URL", lab.url());
+    let mut command = cargo(&["run", "--quiet", "--example", name]);
+    command.args(PACKAGE).arg("--").arg(folder).env("DATABASE_URL", lab.url());
     command
+}
+
+async fn quickstart(lab: &Lab, folder: &Path) -> Command {
+    example("quickstart", lab, folder).await
 }
 
 fn said(output: &Output) -> String {
@@ -55,7 +62,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
-        let name = format!("jobkit-quickstart-{:016x}", fastrand::u64(..));
+        let name = format!("jobkit-example-{:016x}", fastrand::u64(..));
         let path = std::env::temp_dir().join(name);
         fs::create_dir(&path).unwrap();
         Self(path)
@@ -116,4 +123,23 @@ async fn the_quickstart_names_the_file_that_failed() {
     let failure = format!("  {vanishing:?}: No such file or directory (os error 2)\n");
     assert_eq!(said, format!("hashed 1 files (1 B), 1 failed\n{failure}"));
     assert_eq!(lab.count("jobkit.dead_letters where reason = 'dead'").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
+    let (lab, folder) = (Lab::empty().await, Folder::new());
+    for file in 0..12 {
+        for account in ["acme", "größe & co"] {
+            let path = format!("{account}/deeper/{file}");
+            folder.write(path.as_bytes(), &file.to_string().repeat(512 * 1024));
+        }
+    }
+    folder.write(b"of nobody", "1");
+    let said = said(&example("concurrency", &lab, &folder.0).await.output().await.unwrap());
+    assert!(said.contains("acme: 2 of 2 run, "), "{said}");
+    assert!(said.contains(" for fingerprint/acme (limit 2, both permits held by jobs "), "{said}");
+    let accounts = "  acme: at most 2 at a time\n  größe & co: at most 2 at a time\n";
+    let end = format!("hashed 24 files\n{accounts}");
+    assert!(said.ends_with(&end), "{said}");
+    lab.check_invariants().await;
 }

@@ -13,6 +13,7 @@ macro_rules! in_a_lab {
     };
 }
 
+mod admin;
 mod badinput;
 mod enqueue;
 mod examples;

@@ -13,24 +13,20 @@ pub(crate) struct StateRow {
     pub(crate) attempt: i32,
     pub(crate) max_attempts: i16,
     pub(crate) worker_id: Option<i64>,
+    pub(crate) cancel_requested: bool,
 }
 
 impl Call for JobState {
     type Answer = Option<StateRow>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (String, String, String, i32, i16, Option<i64>);
+        type Row = (String, String, String, i32, i16, Option<i64>, bool);
         let row: Option<Row> = sqlx::query_as(include_str!("sql/jobs_state.sql"))
             .bind(self.0)
             .fetch_optional(connection)
             .await?;
-        Ok(row.map(|(state, kind, queue, attempt, max_attempts, worker_id)| StateRow {
-            state,
-            kind,
-            queue,
-            attempt,
-            max_attempts,
-            worker_id,
+        Ok(row.map(|(state, kind, queue, attempt, max_attempts, worker_id, cancel_requested)| {
+            StateRow { state, kind, queue, attempt, max_attempts, worker_id, cancel_requested }
         }))
     }
 }

@@ -6,31 +6,39 @@
 //!
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 
+mod bulk;
 mod call;
 mod claim;
 mod ear;
 mod enqueue;
+mod explain;
 mod inspect;
 mod link;
 mod maintain;
 mod operate;
+mod semaphores;
 mod settle;
 mod sweep;
 mod worker;
 
+pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
+pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
 pub(crate) use self::operate::{
-    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, Reschedule, Resume,
+    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settled, Settlement, Unblocked};
+pub(crate) use self::semaphores::{
+    FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
+};
+pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
 pub(crate) use self::worker::{
     Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost,

@@ -165,3 +165,15 @@ impl Call for LimitKey<'_> {
             .await
     }
 }
+
+/// The paused queues.
+pub(crate) struct PausedQueues;
+
+impl Call for PausedQueues {
+    /// Queue, since when, by whom, why.
+    type Answer = Vec<(String, DateTime<Utc>, Option<String>, Option<String>)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/queues_paused.sql")).fetch_all(connection).await
+    }
+}

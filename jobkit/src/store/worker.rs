@@ -45,6 +45,8 @@ pub(crate) struct Register<'a> {
     pub(crate) worker: i64,
     pub(crate) name: &'a str,
     pub(crate) queues: Vec<&'a str>,
+    /// Jobs it runs at a time, queue by queue.
+    pub(crate) slots: Vec<i32>,
     pub(crate) kinds: &'a [String],
     pub(crate) lease: Duration,
 }
@@ -63,6 +65,7 @@ impl Call for Register<'_> {
             .bind(&self.queues)
             .bind(self.kinds)
             .bind(interval(self.lease))
+            .bind(&self.slots)
             .execute(connection)
             .await
             .map(drop)

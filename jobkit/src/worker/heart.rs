@@ -10,7 +10,7 @@ use super::lease::Lease;
 use super::ledger::{Ledger, Snapshot};
 use super::running::{Running, StopReason};
 use super::settings::Settings;
-use super::slots::Slots;
+use super::slots::{Served, Slots};
 use super::ticker::{backoff, jitter};
 use super::wake::Wake;
 use crate::Error;
@@ -129,11 +129,12 @@ impl Heart {
         self.running.abort_all(StopReason::LeaseLost);
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
-        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
+        let (queues, slots) = Served::columns(self.slots.queues());
         let register = Register {
             worker,
             name: &self.settings.name,
             queues,
+            slots,
             kinds: &self.kinds,
             lease: self.settings.lease,
         };

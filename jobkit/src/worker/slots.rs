@@ -13,6 +13,14 @@ pub(crate) struct Served {
     pub(crate) slots: usize,
 }
 
+impl Served {
+    /// Names and slots, as a registration lists them.
+    pub(crate) fn columns(queues: &[Self]) -> (Vec<&str>, Vec<i32>) {
+        let slots = |queue: &Self| i32::try_from(queue.slots).unwrap_or(i32::MAX);
+        queues.iter().map(|queue| (&*queue.name, slots(queue))).unzip()
+    }
+}
+
 /// How many handlers run, by queue. Only the claimer takes slots, so what is free can only grow
 /// between its look and its claim.
 #[derive(Debug)]

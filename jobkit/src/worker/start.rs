@@ -175,9 +175,9 @@ async fn register(
     kinds: &[String],
 ) -> Result<(i64, Instant), Error> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
-    let queues = queues.iter().map(|queue| &*queue.name).collect();
+    let (queues, slots) = Served::columns(queues);
     let (name, lease) = (&*settings.name, settings.lease);
-    link.call(&Register { worker, name, queues, kinds, lease }).await?;
+    link.call(&Register { worker, name, queues, slots, kinds, lease }).await?;
     Ok((worker, sent))
 }
 

@@ -1,0 +1,207 @@
+//! One job: where it is, and the transitions an operator may ask for.
+
+use chrono::{DateTime, Utc};
+
+use super::{Admin, count, let_hands_change};
+use crate::store::{CancelMark, CancelTake, JobState, Link, Reschedule};
+use crate::{Error, JobId, limits};
+
+/// Where a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Its time has not come: a delay, a retry's backoff, a snooze.
+    Scheduled,
+    /// It may be claimed.
+    Ready,
+    /// It waits for a permit of its concurrency key.
+    Blocked,
+    /// A worker runs it.
+    Running,
+    /// It has ended: success, discarded or cancelled; kept for its retention.
+    Finished,
+    /// It is a dead letter.
+    Dead,
+}
+
+impl State {
+    /// The state's name, as everything outside Rust has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Ready => "ready",
+            Self::Blocked => "blocked",
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Dead => "dead",
+        }
+    }
+
+    fn of(name: &str) -> Self {
+        match name {
+            "scheduled" => Self::Scheduled,
+            "blocked" => Self::Blocked,
+            "running" => Self::Running,
+            "finished" => Self::Finished,
+            "dead" => Self::Dead,
+            _ => Self::Ready,
+        }
+    }
+}
+
+/// A job as [`Admin::job`] finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobSummary {
+    /// Its id.
+    pub id: JobId,
+    /// Where it is.
+    pub state: State,
+    /// Its stored kind.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// Attempts charged so far.
+    pub attempt: u32,
+    /// Attempts it has in all.
+    pub max_attempts: u32,
+    /// The worker that runs it, or ended it.
+    pub worker: Option<i64>,
+    /// Whether it lives and is marked: nothing but an end awaits it.
+    pub cancel_requested: bool,
+}
+
+/// What [`Admin::cancel`] or [`Admin::discard`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cancelled {
+    /// It has ended as asked, unless it was running and just then succeeded.
+    Now,
+    /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
+    /// attempt but success, the job ends as cancelled.
+    Requested,
+    /// There is no such live job: it never was, or it has ended.
+    NotFound,
+}
+
+/// What [`Admin::reschedule`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rescheduled {
+    /// It has its new time.
+    Moved,
+    /// It runs, or is just being taken: it stays as it is.
+    Running,
+    /// It is marked as cancelled, so nothing but its end awaits it: it stays as it is.
+    CancelRequested,
+    /// There is no such live job: it never was, or it has ended.
+    NotFound,
+}
+
+impl Admin {
+    /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn job(&self, id: JobId) -> Result<Option<JobSummary>, Error> {
+        let row = self.ask(&JobState(id.0)).await?;
+        Ok(row.map(|row| JobSummary {
+            id,
+            state: State::of(&row.state),
+            kind: row.kind,
+            queue: row.queue,
+            attempt: count(row.attempt),
+            max_attempts: count(row.max_attempts),
+            worker: row.worker_id,
+            cancel_requested: row.cancel_requested,
+        }))
+    }
+
+    /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may
+    /// hold goes to the next of its key; a running one is asked to stop, by its worker's next
+    /// heartbeat, and cannot be retried any more.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn cancel(&self, id: JobId) -> Result<Cancelled, Error> {
+        self.end(id, "cancel", "cancelled").await
+    }
+
+    /// Ends a job as pointless: like [`cancel`](Self::cancel), but the history has it as discarded
+    /// for this reason (of which it keeps 16 KiB). A job that runs is only asked to stop, and
+    /// unless it succeeds it ends as cancelled, without the reason.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn discard(&self, id: JobId, reason: &str) -> Result<Cancelled, Error> {
+        self.end(id, "discard", &limits::clean(reason)).await
+    }
+
+    async fn end(
+        &self,
+        id: JobId,
+        outcome: &'static str,
+        reason: &str,
+    ) -> Result<Cancelled, Error> {
+        let mut link = self.link();
+        if link.call(&CancelMark(&[id.0])).await?.is_empty() {
+            link.close().await;
+            return Ok(Cancelled::NotFound);
+        }
+        let mut cancelled = Cancelled::Requested;
+        for attempt in 0..Self::TRIES {
+            let_hands_change(attempt).await;
+            let take = CancelTake { jobs: &[id.0], outcome, reason };
+            if !link.call(&take).await?.is_empty() {
+                // After a miss it may as well have been its own claim that ended it.
+                if attempt == 0 {
+                    cancelled = Cancelled::Now;
+                }
+                break;
+            }
+        }
+        link.close().await;
+        Ok(cancelled)
+    }
+
+    /// Gives a waiting job another time: `None` is at once, and so is a time in the past. A permit
+    /// it may hold goes to the next of its key, and the job asks for one again when it is due.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn reschedule(
+        &self,
+        id: JobId,
+        at: Option<DateTime<Utc>>,
+    ) -> Result<Rescheduled, Error> {
+        let mut link = self.link();
+        let rescheduled = reschedule(&mut link, id, at.map(limits::time)).await?;
+        link.close().await;
+        Ok(rescheduled)
+    }
+}
+
+async fn reschedule(
+    link: &mut Link,
+    id: JobId,
+    run_at: Option<DateTime<Utc>>,
+) -> Result<Rescheduled, Error> {
+    // A claim may have a job in hand for 100 ms before it puts it back.
+    for attempt in 0..6 {
+        let_hands_change(attempt).await;
+        if !link.call(&Reschedule { jobs: &[id.0], run_at }).await?.is_empty() {
+            return Ok(Rescheduled::Moved);
+        }
+        let Some(job) = link.call(&JobState(id.0)).await? else {
+            return Ok(Rescheduled::NotFound);
+        };
+        match State::of(&job.state) {
+            State::Finished | State::Dead => return Ok(Rescheduled::NotFound),
+            _ if job.cancel_requested => return Ok(Rescheduled::CancelRequested),
+            State::Running => return Ok(Rescheduled::Running),
+            State::Scheduled | State::Ready | State::Blocked => {}
+        }
+    }
+    Ok(Rescheduled::Running)
+}

@@ -1,0 +1,35 @@
+-- explain: what stands before a waiting job. Every count ends at 10,000, and the jobs named as
+-- holders of permits are ten at most.
+-- $1 job, $2 queue, $3 priority, $4 whether it is ready without a permit (null: not ready),
+-- $5 kind, $6 group, $7 key
+select (
+    select count(*) from (
+        select from jobkit.ready r
+        where r.queue = $2 and (r.priority, r.without_permit, r.job_id) < ($3, $4, $1)
+        order by r.priority, r.without_permit, r.job_id limit 10000
+    ) a
+) as ahead, (
+    select count(*) from (
+        select from jobkit.workers w
+        join jobkit.claims c on c.worker_id = w.id
+        cross join unnest(c.job_ids) as u (id)
+        cross join lateral (select j.queue from jobkit.jobs j where j.id = u.id offset 0) j
+        where $2 = any (w.queues) and $5 = any (w.kinds) and not w.stopping
+            and w.lease_until > clock_timestamp() and j.queue = $2 limit 10000
+    ) a
+) as running, b.place, b.blocked,
+    coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective,
+    coalesce(s.taken, 0) as taken, array(
+        select p.job_id from jobkit.permits p
+        where p.concurrency_group = $6 and p.concurrency_key = $7 order by p.job_id limit 10
+    ) as holders
+from (
+    select count(*) filter (where (f.priority, f.job_id) <= ($3, $1)) as place, count(*) as blocked
+    from (
+        select b.priority, b.job_id from jobkit.blocked_executions b
+        where b.concurrency_group = $6 and b.concurrency_key = $7
+        order by b.priority, b.job_id limit 10000
+    ) f
+) b
+left join jobkit.semaphores s on s.concurrency_group = $6 and s.concurrency_key = $7
+left join jobkit.concurrency_groups g on g.name = $6

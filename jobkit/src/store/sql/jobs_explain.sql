@@ -1,0 +1,27 @@
+-- explain: where a live job is, and who might run it; by primary keys, but for `claims` and
+-- `workers`, which are small. A worker lives as long as its lease; one that does not say how many
+-- slots it has has many.
+-- $1 job
+select j.kind, j.queue, j.priority, j.concurrency_group, j.concurrency_key, j.cancel_requested_at,
+    c.worker_id, c.claimed_at, s.run_at, s.run_at <= clock_timestamp() as due,
+    b.job_id is not null as blocked, r.without_permit,
+    q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.slots
+from jobkit.jobs j
+left join jobkit.claims c on j.id = any (c.job_ids)
+left join jobkit.scheduled s on s.run_at = j.run_at and s.job_id = j.id
+left join jobkit.blocked_executions b on b.concurrency_group = j.concurrency_group
+    and b.concurrency_key = j.concurrency_key and b.priority = j.priority and b.job_id = j.id
+left join jobkit.ready r on r.queue = j.queue and r.priority = j.priority
+    and r.without_permit = any ('{f,t}') and r.job_id = j.id
+left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
+cross join lateral (
+    select count(*) as serving, count(*) filter (where k.knows) as knowing,
+        sum(coalesce(k.slots, 10000)) filter (where k.knows) as slots
+    from (
+        select j.kind = any (w.kinds) as knows,
+            w.slots[array_position(w.queues, j.queue)] as slots
+        from jobkit.workers w
+        where j.queue = any (w.queues) and not w.stopping and w.lease_until > clock_timestamp()
+    ) k
+) w
+where j.id = $1

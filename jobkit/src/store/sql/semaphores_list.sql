@@ -1,0 +1,25 @@
+-- A page of the semaphores, in the order of group and key; of the blocked jobs of each, 10,000 at
+-- most are counted.
+-- $1 group and $2 key after which it begins, $3 how many at most; $4 group, $5 key: null for any;
+-- $6 only those with no permit left, $7 only those with blocked jobs
+select s.concurrency_group, s.concurrency_key, l.effective, s.override_limit, s.taken,
+    b.blocked, b.oldest
+from jobkit.semaphores s
+left join jobkit.concurrency_groups g on g.name = s.concurrency_group
+cross join lateral (
+    select coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective
+) l
+cross join lateral (
+    select count(*) as blocked, min(f.since) as oldest
+    from (
+        select b.since from jobkit.blocked_executions b
+        where b.concurrency_group = s.concurrency_group and b.concurrency_key = s.concurrency_key
+        order by b.priority, b.job_id limit 10000
+    ) f
+) b
+where (s.concurrency_group, s.concurrency_key) > ($1, $2)
+    and ($4::text is null or s.concurrency_group = $4)
+    and ($5::text is null or s.concurrency_key = $5)
+    and (not $6 or s.taken >= l.effective)
+    and (not $7 or b.blocked > 0)
+order by s.concurrency_group, s.concurrency_key limit $3

@@ -1,0 +1,239 @@
+//! Why a job does not run.
+
+use std::time::Duration;
+
+use jobkit::{Enqueue, Explanation, JobId, Reason};
+use jobkit_tests::wait;
+
+use super::kit::{Desk, WORKER};
+use crate::jobs::{Noop, Slow};
+
+async fn explain(desk: &Desk, job: JobId) -> Explanation {
+    desk.admin.explain(job).await.unwrap().expect("it is there")
+}
+
+/// The sentence, and the names of all reasons.
+async fn told(desk: &Desk, job: JobId) -> (String, Vec<String>) {
+    let Explanation { sentence, reasons, .. } = explain(desk, job).await;
+    let name = |reason: &Reason| {
+        let text = format!("{reason:?}");
+        text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(sentence, reasons[0].to_string());
+    (sentence, reasons.iter().map(name).collect())
+}
+
+/// A sentence with a time in it: what is before, and what is after.
+fn around_time(sentence: &str) -> (&str, &str) {
+    let (before, rest) = sentence.split_once(" 20").unwrap();
+    (before, rest.split_once(" UTC").unwrap().1)
+}
+
+#[tokio::test]
+async fn a_job_whose_time_has_not_come() {
+    let desk = Desk::new().await;
+    let job = desk.pay_later("a").await;
+    let (sentence, reasons) = told(&desk, job).await;
+    assert_eq!(around_time(&sentence), ("Scheduled until", ""));
+    assert_eq!(reasons, ["Scheduled"]);
+    desk.admin.pause("default", "ada", "").await.unwrap();
+    assert_eq!(told(&desk, job).await.1, ["Scheduled", "Paused"]);
+    // Once it is due, what keeps it is something else.
+    desk.lab
+        .run(
+            "update jobkit.jobs set run_at = now() - interval '1 s';
+            update jobkit.scheduled set run_at = (select run_at from jobkit.jobs)",
+        )
+        .await;
+    assert_eq!(told(&desk, job).await.1, ["Paused", "Scheduled"]);
+}
+
+#[tokio::test]
+async fn a_job_that_waits_for_a_permit() {
+    let desk = Desk::new().await;
+    desk.limit(2).await;
+    let jobs = desk.pay_all((0..8).map(|_| "acme".to_owned())).await;
+    desk.claim().await;
+    let key = format!("pay/acme (limit 2, both permits held by jobs {} and {})", jobs[0], jobs[1]);
+    let (sentence, reasons) = told(&desk, jobs[4]).await;
+    assert_eq!(sentence, format!("Blocked: 3rd of 6 for {key}"));
+    assert_eq!(reasons, ["Blocked"]);
+    match &explain(&desk, jobs[7]).await.reasons[..] {
+        [Reason::Blocked { position: 6, blocked: 6, key }] => {
+            assert_eq!((key.limit, key.taken, &*key.holders), (2, 2, &jobs[..2]));
+        }
+        other => panic!("{other:?}"),
+    }
+    // One that has not been looked at yet will have to wait, too.
+    let late = desk.pay("acme").await;
+    let (sentence, reasons) = told(&desk, late).await;
+    assert_eq!(sentence, format!("Ready, but no permit is left for {key}"));
+    assert_eq!(reasons, ["AtLimit", "Ahead"]);
+    // A pause comes first: not even a free permit would help.
+    desk.admin.pause("default", "ada", "the gateway is down").await.unwrap();
+    let (sentence, reasons) = told(&desk, jobs[4]).await;
+    let around = ("Its queue default is paused by ada since", ": the gateway is down");
+    assert_eq!(around_time(&sentence), around);
+    assert_eq!(reasons, ["Paused", "Blocked"]);
+}
+
+#[tokio::test]
+async fn a_key_that_an_operator_stopped() {
+    let desk = Desk::new().await;
+    desk.limit(0).await;
+    let job = desk.blocked("a").await;
+    let sentence = "Blocked: 1st of 1 for pay/a (limit 0, no permit taken)";
+    assert_eq!(told(&desk, job).await.0, sentence);
+}
+
+#[tokio::test]
+async fn a_queue_nobody_serves_and_a_kind_nobody_knows() {
+    let desk = Desk::new().await;
+    let lost = Noop.options().queue("lost").enqueue(desk.lab.pool()).await.unwrap();
+    let (sentence, reasons) = told(&desk, lost).await;
+    assert_eq!(sentence, "No live worker serves its queue lost");
+    assert_eq!(reasons, ["Unserved", "Ahead"]);
+    let unknown = Slow.enqueue(desk.lab.pool()).await.unwrap();
+    let (sentence, reasons) = told(&desk, unknown).await;
+    assert_eq!(sentence, "No live worker of its queue default knows the kind slow");
+    assert_eq!(reasons, ["UnknownKind", "Ahead"]);
+    for gone in ["stopping = true", "stopping = false, lease_until = clock_timestamp()"] {
+        desk.lab.run(&format!("update jobkit.workers set {gone}")).await;
+        assert_eq!(told(&desk, unknown).await.0, "No live worker serves its queue default");
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_turn_has_not_come() {
+    let desk = Desk::new().await;
+    let queue = async |priority, count| {
+        let jobs = (0..count).map(|_| Noop.options().queue("slow").priority(priority));
+        jobkit::enqueue_all(jobs, desk.lab.pool()).await.unwrap().remove(0)
+    };
+    let job = queue(0, 1).await;
+    queue(0, 5).await;
+    assert_eq!(told(&desk, job).await.0, "Ready: next in its queue slow");
+    queue(-1, 1).await;
+    assert_eq!(told(&desk, job).await.0, "Ready: 1 job of its queue slow is ahead of it");
+    queue(-3, 12_000).await;
+    let (sentence, reasons) = told(&desk, job).await;
+    assert_eq!(sentence, "Ready: 10,000+ jobs of its queue slow are ahead of it");
+    assert_eq!(reasons, ["Ahead"]);
+    match explain(&desk, job).await.reasons[..] {
+        [Reason::Ahead { jobs: 10_000, .. }] => {}
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn workers_without_a_free_slot() {
+    let desk = Desk::new().await;
+    let slow = || Noop.options().queue("slow");
+    // Two of the slow queue run, and ten of another.
+    jobkit::enqueue_all((0..2).map(|_| slow()), desk.lab.pool()).await.unwrap();
+    desk.claim_of("slow").await;
+    jobkit::enqueue_all((0..10).map(|_| Noop), desk.lab.pool()).await.unwrap();
+    desk.claim().await;
+    let job = slow().enqueue(desk.lab.pool()).await.unwrap();
+    let (sentence, reasons) = told(&desk, job).await;
+    let full = "Ready, but no worker has a slot free for its queue slow: 2 of 2 taken";
+    assert_eq!(sentence, full);
+    assert_eq!(reasons, ["Busy", "Ahead"]);
+    // Another worker counts if it knows the kind, and one that does not say has slots.
+    let register = "select jobkit.register(2, 'other', '{slow}', '{pay}', '1 day', '{5}')";
+    desk.lab.run(register).await;
+    assert_eq!(told(&desk, job).await.0, full);
+    desk.lab.run("select jobkit.register(3, 'old', '{slow}', '{noop}', '1 day')").await;
+    assert_eq!(told(&desk, job).await.1, ["Ahead"]);
+}
+
+#[tokio::test]
+async fn a_job_that_is_marked_or_runs_or_has_ended() {
+    let desk = Desk::new().await;
+    assert!(desk.admin.explain(JobId(-1)).await.unwrap().is_none());
+    let (n, job) = desk.running("a").await;
+    let (sentence, reasons) = told(&desk, job).await;
+    assert_eq!(around_time(&sentence), ("Running since", &*format!(" on worker {WORKER:x}")));
+    assert_eq!(reasons, ["Running"]);
+    desk.admin.cancel(job).await.unwrap();
+    assert_eq!(told(&desk, job).await.1, ["Running", "CancelRequested"]);
+    desk.settle(n, job, "retry").await;
+    assert_eq!(around_time(&told(&desk, job).await.0), ("Cancelled at", ""));
+
+    let marked = desk.pay("a").await;
+    desk.lab.run(&format!("select jobkit.cancel_mark('{{{marked}}}')")).await;
+    let (sentence, reasons) = told(&desk, marked).await;
+    let around = ("Marked as cancelled since", ": it ends when it is next met");
+    assert_eq!(around_time(&sentence), around);
+    assert_eq!(reasons, ["CancelRequested", "Ahead"]);
+    desk.admin.discard(marked, "nobody\nneeds it").await.unwrap();
+    let sentence = told(&desk, marked).await.0;
+    assert_eq!(around_time(&sentence), ("Discarded at", ": nobody\nneeds it"));
+
+    for (outcome, around) in
+        [("finish", ("Finished at", "")), ("bury", ("Dead letter since", " (exhausted): why"))]
+    {
+        let (n, job) = desk.running("a").await;
+        desk.settle(n, job, outcome).await;
+        assert_eq!(around_time(&told(&desk, job).await.0), around);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_worker_tells_how_many_slots_it_has() {
+    let desk = Desk::without_worker().await;
+    let worker = desk.start().await;
+    let slots: Vec<i32> = desk.lab.value("select slots from jobkit.workers").await;
+    assert_eq!(slots, [10, 10]);
+    let jobs = desk.pay_all((0..11).map(|i| i.to_string())).await;
+    let busy = async || told(&desk, jobs[10]).await.1 == ["Busy", "Ahead"];
+    wait(Duration::from_secs(30), "every slot is taken", busy).await;
+    let full = "Ready, but no worker has a slot free for its queue default: 10 of 10 taken";
+    assert_eq!(told(&desk, jobs[10]).await.0, full);
+    // Reaped, it comes back under another id, and tells it again.
+    desk.lab.run("update jobkit.workers set id = id - 1").await;
+    desk.lab.until("count(*) = 2 from jobkit.workers").await;
+    assert_eq!(desk.lab.count("jobkit.workers where slots = '{10,10}'").await, 2);
+    desk.go().await;
+    worker.stop().await;
+}
+
+/// With statistics that know of none of them.
+#[tokio::test]
+async fn an_explanation_reads_few_rows_whatever_the_backlog() {
+    let desk = Desk::new().await;
+    desk.lab
+        .run(
+            "alter table jobkit.jobs set (autovacuum_enabled = off);
+            alter table jobkit.ready set (autovacuum_enabled = off);
+            alter table jobkit.blocked_executions set (autovacuum_enabled = off);
+            analyze jobkit.jobs, jobkit.ready, jobkit.blocked_executions;
+            insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+                concurrency_group, concurrency_key, args)
+            select i, 'pay', 'default', 0, 3, now(), now(), 'pay', 'a', '{}'
+            from generate_series(1, 300000) i;
+            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                concurrency_key)
+            select queue, priority, id, kind, concurrency_group, concurrency_key
+            from jobkit.jobs where id <= 150000;
+            insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+                job_id, queue, kind)
+            select concurrency_group, concurrency_key, priority, id, queue, kind
+            from jobkit.jobs where id > 150000",
+        )
+        .await;
+    let scanned = "select sum(seq_tup_read)::bigint from pg_stat_user_tables
+        where relname in ('jobs', 'ready', 'blocked_executions')";
+    let before: i64 = desk.lab.value(scanned).await;
+    let sentence = told(&desk, JobId(150_000)).await.0;
+    assert_eq!(sentence, "Ready: 10,000+ jobs of its queue default are ahead of it");
+    let sentence = told(&desk, JobId(300_000)).await.0;
+    assert!(sentence.starts_with("Blocked: 10000th or later of 10,000+ for pay/a"), "{sentence}");
+    desk.lab
+        .until(
+            "count(*) = 0 from pg_stat_activity
+        where datname = current_database() and application_name = 'jobkit admin'",
+        )
+        .await;
+    assert_eq!(desk.lab.value::<i64>(scanned).await, before, "whole tables were read");
+}
