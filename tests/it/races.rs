@@ -9,6 +9,7 @@ pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod isolation;
 mod kit;
+pub(crate) mod permits;
 pub(crate) mod producers;
 pub(crate) mod prune;
 pub(crate) mod reap;
