@@ -7,6 +7,7 @@
 mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;
+pub(crate) mod handover;
 pub(crate) mod isolation;
 mod kit;
 pub(crate) mod permits;

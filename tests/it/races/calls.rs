@@ -66,6 +66,12 @@ pub(super) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> Strin
     )
 }
 
+/// A release for an hour.
+pub(super) fn release_later(worker: i64, n: i64, job: i64) -> String {
+    let release = settle(worker, n, job, "release");
+    release.replacen("null::interval)", "'1 hour'::interval)", 1)
+}
+
 pub(super) fn reap_workers() -> String {
     "select string_agg(w::text, ' ' order by w) from jobkit.reap_workers() w".to_owned()
 }
