@@ -10,6 +10,8 @@ pub(crate) mod claim;
 pub(crate) mod handover;
 pub(crate) mod isolation;
 mod kit;
+pub(crate) mod limits;
+pub(crate) mod pause;
 pub(crate) mod permits;
 pub(crate) mod producers;
 pub(crate) mod prune;

@@ -4,8 +4,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    cancel_mark, cancel_mark_all, cancel_take, cancel_take_all, claim, heartbeat,
-    reap_claim, reap_workers, release_lost, release_later, reschedule, settle, settle_all, sweep,
+    cancel_mark, cancel_mark_all, cancel_take, cancel_take_all, claim, heartbeat, reap_claim,
+    reap_workers, release_later, release_lost, reschedule, settle, settle_all, sweep,
     sweep_unserved,
 };
 use super::kit::{ENDS, End, World, list, next_n};
