@@ -62,8 +62,9 @@ declare
     v_ready bigint[];
     v_scheduled bigint[];
     v_blocked bigint[];
+    v_locked record;
 begin
-    perform jobkit.lock_semaphores(p_jobs);
+    select * into v_locked from jobkit.lock_semaphores(p_jobs);
     with gone as (
         delete from jobkit.ready r
         where r.ctid = any (array(
@@ -90,6 +91,10 @@ begin
         where j.id = any (p_jobs) and b.concurrency_group = j.concurrency_group
             and b.concurrency_key = j.concurrency_key and b.priority = j.priority
             and b.job_id = j.id
+            -- Not one that was blocked only now, by whoever made its semaphore: it is not ours.
+            and (b.concurrency_group, b.concurrency_key) in (
+                select * from unnest(v_locked.groups, v_locked.keys)
+            )
         returning b.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_blocked from gone g;
