@@ -358,6 +358,17 @@ impl<'a> Waiter<'a> {
         bystander(self.lab, self.pid, call).await
     }
 
+    /// Waits until it is answered, or held up by somebody else than a session that has ended its
+    /// transaction.
+    pub(super) async fn until_answered_or_held_up(&self) {
+        let running = "from pg_stat_activity a, unnest(pg_blocking_pids(a.pid)) b (pid)
+            join pg_stat_activity h on h.pid = b.pid and h.state <> 'idle'";
+        let idle =
+            format!("(select state = 'idle' from pg_stat_activity where pid = {})", self.pid);
+        let held = format!("exists (select {running} where a.pid = {})", self.pid);
+        self.lab.until(&format!("{idle} or {held}")).await;
+    }
+
     /// What it was answered in the end.
     pub(super) async fn answer(self) -> Answer {
         timeout(PATIENCE, self.task).await.expect("nothing holds it up any more").unwrap().1
