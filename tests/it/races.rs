@@ -14,6 +14,7 @@ pub(crate) mod isolation;
 mod kit;
 pub(crate) mod limits;
 pub(crate) mod order;
+pub(crate) mod patience;
 pub(crate) mod pause;
 pub(crate) mod permits;
 pub(crate) mod producers;
