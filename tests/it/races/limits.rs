@@ -10,6 +10,8 @@ in_a_lab![
     t24_after_a_lowered_limit_nobody_follows_until_fewer_run,
     t25_whichever_binary_enqueues_the_announced_limit_counts,
     t127_a_claim_behind_the_end_of_a_semaphore_makes_it_anew,
+    t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing,
+    a_limit_behind_the_end_of_its_semaphore_is_kept,
     a_limit_of_a_group_waits_for_grants_in_flight,
     a_claim_behind_a_limit_of_its_group_grants_by_it,
     a_finish_behind_a_raised_group_limit_fills_them_all,
@@ -106,6 +108,40 @@ pub(crate) async fn t127_a_claim_behind_the_end_of_a_semaphore_makes_it_anew(lab
         world.expect_key("a", &[end.either(y, x)], end.either(&[z], &[y, z])).await;
         assert_eq!(world.lab.count("jobkit.semaphores").await, 1);
     }
+}
+
+/// T127. The semaphore was there when the claim came, and waited for; then it is not there.
+pub(crate) async fn t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for end in ENDS {
+        world.clear().await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.keyed(["a"]).await;
+        let lock = format!("select kind from jobkit.jobs where id = {x} for update");
+        let job = world.hold(lock).await;
+        // It has the semaphore, and goes on to the job.
+        let finish = job.waiter(settle(1, n, x, "finish")).await;
+        let claimed = finish.waiter(claim(2, next_n(), 1)).await;
+        job.end(end).await;
+        assert_eq!(finish.answer().await.as_deref(), Ok(""));
+        assert_eq!(claimed.answer().await, Ok(list(&[y])));
+        world.expect_key("a", &[y], &[]).await;
+    }
+}
+
+/// The semaphore goes while an operator waits for it: what he says counts all the same.
+pub(crate) async fn a_limit_behind_the_end_of_its_semaphore_is_kept(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let lock = format!("select kind from jobkit.jobs where id = {x} for update");
+    let job = world.hold(lock).await;
+    let finish = job.waiter(settle(1, n, x, "finish")).await;
+    let limit = finish.waiter(limit_key("a", "2")).await;
+    job.end(End::Commit).await;
+    assert_eq!(finish.answer().await.as_deref(), Ok(""));
+    assert_eq!(limit.answer().await.as_deref(), Ok("true"));
+    world.expect_key("a", &[], &[]).await;
+    assert_eq!(world.lab.count("jobkit.semaphores where override_limit = 2").await, 1);
 }
 
 /// A grant under the old limit never commits after the new one: the change waits for it.
@@ -237,6 +273,7 @@ pub(crate) async fn a_key_with_a_limit_of_its_own_is_kept_while_idle(lab: Lab) {
     assert_eq!(world.call(limit_key("a", "null")).await, "true");
     world.expect_key("a", &[x, y], &[]).await;
     assert_eq!(world.call(settle(1, n, x, "finish")).await, "");
+    world.expect_key("a", &[y], &[]).await;
     assert_eq!(world.call(settle(1, n, y, "finish")).await, "");
     assert_eq!(world.lab.count("jobkit.semaphores").await, 0);
     // … and at once while it is not.

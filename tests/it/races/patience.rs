@@ -136,7 +136,7 @@ pub(crate) async fn t72_a_claim_beside_a_busy_key_takes_other_jobs(lab: Lab) {
 }
 
 /// Whoever holds the semaphore: the unkeyed part of the batch is returned, and the keyed part is
-/// ready again, even what had its permit a moment before.
+/// ready again, even what is of keys that nobody holds.
 pub(crate) async fn a_claim_waits_a_tenth_of_a_second_and_returns_the_rest(lab: Lab) {
     let world = impatient(lab).await;
     for end in ENDS {
@@ -149,7 +149,7 @@ pub(crate) async fn a_claim_waits_a_tenth_of_a_second_and_returns_the_rest(lab: 
         let began = Instant::now();
         assert_eq!(world.call(claim(2, mine, 9)).await, list(&[plain, other]));
         let took = began.elapsed();
-        assert!(took >= Duration::from_millis(100) && took < Duration::from_secs(5), "{took:?}");
+        assert!(took >= Duration::from_millis(100) && took < Duration::from_secs(3), "{took:?}");
         for job in keyed {
             world.expect(job, "ready, charged 0").await;
         }
