@@ -25,20 +25,20 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-    v_taken bigint[];
+    v_pulled record;
     v_freed record;
     v_job jobkit.jobs;
     v_queues text[];
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
-    v_taken := jobkit.pull(array(
+    select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
-    select * into v_freed from jobkit.signal(v_taken);
+    select * into v_freed from jobkit.signal(v_pulled.keyed);
     for v_job in
-        select * from jobkit.jobs j where j.id = any (v_taken) order by j.id for update
+        select * from jobkit.jobs j where j.id = any (v_pulled.taken) order by j.id for update
     loop
         perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
             (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
@@ -53,16 +53,18 @@ begin
 end
 $$;
 
--- pull: takes jobs out of where they wait, and returns those it found. Under their semaphores a job
--- moves between blocked and ready no more. It never waits for a ready or scheduled row: a claim
--- holds those while it waits for others.
-create function jobkit.pull(p_jobs bigint[]) returns bigint[]
+-- pull: takes jobs out of where they wait, and returns those it found; and which of them may hold a
+-- permit or were blocked, for `signal`. Under their semaphores a job moves between blocked and
+-- ready no more. One whose semaphore was made only after we looked is left, if it is blocked or
+-- holds a permit by now: to lock another semaphore would be out of order. Nor does it ever wait for
+-- a ready or scheduled row: a claim holds those while it waits for others.
+create function jobkit.pull(p_jobs bigint[], out taken bigint[], out keyed bigint[])
 language plpgsql as $$
 declare
+    v_locked record;
     v_ready bigint[];
     v_scheduled bigint[];
     v_blocked bigint[];
-    v_locked record;
 begin
     select * into v_locked from jobkit.lock_semaphores(p_jobs);
     with gone as (
@@ -71,7 +73,11 @@ begin
             select q.ctid from jobkit.jobs j
             join jobkit.ready q on q.queue = j.queue and q.priority = j.priority
                 and q.without_permit = any ('{f,t}') and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q skip locked
+            where j.id = any (p_jobs) and (q.without_permit
+                or (q.concurrency_group, q.concurrency_key) in (
+                    select * from unnest(v_locked.groups, v_locked.keys)
+                ))
+            for update of q skip locked
         ))
         returning r.job_id
     )
@@ -91,13 +97,18 @@ begin
         where j.id = any (p_jobs) and b.concurrency_group = j.concurrency_group
             and b.concurrency_key = j.concurrency_key and b.priority = j.priority
             and b.job_id = j.id
-            -- Not one that was blocked only now, by whoever made its semaphore: it is not ours.
             and (b.concurrency_group, b.concurrency_key) in (
                 select * from unnest(v_locked.groups, v_locked.keys)
             )
         returning b.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_blocked from gone g;
-    return v_ready || v_scheduled || v_blocked;
+    taken := v_ready || v_scheduled || v_blocked;
+    keyed := array(
+        select j.id from jobkit.jobs j
+        where j.id = any (taken) and (j.concurrency_group, j.concurrency_key) in (
+            select * from unnest(v_locked.groups, v_locked.keys)
+        )
+    );
 end
 $$;

@@ -10,17 +10,19 @@ as $$
 declare
     v_now constant timestamptz := clock_timestamp();
     v_run_at constant timestamptz := greatest(p_run_at, v_now);
+    v_pulled record;
     v_taken bigint[];
     v_freed record;
     v_queues text[];
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
-    v_taken := jobkit.pull(array(
+    select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is null
     ));
-    select * into v_freed from jobkit.signal(v_taken);
+    v_taken := v_pulled.taken;
+    select * into v_freed from jobkit.signal(v_pulled.keyed);
     perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;
     update jobkit.jobs j set run_at = v_run_at where j.id = any (v_taken);
     if v_run_at = v_now then
