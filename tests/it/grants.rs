@@ -110,7 +110,8 @@ impl Case {
             sql += &format!(
                 "insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
                     created_at, concurrency_group, concurrency_key, args)
-                values ({id}, '{kind}', '{queue}', {priority}, 3, now(), now(), 'g', '{name}', '1');"
+                values ({id}, '{kind}', '{queue}', {priority}, 3, now(), now(), 'g', '{name}',
+                    '1');"
             );
             if !candidate {
                 let blocked = format!("'g', '{name}', {priority}, {id}, '{queue}', '{kind}'");

@@ -29,6 +29,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "b.concurrency_group, b.concurrency_key) is not null
             or (b.concurrency_group, b.concurrency_key) in (",
         order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
+    pull: "where j.id = any (p_jobs) and (q.without_permit" =>
+        "where j.id = any (p_jobs) and (true",
+        order::a_permit_granted_behind_a_cancel_is_not_lost;
+    cancel_take: "jobkit.signal(v_pulled.keyed)" => "jobkit.signal(v_pulled.taken)",
+        order::a_key_made_behind_a_cancel_does_not_deadlock_it;
     // Who is next.
     fill: "order by w.priority, w.id)" => "order by w.priority, w.id desc)",
         blocked::never_a_newer_candidate_of_the_same_claim;

@@ -81,10 +81,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     release_lost: "c.n <= p_concluded and " => "",
         reap::a_claim_held_or_not_concluded_is_not_given_back;
     // Cancels and promotions.
-    pull: "and q.without_permit = any ('{f,t}') and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q skip locked" =>
-        "and q.without_permit = any ('{f,t}') and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q",
+    pull: "))
+            for update of q skip locked" =>
+        "))
+            for update of q",
         cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
     pull: "on q.run_at = j.run_at and q.job_id = j.id
             where j.id = any (p_jobs) for update of q skip locked" =>

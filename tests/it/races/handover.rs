@@ -1,5 +1,5 @@
-//! A permit goes on in the transaction that ends, puts off or takes back the job that held it: once,
-//! whoever else is at it.
+//! A permit goes on in the transaction that ends, puts off or takes back its job: once, whoever
+//! else is at it.
 
 use jobkit_tests::Lab;
 

@@ -17,6 +17,8 @@ in_a_lab![
     a_cancel_of_many_and_a_finish_of_many_do_not_deadlock,
     a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock,
     a_job_blocked_behind_a_cancel_does_not_deadlock_it,
+    a_key_made_behind_a_cancel_does_not_deadlock_it,
+    a_permit_granted_behind_a_cancel_is_not_lost,
 ];
 
 /// The first call has the semaphore of `a` and is kept waiting for that of `m`, when the second
@@ -212,4 +214,56 @@ pub(crate) async fn a_job_blocked_behind_a_cancel_does_not_deadlock_it(lab: Lab)
     assert_eq!(world.call(cancel_take_all(&[y])).await, list(&[y]));
     world.expect(y, "cancel").await;
     world.expect_key("a", &[], &[]).await;
+}
+
+/// The cancel has a ready job whose key had no semaphore when it looked, and holds that of another
+/// key. Now there is one, and a finish holds it that waits for the other: the cancel must not wait
+/// for it in turn. The job it took held no permit.
+pub(crate) async fn a_key_made_behind_a_cancel_does_not_deadlock_it(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (_, [m]) = batch(&world, ["m"]).await;
+    let [blocked] = world.blocked(["m"]).await;
+    let [other, ready] = world.keyed(["a", "a"]).await;
+    assert_eq!(world.call(cancel_mark_all(&[blocked, ready])).await, "2");
+    let lock = "lock table jobkit.scheduled in share mode";
+    let scheduled = world.hold_after(lock, "select null".to_owned()).await;
+    let cancel = scheduled.waiter(cancel_take_all(&[blocked, ready])).await;
+    let n = world.claim(2, &[other]).await;
+    let claims = format!("update jobkit.claims set job_ids = job_ids || {m}::bigint where n = {n}");
+    world.lab.run("delete from jobkit.claims where worker_id = 1").await;
+    world.lab.run(&claims).await;
+    let both = settle_all(2, n, &[(other, "finish"), (m, "finish")]);
+    let finish = cancel.waiter(both).await;
+    scheduled.end(End::Commit).await;
+    assert_eq!(cancel.answer().await, Ok(list(&[blocked, ready])));
+    assert_eq!(finish.answer().await.as_deref(), Ok(""));
+    for job in [blocked, ready] {
+        world.expect(job, "cancel").await;
+    }
+    world.expect_key("a", &[], &[]).await;
+    world.expect_key("m", &[], &[]).await;
+}
+
+/// The job was ready when the cancel looked for semaphores, and is ready again when it looks for
+/// the job: with a permit that the cancel has no lock to take back.
+pub(crate) async fn a_permit_granted_behind_a_cancel_is_not_lost(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for end in [End::Rollback, End::Commit] {
+        world.clear().await;
+        let [w, x] = world.keyed(["a", "a"]).await;
+        let n = next_n();
+        let lock = "lock table jobkit.ready in share row exclusive mode";
+        let busy = world.hold_after(lock, claim(1, n, 2)).await;
+        assert_eq!(busy.answer, list(&[w]));
+        assert_eq!(busy.bystander(cancel_mark_all(&[x])).await, "1");
+        let cancel = busy.waiter(cancel_take_all(&[x])).await;
+        let busy = busy.go_on(settle_all(1, n, &[(w, "finish")])).await;
+        assert_eq!(busy.answer, format!("{x} unblock"));
+        busy.end(end).await;
+        assert_eq!(cancel.answer().await.as_deref(), Ok(end.pick("", &list(&[x]))));
+        world.lab.check_invariants().await;
+        world.call(cancel_take_all(&[x])).await;
+        world.expect(x, "cancel").await;
+        world.expect_key("a", &[], &[]).await;
+    }
 }
