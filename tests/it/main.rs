@@ -17,6 +17,7 @@ mod admin;
 mod badinput;
 mod enqueue;
 mod examples;
+mod grants;
 mod jobs;
 mod lifecycle;
 mod migrations;

@@ -4,11 +4,19 @@
 //! Each race is a plain function of a lab, so that `mutants` can run it against a lab whose
 //! functions were broken on purpose, and see it fail.
 
+pub(crate) mod blocked;
 mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;
+pub(crate) mod crowd;
+pub(crate) mod handover;
 pub(crate) mod isolation;
 mod kit;
+pub(crate) mod limits;
+pub(crate) mod order;
+pub(crate) mod patience;
+pub(crate) mod pause;
+pub(crate) mod permits;
 pub(crate) mod producers;
 pub(crate) mod prune;
 pub(crate) mod reap;

@@ -5,6 +5,7 @@ mod dependencies;
 mod habits;
 mod layers;
 mod names;
+mod races;
 mod sizes;
 mod sources;
 mod sql;

@@ -11,11 +11,30 @@ pub(super) fn claim_marked(worker: i64, n: i64, slots: i32) -> String {
 }
 
 fn claim_from(worker: i64, n: i64, slots: i32, start: bool) -> String {
+    claim_where(worker, n, &Scan { slots: &slots.to_string(), start, ..Scan::default() })
+}
+
+/// Where a claim looks: queues, slots of each, and kinds, all with commas between.
+pub(super) struct Scan<'a> {
+    pub(super) queues: &'a str,
+    pub(super) slots: &'a str,
+    pub(super) kinds: &'a str,
+    pub(super) start: bool,
+}
+
+impl Default for Scan<'_> {
+    fn default() -> Self {
+        Self { queues: "default", slots: "100", kinds: "act", start: true }
+    }
+}
+
+pub(super) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
+    let Scan { queues, slots, kinds, start } = scan;
     format!(
         "select string_agg(c.job_id || case when c.cancelled then '!' else '' end, ' '
             order by c.job_id)
-        from jobkit.claim({worker}, {n}, '{{act}}', '{{default}}', '{{{slots}}}',
-            array[{start}], array_fill(0::bigint, array[14])) c"
+        from jobkit.claim({worker}, {n}, '{{{kinds}}}', '{{{queues}}}', '{{{slots}}}',
+            array[{start}, {start}], array_fill(0::bigint, array[28])) c"
     )
 }
 
@@ -45,6 +64,12 @@ pub(super) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> Strin
         nulls("text"),
         nulls("interval"),
     )
+}
+
+/// A release for an hour.
+pub(super) fn release_later(worker: i64, n: i64, job: i64) -> String {
+    let release = settle(worker, n, job, "release");
+    release.replacen("null::interval)", "'1 hour'::interval)", 1)
 }
 
 pub(super) fn reap_workers() -> String {
@@ -112,5 +137,102 @@ pub(super) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> Stri
         all(delay, "interval"),
         all("null", "timestamptz"),
         all("'{}'", "jsonb"),
+    )
+}
+
+/// A job with a concurrency key of the group `g`, and where it differs from others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keyed {
+    pub(super) key: &'static str,
+    pub(super) priority: i32,
+    pub(super) queue: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) max_attempts: i32,
+    pub(super) delay: &'static str,
+    /// Bytes of payload, about.
+    pub(super) size: i32,
+}
+
+impl From<&'static str> for Keyed {
+    fn from(key: &'static str) -> Self {
+        let (queue, kind, delay) = ("default", "act", "0 s");
+        Self { key, priority: 0, queue, kind, max_attempts: 3, delay, size: 0 }
+    }
+}
+
+/// Enqueues jobs with concurrency keys.
+pub(super) fn enqueue_keyed(jobs: &[Keyed]) -> String {
+    let rows = jobs.iter().enumerate().map(|(at, job)| {
+        let Keyed { key, priority, queue, kind, max_attempts, delay, size } = job;
+        format!(
+            "({at}, '{key}', {priority}::smallint, '{queue}', '{kind}', {max_attempts}::smallint,
+            '{delay}'::interval, to_jsonb(repeat('x', {size})))"
+        )
+    });
+    let rows = rows.collect::<Vec<_>>().join(", ");
+    let nulls = |kind: &str| format!("array_fill(null::{kind}, array[{}])", jobs.len());
+    let (time, json) = (nulls("timestamptz"), nulls("jsonb"));
+    format!(
+        "select string_agg(e::text, ' ' order by e) from (
+            select array_agg(kind order by at) as kinds, array_agg(queue order by at) as queues,
+                array_agg(priority order by at) as priorities,
+                array_agg(attempts order by at) as attempts, array_agg(delay order by at) as delays,
+                array_agg('g'::text) as groups, array_agg(key order by at) as keys,
+                array_agg(args order by at) as args
+            from (values {rows}) as j (at, key, priority, queue, kind, attempts, delay, args)
+        ) i, jobkit.enqueue_jobs(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
+            i.groups, i.keys, i.args, {json}, {json}) e"
+    )
+}
+
+/// The number of groups whose limit changed.
+pub(super) fn announce_limit(group: &str, limit: i32) -> String {
+    format!("select count(*)::text from jobkit.announce_limits('{{{group}}}', '{{{limit}}}')")
+}
+
+/// A limit, or `null`, for the group `g`.
+pub(super) fn limit_group(limit: &str) -> String {
+    format!("select jobkit.limit_group('g', {limit})::text")
+}
+
+/// A limit, or `null`, for a key of the group `g`.
+pub(super) fn limit_key(key: &str, limit: &str) -> String {
+    format!("select jobkit.limit_key('g', '{key}', {limit})::text")
+}
+
+pub(super) fn pause(queue: &str) -> String {
+    format!("select jobkit.pause('{queue}', 'somebody', 'for a while')::text")
+}
+
+pub(super) fn resume(queue: &str) -> String {
+    format!("select jobkit.resume('{queue}')::text")
+}
+
+/// Jobs that a sweep over all keys made ready.
+pub(super) fn sweep() -> String {
+    "select unblocked::text from jobkit.sweep('', '', 1000000)".to_owned()
+}
+
+pub(super) fn sweep_unserved() -> String {
+    "select jobkit.sweep_unserved(1000)::text".to_owned()
+}
+
+pub(super) fn cancel_mark_all(jobs: &[i64]) -> String {
+    format!("select count(*)::text from jobkit.cancel_mark(array{jobs:?}::bigint[])")
+}
+
+/// Ids of those that have ended.
+pub(super) fn cancel_take_all(jobs: &[i64]) -> String {
+    format!(
+        "select string_agg(t::text, ' ' order by t)
+        from jobkit.cancel_take(array{jobs:?}::bigint[], 'cancel', 'not wanted') t"
+    )
+}
+
+/// Ids of those that got another time: an interval from now, or `null` for now.
+pub(super) fn reschedule(jobs: &[i64], delay: &str) -> String {
+    format!(
+        "select string_agg(r::text, ' ' order by r)
+        from jobkit.reschedule(array{jobs:?}::bigint[], now() + {delay}::interval) r"
     )
 }

@@ -21,6 +21,8 @@ in_a_lab![
     two_promotions_share_nothing,
     a_thousand_due_jobs_are_promoted_in_batches,
     a_promotion_in_flight_is_not_claimed,
+    t13_a_due_job_that_cannot_be_promoted_holds_back_no_other,
+    t74_a_claim_touches_no_attempts,
 ];
 
 /// T70, T71: the second claim takes what the first left, without waiting.
@@ -222,4 +224,41 @@ pub(crate) async fn a_promotion_in_flight_is_not_claimed(lab: Lab) {
         assert_eq!(world.call(claim(1, next_n(), 1)).await, end.pick(&list(&[x]), ""));
         world.lab.check_invariants().await;
     }
+}
+
+/// T13. The batch fails with its row; then each of the others is promoted, and it is put off.
+pub(crate) async fn t13_a_due_job_that_cannot_be_promoted_holds_back_no_other(lab: Lab) {
+    let world = World::new(lab).await;
+    let [x, poison, y] = world.due().await;
+    let refused = format!("alter table jobkit.ready add constraint no check (job_id <> {poison})");
+    world.lab.run(&refused).await;
+    let first = world.hold(promote(10)).await;
+    assert_eq!(first.answer, "2");
+    assert_eq!(first.bystander(promote(10)).await, "0");
+    first.end(End::Commit).await;
+    for job in [x, y] {
+        world.expect(job, "ready, charged 0").await;
+    }
+    world.expect(poison, "scheduled, charged 0").await;
+    assert_eq!(world.call(promote(10)).await, "0");
+    world.lab.check_invariants().await;
+}
+
+/// T74. Whoever reads the record of attempts under a lock holds up no claim.
+pub(crate) async fn t74_a_claim_touches_no_attempts(lab: Lab) {
+    let world = World::new(lab).await;
+    let (n, [x]) = world.running().await;
+    assert_eq!(world.call(settle(1, n, x, "retry")).await, "");
+    world.an_hour_later().await;
+    assert_eq!(world.call(promote(1)).await, "1");
+    let record = "select outcome from jobkit.attempts for update".to_owned();
+    let reader = world.hold(record).await;
+    assert_eq!(reader.answer, "retry");
+    let n = next_n();
+    assert_eq!(reader.bystander(claim(1, n, 1)).await, list(&[x]));
+    assert_eq!(reader.bystander(settle(1, n, x, "release")).await, "");
+    reader.end(End::Commit).await;
+    world.expect(x, "ready, charged 1").await;
+    assert_eq!(world.failures(x).await, "retry");
+    world.lab.check_invariants().await;
 }

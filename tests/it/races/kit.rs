@@ -8,7 +8,7 @@ use sqlx::AssertSqlSafe;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::calls;
+use super::calls::{self, Keyed};
 
 /// How long an answer may take that nothing stands in the way of any more.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,6 +28,11 @@ pub(super) const ENDS: [End; 2] = [End::Commit, End::Rollback];
 impl End {
     /// What is expected after a commit, or after a rollback.
     pub(super) fn pick<'a>(self, commit: &'a str, rollback: &'a str) -> &'a str {
+        self.either(commit, rollback)
+    }
+
+    /// The same of anything.
+    pub(super) fn either<T>(self, commit: T, rollback: T) -> T {
         match self {
             Self::Commit => commit,
             Self::Rollback => rollback,
@@ -54,12 +59,34 @@ impl World {
         world
     }
 
+    /// The same with a group `g` of concurrency keys that have a limit. A claim waits for them as
+    /// long as it takes to see it wait.
+    pub(super) async fn limited(lab: Lab, limit: i32) -> Self {
+        let world = Self::new(lab).await;
+        assert_eq!(world.call(calls::announce_limit("g", limit)).await, "1");
+        for function in [
+            "claim_keyed(bigint[], text[], text[])",
+            "pause(text, text, text)",
+            "resume(text)",
+            "limit_group(text, integer)",
+        ] {
+            let patient = format!("alter function jobkit.{function} set lock_timeout = '1min'");
+            world.lab.run(&patient).await;
+        }
+        world
+    }
+
     /// Begins a worker whose lease lasts. Its stated length is short, because nobody is reaped
     /// within that much of the server's start.
     pub(super) async fn register(&self, worker: i64) {
+        self.register_for(worker, "default", "act").await;
+    }
+
+    /// The same for one that serves other queues or knows other kinds.
+    pub(super) async fn register_for(&self, worker: i64, queues: &str, kinds: &str) {
         let sql = format!(
             "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
-            ({worker}, 'w', '{{default}}', '{{act}}', '1 ms', now() + interval '1 day')
+            ({worker}, 'w', '{{{queues}}}', '{{{kinds}}}', '1 ms', now() + interval '1 day')
             on conflict (id) do nothing"
         );
         self.lab.run(&sql).await;
@@ -78,8 +105,9 @@ impl World {
 
     /// Forgets every live job, for the next round.
     pub(super) async fn clear(&self) {
-        let tables = ["jobs", "ready", "scheduled", "claims", "attempts"];
-        for table in tables {
+        let waiting = ["ready", "scheduled", "blocked_executions"];
+        let held = ["claims", "permits", "semaphores", "attempts", "jobs"];
+        for table in [&waiting[..], &held].concat() {
             self.lab.run(&format!("delete from jobkit.{table}")).await;
         }
     }
@@ -92,14 +120,19 @@ impl World {
     /// Enqueues jobs whose time came a second ago.
     pub(super) async fn due<const N: usize>(&self) -> [i64; N] {
         let jobs = ids(&self.call(calls::enqueue_with(N, 3, "'1 hour'")).await);
-        let past = "run_at = run_at - interval '1 hour 1 s'";
+        self.an_hour_later().await;
+        jobs
+    }
+
+    /// Brings the time of every scheduled job an hour nearer.
+    pub(super) async fn an_hour_later(&self) {
+        let nearer = "set run_at = s.run_at - interval '1 hour 1 s'";
         self.lab
             .run(&format!(
-                "update jobkit.jobs set {past} where id = any (array{jobs:?});
-                update jobkit.scheduled set {past} where job_id = any (array{jobs:?})"
+                "update jobkit.jobs j {nearer} from jobkit.scheduled s where s.job_id = j.id;
+                update jobkit.scheduled s {nearer}"
             ))
             .await;
-        jobs
     }
 
     /// Enqueues jobs and claims them for worker 1, which runs nothing else that is ready. Returns
@@ -120,6 +153,53 @@ impl World {
         let n = next_n();
         assert_eq!(self.call(calls::claim(worker, n, 100)).await, list(jobs));
         n
+    }
+
+    /// Enqueues jobs with concurrency keys.
+    pub(super) async fn keyed<const N: usize>(&self, jobs: [impl Into<Keyed>; N]) -> [i64; N] {
+        ids(&self.call(calls::enqueue_keyed(&jobs.map(Into::into))).await)
+    }
+
+    /// The same, and claims them for worker 1 as one batch.
+    pub(super) async fn running_keyed<const N: usize>(
+        &self,
+        jobs: [impl Into<Keyed>; N],
+    ) -> (i64, [i64; N]) {
+        let jobs = self.keyed(jobs).await;
+        (self.claim(1, &jobs).await, jobs)
+    }
+
+    /// The same for keys without a permit left: a claim finds the jobs and blocks them.
+    pub(super) async fn blocked<const N: usize>(&self, jobs: [impl Into<Keyed>; N]) -> [i64; N] {
+        let jobs = self.keyed(jobs).await;
+        assert_eq!(self.call(calls::claim(2, next_n(), 100)).await, "");
+        for job in jobs {
+            self.expect(job, "blocked, charged 0").await;
+        }
+        jobs
+    }
+
+    /// Asserts who holds the permits of a key of group `g`, and who waits for them, in order. A
+    /// key with neither has no semaphore, unless it has a limit of its own.
+    pub(super) async fn expect_key(&self, key: &str, holders: &[i64], blocked: &[i64]) {
+        let of = format!("where concurrency_group = 'g' and concurrency_key = '{key}'");
+        let sql = format!(
+            "select format('%s taken by %s, %s blocked',
+                (select taken from jobkit.semaphores {of}),
+                (select array_agg(job_id order by job_id)::text from jobkit.permits {of}),
+                (select array_agg(job_id order by priority, job_id)::text
+                    from jobkit.blocked_executions {of}))"
+        );
+        let ids = |jobs: &[i64]| match jobs {
+            [] => String::new(),
+            jobs => format!("{{{}}}", list(jobs).replace(' ', ",")),
+        };
+        let own = self.lab.count(&format!("jobkit.semaphores {of} and override_limit >= 0")).await;
+        let gone = holders.is_empty() && blocked.is_empty() && own == 0;
+        let taken = if gone { String::new() } else { holders.len().to_string() };
+        let expected = format!("{taken} taken by {}, {} blocked", ids(holders), ids(blocked));
+        assert_eq!(self.lab.value::<String>(&sql).await, expected, "key {key}");
+        self.lab.check_invariants().await;
     }
 
     /// Makes a call outside any race.
@@ -158,13 +238,18 @@ impl World {
         Holder { lab: &self.lab, session, answer }
     }
 
-    /// Where a job is: "ready, charged 0", "running 1/7, charged 1", "finish", …
+    /// Where a job is: "ready, charged 0", "ready with permit, charged 0", "blocked, charged 0",
+    /// "running 1/7, charged 1", "finish", …
     pub(super) async fn place(&self, job: i64) -> String {
         let sql = format!(
             "select coalesce(string_agg(place, ' and ' order by place), 'nowhere') from (
                 select place || ', charged ' || attempt as place
                 from jobkit.jobs, lateral (
-                    select 'ready' as place from jobkit.ready where job_id = id
+                    select case when without_permit then 'ready' else 'ready with permit' end
+                        as place
+                    from jobkit.ready where job_id = id
+                    union all
+                    select 'blocked' from jobkit.blocked_executions where job_id = id
                     union all
                     select 'scheduled' from jobkit.scheduled where job_id = id
                     union all
@@ -211,13 +296,14 @@ impl<'a> Holder<'a> {
     /// A second session, whose call was seen to wait for the first one.
     pub(super) async fn waiter(&self, call: String) -> Waiter<'a> {
         let session = self.lab.session("waiter").await;
-        let pid = session.pid;
-        let mut task = tokio::spawn(answer(session, call.clone()));
-        tokio::select! {
-            () = self.lab.until_blocked(pid, self.session.pid) => {}
-            done = &mut task => panic!("did not wait, answered {:?}: {call}", done.unwrap().1),
-        }
-        Waiter { lab: self.lab, pid, task }
+        waiter(self.lab, session, self.session.pid, call).await
+    }
+
+    /// The same in a transaction that stays open when the wait is over.
+    pub(super) async fn next(&self, call: String) -> Waiter<'a> {
+        let mut session = self.lab.session("next").await;
+        session.run("begin").await.unwrap();
+        waiter(self.lab, session, self.session.pid, call).await
     }
 
     /// A second session, whose call is answered while the first one is open.
@@ -236,6 +322,14 @@ impl<'a> Holder<'a> {
     pub(super) async fn end(mut self, end: End) {
         self.session.run(end.pick("commit", "rollback")).await.unwrap();
     }
+
+    /// Ends the connection of the first session, as when its process is killed.
+    pub(super) async fn die(self) {
+        let pid = self.session.pid;
+        self.lab.run(&format!("select pg_terminate_backend({pid})")).await;
+        let gone = format!("not exists (select from pg_stat_activity where pid = {pid})");
+        self.lab.until(&gone).await;
+    }
 }
 
 /// The second session, waiting.
@@ -245,16 +339,50 @@ pub(super) struct Waiter<'a> {
     task: JoinHandle<(Session, Answer)>,
 }
 
-impl Waiter<'_> {
+impl<'a> Waiter<'a> {
+    /// A third session, whose call was seen to wait for the second one, which waits itself.
+    pub(super) async fn waiter(&self, call: String) -> Waiter<'a> {
+        let session = self.lab.session("third").await;
+        waiter(self.lab, session, self.pid, call).await
+    }
+
+    /// It has waited, and holds now what it got: a session in the place of the first.
+    pub(super) async fn held(self) -> Holder<'a> {
+        let lab = self.lab;
+        let (session, answer) = timeout(PATIENCE, self.task).await.expect("answered").unwrap();
+        Holder { lab, session, answer: answer.expect("a call that is not refused") }
+    }
+
     /// A third session, whose call is answered although the second one waits.
     pub(super) async fn bystander(&self, call: String) -> String {
         bystander(self.lab, self.pid, call).await
+    }
+
+    /// Waits until it is answered, or held up by somebody else than a session that has ended its
+    /// transaction.
+    pub(super) async fn until_answered_or_held_up(&self) {
+        let running = "from pg_stat_activity a, unnest(pg_blocking_pids(a.pid)) b (pid)
+            join pg_stat_activity h on h.pid = b.pid and h.state <> 'idle'";
+        let idle =
+            format!("(select state = 'idle' from pg_stat_activity where pid = {})", self.pid);
+        let held = format!("exists (select {running} where a.pid = {})", self.pid);
+        self.lab.until(&format!("{idle} or {held}")).await;
     }
 
     /// What it was answered in the end.
     pub(super) async fn answer(self) -> Answer {
         timeout(PATIENCE, self.task).await.expect("nothing holds it up any more").unwrap().1
     }
+}
+
+async fn waiter(lab: &Lab, session: Session, holder: i32, call: String) -> Waiter<'_> {
+    let pid = session.pid;
+    let mut task = tokio::spawn(answer(session, call.clone()));
+    tokio::select! {
+        () = lab.until_blocked(pid, holder) => {}
+        done = &mut task => panic!("did not wait, answered {:?}: {call}", done.unwrap().1),
+    }
+    Waiter { lab, pid, task }
 }
 
 async fn bystander(lab: &Lab, other: i32, call: String) -> String {

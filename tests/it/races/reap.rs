@@ -2,7 +2,9 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{heartbeat, orphaned_claims, reap_claim, reap_workers, release_lost, settle};
+use super::calls::{
+    enqueue_with, heartbeat, orphaned_claims, reap_claim, reap_workers, release_lost, settle,
+};
 use super::kit::{ENDS, End, World};
 
 in_a_lab![
@@ -18,6 +20,10 @@ in_a_lab![
     a_claim_being_settled_is_not_given_back,
     an_outcome_behind_a_give_back_is_lost,
     a_claim_held_or_not_concluded_is_not_given_back,
+    t54_two_reapers_bury_a_job_once,
+    t55_a_heap_of_exhausted_jobs_is_buried_whole,
+    t56_a_burial_that_fails_keeps_the_job_and_holds_up_no_other,
+    t81_deaths_use_up_the_attempts,
 ];
 
 /// T16, T78: the outcome that came first counts; the reaper takes what it left.
@@ -221,5 +227,75 @@ pub(crate) async fn a_claim_held_or_not_concluded_is_not_given_back(lab: Lab) {
     world.expect(x, &format!("running 1/{held}, charged 0")).await;
     world.expect(y, "ready, charged 0").await;
     world.expect(z, &format!("running 1/{late}, charged 0")).await;
+    world.lab.check_invariants().await;
+}
+
+/// T54. A job that a crash left with no attempt to spare becomes one dead letter.
+pub(crate) async fn t54_two_reapers_bury_a_job_once(lab: Lab) {
+    let world = World::new(lab).await;
+    let (n, x) = world.running_with(1).await;
+    world.bury_worker(1).await;
+    for end in [End::Rollback, End::Commit] {
+        let first = world.hold(reap_claim(1, n)).await;
+        assert_eq!(first.answer, "1");
+        assert_eq!(first.bystander(reap_claim(1, n)).await, "0");
+        first.end(end).await;
+    }
+    assert_eq!(world.call(reap_claim(1, n)).await, "0");
+    world.expect(x, "crashed").await;
+    assert_eq!(world.failures(x).await, "crash");
+    assert_eq!(world.lab.count("jobkit.dead_letters").await, 1);
+    world.lab.check_invariants().await;
+}
+
+/// T55. Nothing is deleted that was not moved.
+pub(crate) async fn t55_a_heap_of_exhausted_jobs_is_buried_whole(lab: Lab) {
+    let world = World::new(lab).await;
+    let jobs = world.call(enqueue_with(150, 1, "null")).await;
+    let jobs: Vec<i64> = jobs.split(' ').map(|id| id.parse().unwrap()).collect();
+    let claims = [world.claim(1, &jobs[..100]).await, world.claim(1, &jobs[100..]).await];
+    world.bury_worker(1).await;
+    for (n, count) in claims.into_iter().zip(["100", "50"]) {
+        assert_eq!(world.call(reap_claim(1, n)).await, count);
+        world.lab.check_invariants().await;
+    }
+    assert_eq!(world.lab.count("jobkit.jobs").await, 0);
+    assert_eq!(world.lab.count("jobkit.dead_letters").await, 150);
+}
+
+/// T56. The job stays claimed, and is tried again; the other claims of the worker are reaped.
+pub(crate) async fn t56_a_burial_that_fails_keeps_the_job_and_holds_up_no_other(lab: Lab) {
+    let world = World::new(lab).await;
+    let (stuck, x) = world.running_with(1).await;
+    let (other, y) = world.running_with(2).await;
+    let refused =
+        format!("alter table jobkit.dead_letters add constraint no check (job_id <> {x})");
+    world.lab.run(&refused).await;
+    world.bury_worker(1).await;
+    assert_eq!(world.refusal(reap_claim(1, stuck)).await, "23514");
+    assert_eq!(world.call(reap_claim(1, other)).await, "1");
+    world.expect(x, &format!("running 1/{stuck}, charged 0")).await;
+    world.expect(y, "ready, charged 1").await;
+    world.lab.check_invariants().await;
+    world.lab.run("alter table jobkit.dead_letters drop constraint no").await;
+    assert_eq!(world.call(reap_claim(1, stuck)).await, "1");
+    world.expect(x, "crashed").await;
+    world.lab.check_invariants().await;
+}
+
+/// T81. Not an endless loop.
+pub(crate) async fn t81_deaths_use_up_the_attempts(lab: Lab) {
+    let world = World::new(lab).await;
+    let (mut n, x) = world.running_with(2).await;
+    for (place, failures) in [("ready, charged 1", "crash"), ("crashed", "crash crash")] {
+        world.bury_worker(1).await;
+        assert_eq!(world.call(reap_claim(1, n)).await, "1");
+        world.expect(x, place).await;
+        assert_eq!(world.failures(x).await, failures);
+        world.register(1).await;
+        if place != "crashed" {
+            n = world.claim(1, &[x]).await;
+        }
+    }
     world.lab.check_invariants().await;
 }

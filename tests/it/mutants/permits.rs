@@ -1,0 +1,187 @@
+//! Mutants of permits, blocked executions, limits and pauses.
+
+use super::Mutant;
+use crate::grants;
+use crate::races::{blocked, handover, limits, order, patience, pause, permits};
+
+pub(super) const MUTANTS: &[Mutant] = mutants! {
+    // The lock of a key.
+    lock_semaphores: " for update" => "",
+        permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
+    lock_semaphores: " for update" => " for update skip locked",
+        permits::t06_two_finishes_unblock_two;
+    lock_semaphores: " for update" => "" with
+    create_semaphores: "do update set concurrency_key = excluded.concurrency_key where false" =>
+        "do nothing",
+        permits::t03_the_second_at_a_fresh_key_holds_it_too;
+    create_semaphores: "do update set concurrency_key = excluded.concurrency_key where false" =>
+        "do nothing",
+        limits::t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing;
+    create_semaphores: "order by 1, 2" => "order by 1, 2 desc",
+        order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
+    lock_semaphores: "s.concurrency_group, s.concurrency_key for" =>
+        "s.concurrency_group, s.concurrency_key desc for",
+        order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
+    lock_semaphores: "s.concurrency_group, s.concurrency_key for" =>
+        "s.concurrency_group, s.concurrency_key desc for",
+        order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
+    pull: "b.concurrency_group, b.concurrency_key) in (" =>
+        "b.concurrency_group, b.concurrency_key) is not null
+            or (b.concurrency_group, b.concurrency_key) in (",
+        order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
+    pull: "where j.id = any (p_jobs) and (q.without_permit" =>
+        "where j.id = any (p_jobs) and (true",
+        order::a_permit_granted_behind_a_cancel_is_not_lost;
+    cancel_take: "jobkit.signal(v_pulled.keyed)" => "jobkit.signal(v_pulled.taken)",
+        order::a_key_made_behind_a_cancel_does_not_deadlock_it;
+    // Who is next.
+    fill: "order by w.priority, w.id)" => "order by w.priority, w.id desc)",
+        blocked::never_a_newer_candidate_of_the_same_claim;
+    fill: "order by w.priority, w.id)" => "order by w.candidate desc, w.priority, w.id)",
+        blocked::an_older_blocked_job_goes_before_a_candidate;
+    fill: "order by w.priority, w.id)" => "order by w.candidate, w.priority, w.id)",
+        blocked::a_candidate_of_a_better_priority_goes_first;
+    fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
+        permits::t37_the_blocked_job_of_the_best_priority_is_next;
+    fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
+        permits::t37_the_blocked_job_of_the_best_priority_is_next;
+    fill: "<= s.free as granted" => "<= least(s.free, 1) as granted",
+        handover::two_jobs_of_a_batch_unblock_two;
+    fill: "<= s.free as granted" => "<= s.free + 1 as granted",
+        permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
+    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
+        pause::kinds_nobody_serves_get_no_permit;
+    fill: "coalesce(s.override_limit, g.override_limit, g.default_limit, 1)" =>
+        "coalesce(s.override_limit, g.default_limit, 1)",
+        limits::a_claim_behind_a_limit_of_its_group_grants_by_it;
+    fill: "coalesce(s.override_limit, g.override_limit," =>
+        "coalesce(g.override_limit, s.override_limit,",
+        grants::permits_go_to_the_first_that_are_served;
+    fill: "(s.taken - coalesce(k.freed, 0))" => "s.taken",
+        grants::permits_go_to_the_first_that_are_served;
+    fill: "(w.priority, w.id) < (s.from_priority, s.from_id) as early" =>
+        "w.id < s.from_id as early",
+        grants::permits_go_to_the_first_that_are_served;
+    fill: "and (s.taken <> c.taken or c.early)" => "and s.taken <> c.taken",
+        grants::permits_go_to_the_first_that_are_served;
+    serving: "not w.stopping and " => "",
+        pause::workers_that_stop_get_no_permit;
+    serving: "q.name = p_queue and q.paused_at is not null" => "false",
+        pause::a_finish_behind_a_pause_passes_the_queue_over;
+    // What is read before the lock is not what counts.
+    settle: "if v_keyed then\n        select * into v_freed" =>
+        "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
+            from jobkit.blocked_executions b), true);
+        if v_keyed then\n        select * into v_freed" with
+    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
+        "and exists (select from jobkit.serving(b.queue, b.kind))
+        and (coalesce(current_setting('test.seen', true), '') = ''
+            or b.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))",
+        permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
+    // Permits that come back.
+    signal: "delete from jobkit.permits p using jobkit.jobs j" =>
+        "select p.concurrency_group as grp, p.concurrency_key as key
+        from jobkit.permits p, jobkit.jobs j" with
+    signal: "returning p.concurrency_group as grp, p.concurrency_key as key" => "",
+        handover::every_way_out_hands_the_permit_on;
+    signal: "from gone group by grp, key" =>
+        "from (select j.concurrency_group as grp, j.concurrency_key as key from jobkit.jobs j
+            where j.id = any (p_jobs)) g group by grp, key",
+        permits::t08_a_finish_behind_the_cancel_of_the_blocked_leaves_the_key_free;
+    signal: " and p.job_id = j.id" => "",
+        permits::t06_two_finishes_unblock_two;
+    settle: "jobkit.signal(v_held)" => "jobkit.signal(v_finish)",
+        handover::every_way_out_hands_the_permit_on;
+    settle: "jobkit.signal(v_held)" => "jobkit.signal(p_job)" with
+    settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
+        handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
+    settle: "v_keyed := v_keyed or v_claim_keyed;" => "v_keyed := v_claim_keyed and v_n < 0;",
+        handover::a_mixed_batch_frees_what_it_held;
+    settle: "jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f" =>
+        "jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f where false",
+        permits::t06_two_finishes_unblock_two;
+    reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
+        handover::t18_two_reapers_free_a_permit_once;
+    reap_claim: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+        handover::t15_a_finish_behind_a_reap_frees_nothing;
+    release_lost: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+        handover::t26_a_job_given_back_keeps_its_turn;
+    cancel_take: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+        handover::t21_a_bulk_cancel_frees_as_many_as_it_took;
+    reschedule: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+        handover::every_way_to_wait_gives_the_permit_up;
+    take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
+        pause::a_permit_that_a_claim_takes_is_not_taken_back;
+    take_back: "for update of q skip locked" => "for update of q",
+        pause::a_permit_that_a_claim_takes_is_not_taken_back;
+    // Semaphores that are forgotten.
+    fill: "and not exists (" => "and true or false and not exists (",
+        pause::kinds_nobody_serves_get_no_permit;
+    fill: "s.taken = s.freed and c.granted is null" => "c.granted is null",
+        limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
+    fill: " and s.override_limit is null" => "",
+        limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
+    fill: "where c.idle and s.concurrency_group" => "where false and s.concurrency_group",
+        permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
+    // Where the search begins.
+    block: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+        blocked::a_job_given_back_is_found_before_the_mark;
+    park: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+        blocked::a_job_parked_before_the_mark_is_found;
+    fill: "bool_or(c.early and not c.granted)" => "false",
+        blocked::a_candidate_blocked_before_the_mark_is_found;
+    skip_dead: "order by b.priority, b.job_id limit 1" =>
+        "order by b.priority desc, b.job_id desc limit 1",
+        blocked::a_mark_moves_to_what_is_there;
+    sweep: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+        blocked::a_mark_moves_to_what_is_there;
+    sweep: "if v_seen < p_limit then" => "if true then",
+        blocked::t34_a_sweep_goes_past_a_thousand_busy_keys;
+    // Parking.
+    park: "and q.without_permit and q.job_id" => "and q.job_id",
+        blocked::parking_leaves_the_holder_of_a_permit;
+    park: "for update skip locked" => "for update",
+        blocked::parking_passes_over_rows_in_other_hands;
+    park: " and q.kind = any (p_kinds)" => "",
+        blocked::parking_keeps_to_the_kinds_and_queues_of_the_claim;
+    park: "500 / count(*) over ()" => "500 + 0 * count(*) over ()",
+        blocked::parking_shares_five_hundred_among_the_keys;
+    wait: "if cardinality(v_granted) < cardinality(p_jobs) then" => "if false then",
+        blocked::a_backlog_behind_a_busy_key_is_parked_at_once;
+    // Pauses.
+    claim: "perform jobkit.gate();" => "",
+        pause::t93_a_pause_waits_for_claims_in_flight;
+    claim: "perform jobkit.gate();" => "" with
+    claim: "for q in 1 .. cardinality(p_queues) loop\n        v_started" =>
+        "perform jobkit.gate();\n    for q in 1 .. cardinality(p_queues) loop\n        v_started",
+        pause::t93_a_claim_behind_a_pause_takes_nothing;
+    claim: "where p.paused_at is not null);" => "where false);",
+        pause::t93_a_claim_behind_a_pause_takes_nothing;
+    settle: "perform jobkit.gate();" => "",
+        pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
+    pause: "and not r.without_permit" => "and false",
+        pause::a_pause_gives_the_permits_of_its_queue_to_others;
+    // Limits.
+    limit_group: "lock table jobkit.concurrency_groups in exclusive mode;" => "",
+        limits::a_limit_of_a_group_waits_for_grants_in_flight;
+    announce_limits: "lock table jobkit.concurrency_groups in exclusive mode;" => "",
+        limits::a_limit_of_a_group_waits_for_grants_in_flight;
+    settle: "perform jobkit.gate();" => "",
+        limits::a_limit_of_a_group_waits_for_grants_in_flight;
+    limit_key: "jobkit.pass_on(array[p_group], array[p_key], null)" => "'{}'::text[]",
+        limits::t23_a_raised_limit_and_a_finish_both_unblock;
+    limit_key: "perform jobkit.create_semaphores(array[p_group], array[p_key]);" =>
+        "insert into jobkit.semaphores (concurrency_group, concurrency_key)
+        values (p_group, p_key) on conflict do nothing;",
+        limits::a_limit_behind_the_end_of_its_semaphore_is_kept;
+    // What a claim gives back.
+    claim_keyed: "from jobkit.jobs j where j.id = any (p_jobs);" =>
+        "from jobkit.jobs j where j.id = any (p_jobs) and false;",
+        patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
+    claim_keyed: "'100ms'" => "'5s'",
+        patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
+    claim_within: " and j.id <> all (p_granted)" => "",
+        patience::what_is_cut_off_at_8_mib_keeps_its_permits;
+    claim_within: "p.lane % 2 = 1 and " => "",
+        patience::what_is_cut_off_at_8_mib_keeps_its_permits;
+};

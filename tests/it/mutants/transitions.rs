@@ -1,0 +1,110 @@
+//! Mutants of the transitions of jobs without concurrency keys.
+
+use super::Mutant;
+use crate::plans;
+use crate::races::{cancel, claim, isolation, producers, prune, reap, settle};
+
+pub(super) const MUTANTS: &[Mutant] = mutants! {
+    // The claim's fence.
+    settle: "c.n = v_n for update" => "c.n = v_n for key share",
+        settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
+    settle: "c.n = v_n for update" => "c.n = v_n",
+        settle::outcomes_of_one_batch_take_turns;
+    settle: "c.n = v_n for update" => "c.n = v_n for update skip locked",
+        settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
+    settle: "intersect select unnest(v_listed)" => "",
+        settle::two_retries_of_a_job_are_charged_once;
+    settle: "where o.n = v_n" => "",
+        settle::a_late_outcome_leaves_the_next_attempt_alone;
+    settle: "order by j.id for update" => "order by j.id",
+        cancel::a_retry_behind_a_mark_ends_the_job;
+    settle: "where o.job = any (v_gone) is not true" => "where o.job = any (v_gone) is null",
+        settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
+    // What an outcome becomes.
+    settle_one: "p_job.cancel_requested_at is not null" => "false",
+        cancel::a_mark_on_a_running_job_turns_every_wait_into_an_end;
+    settle_one: "v_attempt >= p_job.max_attempts" => "false",
+        settle::the_last_attempt_is_buried_once;
+    finish_all: "if v_retried then" => "if false then",
+        settle::a_late_outcome_leaves_the_next_attempt_alone;
+    crash: "p_job.cancel_requested_at is not null" => "false",
+        cancel::a_reap_behind_a_mark_ends_the_job;
+    // A claim and its worker.
+    claim: " for key share;" => ";",
+        claim::a_claim_in_flight_keeps_its_worker;
+    claim: " for key share;" => ";",
+        claim::a_claim_behind_the_reap_of_its_worker_fails;
+    claim: " for key share;" => " for share;",
+        claim::a_claim_in_flight_holds_up_no_heartbeat;
+    claim: " for key share;" => " for key share skip locked;",
+        claim::a_claim_behind_the_end_of_its_worker_fails;
+    claim: " and w.lease_until > clock_timestamp()" => "",
+        claim::a_claim_without_a_lease_is_refused;
+    claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
+        claim::two_claims_share_nothing;
+    claim: "limit p_slots[q] - v_count for update skip locked" =>
+        "limit p_slots[q] - v_count for update",
+        claim::two_claims_from_the_marks_share_nothing;
+    claim: "j.cancel_requested_at is not null, j.args, j.tags, j.metadata\n    from job j" =>
+        "false, j.args, j.tags, j.metadata\n    from job j",
+        cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
+    // What a claim reads.
+    claim: "order by s.priority, s.without_permit, s.job_id\n" =>
+        "order by s.priority, s.without_permit, s.job_id + 0\n",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "s.queue = p_queues[q] and s.kind = any (p_kinds)\n                        order" =>
+        "s.queue || '' = p_queues[q] and s.kind = any (p_kinds)\n                        order",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+        plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
+    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+        plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
+    // Reapers.
+    reap_workers: "w.lease_until < clock_timestamp()" => "true",
+        reap::a_worker_with_a_lease_is_not_reaped;
+    reap_workers: "and pg_postmaster_start_time() + w.lease < clock_timestamp()" => "",
+        reap::nobody_is_reaped_within_a_lease_of_the_servers_start;
+    reap_workers: "for update skip locked" => "for update",
+        reap::a_heartbeat_in_flight_keeps_its_worker;
+    reap_workers: "for update skip locked" => "for no key update skip locked",
+        claim::a_claim_in_flight_keeps_its_worker;
+    reap_claim: "for update skip locked" => "for update",
+        reap::a_claim_being_settled_is_not_reaped;
+    reap_claim: "for update skip locked" => "",
+        reap::a_claim_is_reaped_once;
+    reap_claim: " or exists (select from jobkit.workers w where w.id = p_worker)" => "",
+        reap::a_claim_of_a_living_worker_is_not_reaped;
+    release_lost: "order by c.n for update skip locked" => "order by c.n for update",
+        reap::a_claim_being_settled_is_not_given_back;
+    release_lost: " and c.n <> all (p_held)" => "",
+        reap::a_claim_held_or_not_concluded_is_not_given_back;
+    release_lost: "c.n <= p_concluded and " => "",
+        reap::a_claim_held_or_not_concluded_is_not_given_back;
+    // Cancels and promotions.
+    pull: "))
+            for update of q skip locked" =>
+        "))
+            for update of q",
+        cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
+    pull: "on q.run_at = j.run_at and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q skip locked" =>
+        "on q.run_at = j.run_at and q.job_id = j.id
+            where j.id = any (p_jobs) for update of q",
+        cancel::a_promotion_in_flight_is_not_waited_for_by_a_cancel;
+    promote: "limit p_limit for update skip locked\n            ))" =>
+        "limit p_limit for update\n            ))",
+        claim::two_promotions_share_nothing;
+    // Isolation, producers, partitions.
+    require_read_committed: "if current_setting" => "if false and current_setting",
+        isolation::what_waits_and_then_reads_refuses_other_levels;
+    enqueue_jobs: "return query" =>
+        "perform from jobkit.workers for update; return query",
+        producers::a_producer_waits_for_nobody;
+    enqueue_jobs: "return query" =>
+        "lock table jobkit.finished_days in exclusive mode; return query",
+        producers::nobody_waits_for_a_producer;
+    finished_prepare: "lock table jobkit.finished_days in share row exclusive mode;" => "",
+        prune::two_services_make_a_partition_once;
+    finished_expired: "else 'concurrently'" => "else ''",
+        prune::a_reader_of_finished_stalls_the_pruner_but_no_outcome;
+};
