@@ -1,7 +1,8 @@
-//! The decision who gets a permit, against the same in ten lines of Rust, on keys in random states.
+//! The decision who gets a permit, against that of the model, on keys in random states.
 
 use fastrand::Rng;
 use jobkit_tests::Lab;
+use jobkit_tests::model::{self, grant};
 use sqlx::AssertSqlSafe;
 
 in_a_lab![permits_go_to_the_first_that_are_served];
@@ -12,29 +13,20 @@ const CASES: usize = 50;
 /// Seeds tried every time; one more is new each time.
 const SEEDS: [u64; 4] = [1, 2, 3, 2_026];
 
-/// A job that wants a permit: blocked, or a candidate that a claim has in hand.
+/// A blocked job.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    priority: i32,
+    priority: i16,
     id: i64,
     queue: &'static str,
     kind: &'static str,
-    candidate: bool,
 }
 
 impl Waiting {
-    /// A candidate is served by whoever has it in hand.
-    fn is_served(&self) -> bool {
-        self.candidate || (self.queue == "default" && self.kind == "act")
+    fn in_the_model(&self) -> model::Waiting {
+        let served = self.queue == "default" && self.kind == "act";
+        model::Waiting { priority: self.priority, id: self.id, served }
     }
-}
-
-/// Who gets a permit.
-fn grant(limit: i32, taken: usize, waiting: &[Waiting]) -> Vec<i64> {
-    let free = usize::try_from(limit).unwrap_or(0).saturating_sub(taken);
-    let mut waiting: Vec<Waiting> = waiting.iter().filter(|job| job.is_served()).copied().collect();
-    waiting.sort_by_key(|job| (job.priority, job.id));
-    waiting.iter().take(free).map(|job| job.id).collect()
 }
 
 /// A key before the decision.
@@ -77,6 +69,13 @@ impl Case {
         key.limit.or(self.group_limit).unwrap_or(self.default_limit)
     }
 
+    /// Who gets a permit of a key.
+    fn granted(&self, key: &Key) -> Vec<i64> {
+        let waiting: Vec<_> = key.waiting.iter().map(Waiting::in_the_model).collect();
+        let taken = u32::try_from(key.taken.len()).unwrap();
+        grant(u32::try_from(self.limit(key)).unwrap(), taken, &waiting)
+    }
+
     fn waiting(&self) -> impl Iterator<Item = (&Key, &Waiting)> {
         self.keys.iter().flat_map(|key| key.waiting.iter().map(move |job| (key, job)))
     }
@@ -96,8 +95,8 @@ impl Case {
         for key in &self.keys {
             let Key { name, taken, freed, .. } = key;
             let (count, own) = (taken.len() + freed, number(key.limit));
-            let first = key.waiting.iter().filter(|job| !job.candidate);
-            let first = first.map(|job| (job.priority, job.id)).min().filter(|_| key.marked);
+            let first = key.waiting.iter().map(|job| (job.priority, job.id)).min();
+            let first = first.filter(|_| key.marked);
             let (priority, id) = first.unwrap_or((-3, 0));
             let semaphore = format!("'g', '{name}', {count}, {own}, {priority}, {id}");
             sql += &format!("insert into jobkit.semaphores values ({semaphore});");
@@ -105,7 +104,7 @@ impl Case {
                 sql += &format!("insert into jobkit.permits values ('g', '{name}', {job});");
             }
         }
-        for (key, Waiting { priority, id, queue, kind, candidate }) in self.waiting() {
+        for (key, Waiting { priority, id, queue, kind }) in self.waiting() {
             let name = &key.name;
             sql += &format!(
                 "insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
@@ -113,10 +112,8 @@ impl Case {
                 values ({id}, '{kind}', '{queue}', {priority}, 3, now(), now(), 'g', '{name}',
                     '1');"
             );
-            if !candidate {
-                let blocked = format!("'g', '{name}', {priority}, {id}, '{queue}', '{kind}'");
-                sql += &format!("insert into jobkit.blocked_executions values ({blocked});");
-            }
+            let blocked = format!("'g', '{name}', {priority}, {id}, '{queue}', '{kind}'");
+            sql += &format!("insert into jobkit.blocked_executions values ({blocked});");
         }
         sql
     }
@@ -124,44 +121,39 @@ impl Case {
     fn fill(&self) -> String {
         let names: Vec<_> = self.keys.iter().map(|key| format!("'{}'", key.name)).collect();
         let freed: Vec<_> = self.keys.iter().map(|key| key.freed).collect();
-        let candidates = self.waiting().filter(|(_, job)| job.candidate);
-        let candidates: Vec<_> = candidates.map(|(_, job)| job.id).collect();
         let groups = format!("array_fill('g'::text, array[{}])", names.len());
         format!(
             "select coalesce(array_agg(f.job_id order by f.job_id), '{{}}')
-            from jobkit.fill({groups}, array[{}], array{freed:?}, array{candidates:?}::bigint[]) f",
+            from jobkit.fill({groups}, array[{}], array{freed:?}) f",
             names.join(", ")
         )
     }
 
-    /// What each key has then: taken (none when it is forgotten), permits, blocked, ready.
+    /// What each key has then: taken (none when it is forgotten), permits, blocked.
     fn expected(&self) -> Vec<After> {
         let after = |key: &Key| {
-            let granted = grant(self.limit(key), key.taken.len(), &key.waiting);
+            let granted = self.granted(key);
             let sorted = |mut ids: Vec<i64>| {
                 ids.sort_unstable();
                 ids
             };
             let permits = [key.taken.clone(), granted.clone()].concat();
-            let got = |job: &&Waiting| granted.contains(&job.id);
-            let blocked: Vec<_> = key.waiting.iter().filter(|job| !got(job)).collect();
-            let ready = key.waiting.iter().filter(|job| got(job) && !job.candidate);
+            let ids = key.waiting.iter().map(|job| job.id);
+            let blocked: Vec<_> = ids.filter(|id| !granted.contains(id)).collect();
             let idle = permits.is_empty() && blocked.is_empty() && key.limit.is_none();
             let taken = (!idle).then(|| i32::try_from(permits.len()).unwrap());
-            let blocked = blocked.iter().map(|job| job.id).collect();
-            let ready = ready.map(|job| job.id).collect();
-            (taken, sorted(permits), sorted(blocked), sorted(ready))
+            (taken, sorted(permits), sorted(blocked))
         };
         self.keys.iter().map(after).collect()
     }
 }
 
-type After = (Option<i32>, Vec<i64>, Vec<i64>, Vec<i64>);
+type After = (Option<i32>, Vec<i64>, Vec<i64>);
 
 fn waiting(rng: &mut Rng, id: i64) -> Option<Waiting> {
     let queue = ["default", "default", "default", "paused"][rng.usize(..4)];
     let kind = ["act", "act", "act", "gone", "halted"][rng.usize(..5)];
-    Some(Waiting { priority: rng.i32(-3..=3), id, queue, kind, candidate: rng.u8(..3) == 0 })
+    Some(Waiting { priority: rng.i16(-3..=3), id, queue, kind })
 }
 
 /// The state of the keys of a case.
@@ -171,8 +163,7 @@ async fn look(lab: &Lab, case: &Case) -> Vec<After> {
     let sql = format!(
         "select (select taken from jobkit.semaphores where {of}),
             array(select job_id from jobkit.permits where {of} order by 1),
-            array(select job_id from jobkit.blocked_executions where {of} order by 1),
-            array(select job_id from jobkit.ready where {of} and not without_permit order by 1)
+            array(select job_id from jobkit.blocked_executions where {of} order by 1)
         from unnest(array[{}]) with ordinality as k (key, at) order by at",
         names.join(", ")
     );
@@ -196,10 +187,8 @@ pub(crate) async fn permits_go_to_the_first_that_are_served(lab: Lab) {
             let case = Case::random(&mut rng);
             lab.run(&case.sql()).await;
             let granted: Vec<i64> = lab.value(&case.fill()).await;
-            let keys = case.keys.iter();
-            let expected =
-                keys.flat_map(|key| grant(case.limit(key), key.taken.len(), &key.waiting));
-            let mut expected: Vec<i64> = expected.collect();
+            let mut expected: Vec<i64> =
+                case.keys.iter().flat_map(|key| case.granted(key)).collect();
             expected.sort_unstable();
             assert_eq!(granted, expected, "seed {seed}, case {at}: {case:?}");
             assert_eq!(

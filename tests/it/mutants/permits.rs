@@ -19,35 +19,33 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limits::t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing;
     create_semaphores: "order by 1, 2" => "order by 1, 2 desc",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    lock_semaphores: "s.concurrency_group, s.concurrency_key for" =>
-        "s.concurrency_group, s.concurrency_key desc for",
+    lock_semaphores: "order by 1, 2" => "order by 1, 2 desc",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    lock_semaphores: "s.concurrency_group, s.concurrency_key for" =>
-        "s.concurrency_group, s.concurrency_key desc for",
+    lock_semaphores: "order by 1, 2" => "order by 1, 2 desc",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
     pull: "b.concurrency_group, b.concurrency_key) in (" =>
         "b.concurrency_group, b.concurrency_key) is not null
             or (b.concurrency_group, b.concurrency_key) in (",
         order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
-    pull: "where j.id = any (p_jobs) and (q.without_permit" =>
-        "where j.id = any (p_jobs) and (true",
+    pull: "and (q.without_permit or" => "and (true or",
         order::a_permit_granted_behind_a_cancel_is_not_lost;
-    cancel_take: "jobkit.signal(v_pulled.keyed)" => "jobkit.signal(v_pulled.taken)",
+    pull: "from jobkit.signal(jobs, groups, keys) s" =>
+        "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
     // Who is next.
-    fill: "order by w.priority, w.id)" => "order by w.priority, w.id desc)",
+    fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
         blocked::never_a_newer_candidate_of_the_same_claim;
-    fill: "order by w.priority, w.id)" => "order by w.candidate desc, w.priority, w.id)",
+    fill: "order by b.priority, b.job_id limit" => "order by b.since desc limit",
         blocked::an_older_blocked_job_goes_before_a_candidate;
-    fill: "order by w.priority, w.id)" => "order by w.candidate, w.priority, w.id)",
+    fill: "order by b.priority, b.job_id limit" => "order by b.since limit",
         blocked::a_candidate_of_a_better_priority_goes_first;
     fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
     fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "<= s.free as granted" => "<= least(s.free, 1) as granted",
+    fill: "limit s.free" => "limit least(s.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
-    fill: "<= s.free as granted" => "<= s.free + 1 as granted",
+    fill: "limit s.free" => "limit s.free + 1",
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
@@ -57,22 +55,17 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     fill: "coalesce(s.override_limit, g.override_limit," =>
         "coalesce(g.override_limit, s.override_limit,",
         grants::permits_go_to_the_first_that_are_served;
-    fill: "(s.taken - coalesce(k.freed, 0))" => "s.taken",
-        grants::permits_go_to_the_first_that_are_served;
-    fill: "(w.priority, w.id) < (s.from_priority, s.from_id) as early" =>
-        "w.id < s.from_id as early",
-        grants::permits_go_to_the_first_that_are_served;
-    fill: "and (s.taken <> c.taken or c.early)" => "and s.taken <> c.taken",
+    fill: "- s.taken + coalesce(k.freed, 0))" => "- s.taken)",
         grants::permits_go_to_the_first_that_are_served;
     serving: "not w.stopping and " => "",
         pause::workers_that_stop_get_no_permit;
     serving: "q.name = p_queue and q.paused_at is not null" => "false",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
     // What is read before the lock is not what counts.
-    settle: "if v_keyed then\n        select * into v_freed" =>
+    settle: "if v_keyed then\n        select s.* into v_freed" =>
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
-        if v_keyed then\n        select * into v_freed" with
+        if v_keyed then\n        select s.* into v_freed" with
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
@@ -84,31 +77,32 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         from jobkit.permits p, jobkit.jobs j" with
     signal: "returning p.concurrency_group as grp, p.concurrency_key as key" => "",
         handover::every_way_out_hands_the_permit_on;
-    signal: "from gone group by grp, key" =>
-        "from (select j.concurrency_group as grp, j.concurrency_key as key from jobkit.jobs j
-            where j.id = any (p_jobs)) g group by grp, key",
+    signal: "select g.grp, g.key, 1 as n from gone g" =>
+        "select j.concurrency_group as grp, j.concurrency_key as key, 1 as n
+        from jobkit.jobs j where j.id = any (p_jobs)",
         permits::t08_a_finish_behind_the_cancel_of_the_blocked_leaves_the_key_free;
     signal: " and p.job_id = j.id" => "",
         permits::t06_two_finishes_unblock_two;
-    settle: "jobkit.signal(v_held)" => "jobkit.signal(v_finish)",
+    settle: "jobkit.signal(v_held, " => "jobkit.signal(v_finish, ",
         handover::every_way_out_hands_the_permit_on;
-    settle: "jobkit.signal(v_held)" => "jobkit.signal(p_job)" with
+    settle: "jobkit.lock_semaphores(v_held) l, jobkit.signal(v_held, " =>
+        "jobkit.lock_semaphores(p_job) l, jobkit.signal(p_job, " with
     settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
     settle: "v_keyed := v_keyed or v_claim_keyed;" => "v_keyed := v_claim_keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
-    settle: "jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f" =>
-        "jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed, '{}') f where false",
+    settle: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" =>
+        "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed) where false",
         permits::t06_two_finishes_unblock_two;
-    reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
+    reap_claim: "jobkit.signal(v_ids, " => "jobkit.signal('{}', ",
         handover::t18_two_reapers_free_a_permit_once;
-    reap_claim: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+    reap_claim: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" => "",
         handover::t15_a_finish_behind_a_reap_frees_nothing;
-    release_lost: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+    release_lost: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" => "",
         handover::t26_a_job_given_back_keeps_its_turn;
-    cancel_take: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+    cancel_take: "perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);" => "",
         handover::t21_a_bulk_cancel_frees_as_many_as_it_took;
-    reschedule: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" => "'{}'::text[]",
+    reschedule: "perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);" => "",
         handover::every_way_to_wait_gives_the_permit_up;
     take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
@@ -117,7 +111,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Semaphores that are forgotten.
     fill: "and not exists (" => "and true or false and not exists (",
         pause::kinds_nobody_serves_get_no_permit;
-    fill: "s.taken = s.freed and c.granted is null" => "c.granted is null",
+    fill: "s.taken = s.freed and s.override_limit is null" => "s.override_limit is null",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
     fill: " and s.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
@@ -128,7 +122,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         blocked::a_job_given_back_is_found_before_the_mark;
     park: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
         blocked::a_job_parked_before_the_mark_is_found;
-    fill: "bool_or(c.early and not c.granted)" => "false",
+    block: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
         blocked::a_candidate_blocked_before_the_mark_is_found;
     skip_dead: "order by b.priority, b.job_id limit 1" =>
         "order by b.priority desc, b.job_id desc limit 1",
@@ -144,9 +138,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         blocked::parking_passes_over_rows_in_other_hands;
     park: " and q.kind = any (p_kinds)" => "",
         blocked::parking_keeps_to_the_kinds_and_queues_of_the_claim;
-    park: "500 / count(*) over ()" => "500 + 0 * count(*) over ()",
-        blocked::parking_shares_five_hundred_among_the_keys;
-    wait: "if cardinality(v_granted) < cardinality(p_jobs) then" => "if false then",
+    park: "1000 / count(*) over ()" => "1000 + 0 * count(*) over ()",
+        blocked::parking_shares_a_thousand_among_the_keys;
+    wait: "if v_denied <> '{}' then" => "if false then",
         blocked::a_backlog_behind_a_busy_key_is_parked_at_once;
     // Pauses.
     claim: "perform jobkit.gate();" => "",
@@ -168,7 +162,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
     settle: "perform jobkit.gate();" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
-    limit_key: "jobkit.pass_on(array[p_group], array[p_key], null)" => "'{}'::text[]",
+    limit_key: "perform jobkit.pass_on_and_wake(array[p_group], array[p_key], null);" => "",
         limits::t23_a_raised_limit_and_a_finish_both_unblock;
     limit_key: "perform jobkit.create_semaphores(array[p_group], array[p_key]);" =>
         "insert into jobkit.semaphores (concurrency_group, concurrency_key)
@@ -180,7 +174,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
     claim_keyed: "'100ms'" => "'5s'",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
-    claim_within: " and j.id <> all (p_granted)" => "",
+    claim_within: " and j.id <> all (p_keyed)" => "",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;
     claim_within: "p.lane % 2 = 1 and " => "",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;

@@ -20,7 +20,7 @@ in_a_lab![
     a_job_parked_before_the_mark_is_found,
     a_mark_moves_to_what_is_there,
     a_backlog_behind_a_busy_key_is_parked_at_once,
-    parking_shares_five_hundred_among_the_keys,
+    parking_shares_a_thousand_among_the_keys,
     parking_passes_over_rows_in_other_hands,
     parking_leaves_the_holder_of_a_permit,
     parking_keeps_to_the_kinds_and_queues_of_the_claim,
@@ -227,16 +227,16 @@ pub(crate) async fn a_backlog_behind_a_busy_key_is_parked_at_once(lab: Lab) {
     world.expect_key("a", &backlog[..1], &backlog[1..]).await;
 }
 
-/// Five hundred a call: half of them for each of two keys.
-pub(crate) async fn parking_shares_five_hundred_among_the_keys(lab: Lab) {
+/// A thousand a call: half of them for each of two keys.
+pub(crate) async fn parking_shares_a_thousand_among_the_keys(lab: Lab) {
     let world = World::limited(lab, 1).await;
     world.running_keyed(["a", "b"]).await;
-    let turns: [&str; 600] = std::array::from_fn(|at| if at % 2 == 0 { "a" } else { "b" });
+    let turns: [&str; 1100] = std::array::from_fn(|at| if at % 2 == 0 { "a" } else { "b" });
     world.keyed(turns).await;
     assert_eq!(world.call(claim(2, next_n(), 2)).await, "");
     for key in ["a", "b"] {
         let blocked = format!("jobkit.blocked_executions where concurrency_key = '{key}'");
-        assert_eq!(world.lab.count(&blocked).await, 1 + 250);
+        assert_eq!(world.lab.count(&blocked).await, 1 + 500);
     }
     assert_eq!(world.call(claim(2, next_n(), 2)).await, "");
     assert_eq!(world.lab.count("jobkit.ready").await, 0);
