@@ -16,7 +16,7 @@ use super::kit::{World, next_n};
 in_a_lab![t76_nothing_deadlocks_in_a_crowd];
 
 /// How long the crowd is at it.
-const CROWD: Duration = Duration::from_secs(4);
+const CROWD: Duration = Duration::from_secs(3);
 
 const KEYS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -41,7 +41,7 @@ pub(crate) async fn t76_nothing_deadlocks_in_a_crowd(lab: Lab) {
     crowd.spawn(produce(world.lab.session("producer").await, rng, until));
     let settled: usize = crowd.join_all().await.iter().sum();
     println!("{settled} outcomes");
-    assert!(settled > 50, "there was a crowd: {settled}");
+    assert!(settled > 20, "there was a crowd: {settled}");
     world.lab.check_invariants().await;
     drain(&world).await;
 }
@@ -98,7 +98,7 @@ async fn operate(mut session: Session, mut rng: Rng, until: Instant) -> usize {
             2 => vec![reschedule(&some, "'1 ms'")],
             3 => vec![reschedule(&some, "'0 s'")],
             4 => vec![pause("default"), resume("default"), sweep()],
-            5 => vec![limit_group(&["1", "2", "4", "null"][rng.usize(..4)]), sweep()],
+            5 => vec![limit_group(["1", "2", "4", "null"][rng.usize(..4)]), sweep()],
             6 | 7 => vec![limit_key(key, limit)],
             8 => vec![sweep_unserved()],
             _ => vec![sweep()],
@@ -116,10 +116,13 @@ async fn produce(mut session: Session, mut rng: Rng, until: Instant) -> usize {
         let some: Vec<Keyed> = (0..rng.usize(1..9))
             .map(|_| Keyed { priority: rng.i32(-1..=1), ..KEYS[rng.usize(..KEYS.len())].into() })
             .collect();
-        ask(&mut session, &enqueue_keyed(&some)).await;
-        ask(&mut session, &enqueue(2)).await;
+        // As many as it takes to keep the others busy.
+        let few = "select case when count(*) < 200 then 'few' end from jobkit.jobs";
+        if !ask(&mut session, few).await.is_empty() {
+            ask(&mut session, &enqueue_keyed(&some)).await;
+            ask(&mut session, &enqueue(2)).await;
+        }
         ask(&mut session, &promote(100)).await;
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     0
 }
@@ -129,7 +132,7 @@ async fn drain(world: &World) {
     for key in KEYS {
         world.call(limit_key(key, "null")).await;
     }
-    world.call(limit_group("null")).await;
+    world.call(limit_group("100")).await;
     let deadline = Instant::now() + Duration::from_secs(30);
     while world.lab.count("jobkit.jobs").await > 0 {
         assert!(Instant::now() < deadline, "jobs are left");
