@@ -149,11 +149,7 @@ const MUTANTS: &[Mutant] = mutants! {
 impl Mutant {
     /// Installs the mutant in a lab.
     async fn install(&self, lab: &Lab) {
-        let sql = format!("select pg_get_functiondef('jobkit.{}'::regproc)", self.function);
-        let text: String = lab.value(&sql).await;
-        let found = text.matches(self.find).count();
-        assert_eq!(found, 1, "{} has this passage {found} times: {:?}", self.function, self.find);
-        lab.run(&text.replace(self.find, self.replace)).await;
+        lab.mutate(self.function, self.find, self.replace).await;
     }
 
     /// What the race said, or `None` when it passed.

@@ -42,6 +42,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new(lab: Lab) -> Self {
+        lab.guard().await;
         lab.run("select jobkit.finished_prepare(2)").await;
         lab.run(
             "insert into jobkit.kinds (kind, queue, priority, max_attempts, retention)
@@ -79,9 +80,8 @@ impl World {
     /// Forgets every live job, for the next round.
     pub(super) async fn clear(&self) {
         let tables = ["jobs", "ready", "scheduled", "claims", "attempts"];
-        for table in tables {
-            self.lab.run(&format!("delete from jobkit.{table}")).await;
-        }
+        let deletes = tables.map(|table| format!("delete from jobkit.{table}"));
+        self.lab.run(&deletes.join("; ")).await;
     }
 
     /// Enqueues jobs.
