@@ -16,6 +16,7 @@ macro_rules! in_a_lab {
 mod badinput;
 mod enqueue;
 mod examples;
+mod isolationtester;
 mod jobs;
 mod lifecycle;
 mod migrations;
