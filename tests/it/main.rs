@@ -28,3 +28,4 @@ mod queues;
 mod races;
 mod startup;
 mod statements;
+mod violations;
