@@ -30,6 +30,18 @@ begin
 end
 $$;
 
+-- sweep_start: before the sweep of a worker's start. Waits once for everybody who may have decided
+-- without having seen that worker: what they leave behind is there for the sweep to find.
+create function jobkit.sweep_start() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+begin
+    lock table jobkit.queues in exclusive mode;
+end
+$$;
+
 -- sweep: fills keys that have free permits and blocked jobs somebody serves, and creates what has
 -- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock; the
 -- next page begins after (last_group, last_key), null when this was the last one. Returns how many

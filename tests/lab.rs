@@ -26,6 +26,13 @@ impl Lab {
         Self::with_template(&template).await
     }
 
+    /// A fresh migrated database with the [`guard`](Self::guard).
+    pub async fn guarded() -> Self {
+        let lab = Self::new().await;
+        lab.guard().await;
+        lab
+    }
+
     /// A fresh database without the schema.
     pub async fn empty() -> Self {
         Self::with_template("template0").await
@@ -119,12 +126,41 @@ impl Lab {
     }
 
     /// Fails when the storage breaks one of its promises: a live job is not in exactly one place,
-    /// a row of an ended job is left, permits and semaphores disagree, ….
+    /// a row of an ended job is left, permits and semaphores disagree, …; or when the guard had to
+    /// refuse a commit.
     pub async fn check_invariants(&self) {
         let sql = "select what, who from jobkit.violations";
         let violations: Vec<(String, String)> =
             sqlx::query_as(sql).fetch_all(&self.pool).await.expect("the tables are there");
         assert!(violations.is_empty(), "invariants are violated: {violations:?}");
+        if self.is_guarded().await {
+            let alarmed: bool = self.value("select is_called from guard.alarms").await;
+            assert!(!alarmed, "the guard refused a commit: the server's log says which");
+        }
+    }
+
+    /// From now on refuses every commit that violates a promise of the storage, with SQLSTATE
+    /// `JK099`. What a transaction touched is checked by looks at whole tables: not for a test with
+    /// thousands of jobs.
+    pub async fn guard(&self) {
+        if !self.is_guarded().await {
+            self.run(include_str!("guard.sql")).await;
+        }
+    }
+
+    async fn is_guarded(&self) -> bool {
+        self.value("select to_regnamespace('guard') is not null").await
+    }
+
+    /// Breaks an installed function on purpose: replaces a passage that it has once.
+    pub async fn mutate(&self, function: &str, find: &str, replace: &str) {
+        let text = format!("select pg_get_functiondef('jobkit.{function}'::regproc)");
+        let text: String = self.value(&text).await;
+        let found = text.matches(find).count();
+        assert_eq!(found, 1, "{function} has this passage {found} times: {find:?}");
+        // Between two passages of one function it need not make sense.
+        let text = text.replace(find, replace);
+        self.run(&format!("set check_function_bodies = off; {text}")).await;
     }
 }
 

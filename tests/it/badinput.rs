@@ -121,7 +121,7 @@ impl Job<PgPool> for Cargo {
 }
 
 async fn lab() -> Lab {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     lab.run(jobs::EFFECTS).await;
     lab
 }
@@ -210,9 +210,11 @@ async fn panics_in_drops_and_texts_cost_an_attempt_and_no_slot() {
     for job in jobs {
         let retried = format!("exists (select from jobkit.jobs where id = {job} and attempt = 1)");
         lab.until(&retried).await;
-        lab.run(&format!("update jobkit.jobs set run_at = 'epoch' where id = {job}")).await;
-        lab.run(&format!("update jobkit.scheduled set run_at = 'epoch' where job_id = {job}"))
-            .await;
+        lab.run(&format!(
+            "update jobkit.jobs set run_at = 'epoch' where id = {job};
+            update jobkit.scheduled set run_at = 'epoch' where job_id = {job}"
+        ))
+        .await;
         let (reason, attempts, error) = dead_letter(&lab, job).await;
         assert_eq!((&*reason, attempts), ("exhausted", 2), "{error}");
         assert!(error.contains("panicked"), "{error}");

@@ -67,7 +67,7 @@ impl Declared for Unnamed {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_executor_will_do() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let mut own = PgConnection::connect(lab.url()).await.unwrap();
     let mut pooled = lab.pool().acquire().await.unwrap();
     let mut tx = own.begin().await.unwrap();
@@ -84,7 +84,7 @@ async fn any_executor_will_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn options_reach_the_handler() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     lab.run(EFFECTS).await;
     let tags = ["red", "zwölf", "\"{}\\"];
     let late = look("late").priority(3).queue("other").max_attempts(2);
@@ -108,7 +108,7 @@ async fn options_reach_the_handler() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_time_decides_whether_a_job_is_ready() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let hour = TimeDelta::hours(1);
     for (pending, ready) in [
         (look("").after(Duration::ZERO), true),
@@ -132,7 +132,7 @@ async fn a_time_decides_whether_a_job_is_ready() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_isolation_level_will_do() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     for level in ["read committed", "repeatable read", "serializable"] {
         let mut session = lab.session("producer").await;
         session.run(&format!("begin isolation level {level}")).await.unwrap();
@@ -146,7 +146,7 @@ async fn every_isolation_level_will_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_jobs_are_one_statement() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let mut session = lab.session("producer").await;
     let act = |then| Act::then(then).options();
     let jobs = [act(Then::Succeed), act(Then::Discard).after(Duration::from_secs(60))];
@@ -183,7 +183,7 @@ fn refused() -> Vec<(&'static str, Pending<Look>)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_leaves_the_transaction_usable() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let mut tx = lab.pool().begin().await.unwrap();
     let mut answers = Vec::new();
     for (text, pending) in refused() {
@@ -222,7 +222,7 @@ async fn what_is_refused_leaves_the_transaction_usable() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_beyond_what_a_message_holds_is_refused() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let text = "x".repeat(900 * 1024);
     let error = jobkit::enqueue_all((0..300).map(|_| look(&*text)), lab.pool()).await.unwrap_err();
     assert!(matches!(error, Error::BatchTooLarge { bytes: 276_000_000.., .. }), "{error}");
@@ -241,7 +241,7 @@ async fn without_the_schema_the_error_says_to_migrate() {
 
 /// A database whose kinds a worker has announced.
 async fn announced() -> Lab {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let jobs = [Registration::of::<Look, _>(), Registration::of::<Keyed, _>()];
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs).queue("nothing", 1);
     worker.start().await.unwrap().stop().await;

@@ -56,13 +56,7 @@ impl Mutant {
     /// Installs the mutant in a lab.
     async fn install(&self, lab: &Lab) {
         for Passage { function, find, replace } in self.passages {
-            let sql = format!("select pg_get_functiondef('jobkit.{function}'::regproc)");
-            let text: String = lab.value(&sql).await;
-            let found = text.matches(find).count();
-            assert_eq!(found, 1, "{function} has this passage {found} times: {find:?}");
-            // Between two passages of one function it need not make sense.
-            let text = text.replace(find, replace);
-            lab.run(&format!("set check_function_bodies = off; {text}")).await;
+            lab.mutate(function, find, replace).await;
         }
     }
 

@@ -96,7 +96,7 @@ async fn every_gap_is_named_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_without_queues_or_jobs_says_so() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let gaps = gaps(lab.worker().jobs([])).await;
     assert!(gaps[0].contains("no queue is served: add `.queue("), "{gaps:?}");
     assert!(gaps[1].contains("no job is linked into this binary"), "{gaps:?}");
@@ -199,7 +199,7 @@ impl Log {
 #[tokio::test]
 async fn waiting_jobs_of_an_unserved_queue_are_mentioned() {
     let (log, _guard) = Log::listen();
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     for queue in ["default", "forgotten", "elsewhere"] {
         Noop.options().queue(queue).enqueue(lab.pool()).await.unwrap();
     }
@@ -217,7 +217,7 @@ async fn waiting_jobs_of_an_unserved_queue_are_mentioned() {
 #[tokio::test]
 async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     let (log, _guard) = Log::listen();
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let strange = (0..5).map(|_| Act::then(Then::Succeed));
     jobkit::enqueue_all(strange, lab.pool()).await.unwrap();
     let worker = noop_worker(&lab).start().await.unwrap();
@@ -233,7 +233,7 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
 #[tokio::test]
 async fn commits_that_may_be_lost_are_mentioned() {
     let (log, _guard) = Log::listen();
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     let name: String = lab.value("select current_database()").await;
     lab.run(&format!("alter database {name} set synchronous_commit = off")).await;
     noop_worker(&lab).start().await.unwrap().stop().await;
@@ -257,7 +257,7 @@ pub(crate) async fn least_privilege(lab: &Lab) -> (String, PgPool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_role_that_may_create_nothing_can_do_everything_else() {
-    let lab = Lab::new().await;
+    let lab = Lab::guarded().await;
     lab.run(jobs::EFFECTS).await;
     let (role, pool) = least_privilege(&lab).await;
     lab.run(&format!("grant insert on effects to {role}")).await;

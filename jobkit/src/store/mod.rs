@@ -39,7 +39,9 @@ pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
 pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
-pub(crate) use self::sweep::{SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
+pub(crate) use self::sweep::{
+    SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
+};
 pub(crate) use self::worker::{
     Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost,
     SchemaCheck, Sleep,

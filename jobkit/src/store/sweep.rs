@@ -7,6 +7,17 @@ use super::worker::interval;
 use super::{Call, Link};
 use crate::Error;
 
+/// Waits for everybody who may have decided without having seen a worker that just registered.
+pub(crate) struct SweepStart;
+
+impl Call for SweepStart {
+    type Answer = ();
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        sqlx::query(include_str!("sql/sweep_start.sql")).execute(connection).await.map(drop)
+    }
+}
+
 /// Asks whether the next periodic sweep is due.
 pub(crate) struct SweepBegin(pub(crate) Duration);
 

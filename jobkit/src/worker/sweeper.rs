@@ -6,7 +6,9 @@ use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Link, SweepBegin, SweepCancelled, SweepNote, SweepUnserved, sweep_all};
+use crate::store::{
+    Link, SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
+};
 
 /// Jobs handled by one call.
 const PAGE: i32 = 500;
@@ -34,6 +36,7 @@ impl Duty for Sweeper {
     async fn step(&mut self) -> Result<Duration, Error> {
         let worker = self.ledger.worker();
         if self.started != Some(worker) {
+            self.link.call(&SweepStart).await?;
             self.sweep().await?;
             self.started = Some(worker);
             return Ok(self.every);

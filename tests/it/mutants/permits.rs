@@ -9,7 +9,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     lock_semaphores: " for update" => "",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
     lock_semaphores: " for update" => " for update skip locked",
-        permits::t06_two_finishes_unblock_two;
+        permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
     lock_semaphores: " for update" => "" with
     create_semaphores: "do update set concurrency_key = excluded.concurrency_key where false" =>
         "do nothing",

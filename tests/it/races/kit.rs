@@ -47,6 +47,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new(lab: Lab) -> Self {
+        lab.guard().await;
         lab.run("select jobkit.finished_prepare(2)").await;
         lab.run(
             "insert into jobkit.kinds (kind, queue, priority, max_attempts, retention)
@@ -107,9 +108,9 @@ impl World {
     pub(super) async fn clear(&self) {
         let waiting = ["ready", "scheduled", "blocked_executions"];
         let held = ["claims", "permits", "semaphores", "attempts", "jobs"];
-        for table in [&waiting[..], &held].concat() {
-            self.lab.run(&format!("delete from jobkit.{table}")).await;
-        }
+        let deletes = [&waiting[..], &held].concat();
+        let deletes = deletes.iter().map(|table| format!("delete from jobkit.{table}"));
+        self.lab.run(&deletes.collect::<Vec<_>>().join("; ")).await;
     }
 
     /// Enqueues jobs.

@@ -205,7 +205,10 @@ pub(crate) async fn a_permit_that_a_claim_takes_is_not_taken_back(lab: Lab) {
         let [y] = world.blocked(["a"]).await;
         assert_eq!(world.call(settle(1, n, x, "finish")).await, format!("{y} unblock"));
         let take_back = format!("select jobkit.take_back(array[{y}])::text");
+        let since = format!("select since::text from jobkit.permits where job_id = {y}");
+        let granted = world.call(since.clone()).await;
         assert_eq!(world.call(take_back.clone()).await, "");
+        assert_eq!(world.call(since).await, granted, "it is the same permit");
         world.expect_key("a", &[y], &[]).await;
         let claimed = world.hold(claim(1, next_n(), 1)).await;
         assert_eq!(claimed.answer, list(&[y]));

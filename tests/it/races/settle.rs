@@ -159,8 +159,11 @@ pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     let (n, [x]) = world.running().await;
     assert_eq!(world.call(settle(1, n, x, "retry")).await, "");
     let past = "run_at = clock_timestamp() - interval '1 s'";
-    world.lab.run(&format!("update jobkit.jobs set {past}")).await;
-    world.lab.run("update jobkit.scheduled set run_at = (select run_at from jobkit.jobs)").await;
+    let past = format!(
+        "update jobkit.jobs set {past};
+        update jobkit.scheduled set run_at = (select run_at from jobkit.jobs)"
+    );
+    world.lab.run(&past).await;
     assert_eq!(world.call(promote(10)).await, "1");
     let again = world.claim(1, &[x]).await;
     for outcome in ["finish", "retry", "bury"] {

@@ -1,0 +1,139 @@
+-- What the specs share: a stage, calls of the installed functions that answer with one text, and a
+-- verdict. No spec has SQL of jobkit's in it.
+
+create schema scene;
+
+-- clear: an empty stage. Jobs are numbered from 1; workers 1 to 3 serve the queues `default` and
+-- `other`; the keys of the group `g` have this limit.
+create function scene.clear(p_limit integer) returns void
+language plpgsql as $$
+begin
+    delete from jobkit.jobs;
+    delete from jobkit.ready;
+    delete from jobkit.scheduled;
+    delete from jobkit.claims;
+    delete from jobkit.permits;
+    delete from jobkit.blocked_executions;
+    delete from jobkit.semaphores;
+    delete from jobkit.attempts;
+    delete from jobkit.dead_letters;
+    delete from jobkit.workers;
+    delete from jobkit.queues;
+    delete from jobkit.concurrency_groups;
+    perform setval('jobkit.jobs_id_seq', 1, false);
+    perform jobkit.announce_limits(array['g'], array[p_limit]);
+    for v_worker in 1 .. 3 loop
+        perform scene.register(v_worker);
+    end loop;
+end
+$$;
+
+create function scene.register(p_worker bigint) returns void
+language sql as $$
+    select jobkit.register(p_worker, 'w', array['default', 'other'], array['act'], '1 day')
+$$;
+
+create function scene.enqueue(p_count integer, p_queue text default 'default') returns text
+language sql as $$
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_jobs(
+        array_fill('act'::text, array[p_count]), array_fill(p_queue, array[p_count]),
+        array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
+        array_fill(null::interval, array[p_count]),
+        array_fill(null::timestamptz, array[p_count]), array_fill('g'::text, array[p_count]),
+        array_fill('k'::text, array[p_count]), array_fill('{}'::jsonb, array[p_count]),
+        array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count])) e
+$$;
+
+-- claim: the jobs a worker gets, at most so many of each queue.
+create function scene.claim(
+    p_worker bigint, p_n bigint, p_slots integer default 1, p_queues text[] default '{default}'
+) returns text
+language sql as $$
+    select coalesce(string_agg(c.job_id::text, ' ' order by c.job_id), 'nothing')
+    from jobkit.claim(p_worker, p_n, array['act'], p_queues,
+        array_fill(p_slots, array[cardinality(p_queues)]),
+        array_fill(true, array[cardinality(p_queues)]),
+        array_fill(0::bigint, array[14 * cardinality(p_queues)])) c
+    where c.job_id is not null
+$$;
+
+-- settle: the outcome of these jobs; what did not go as asked, and what became ready.
+create function scene.settle(p_worker bigint, p_n bigint, p_outcome text, p_jobs bigint[])
+returns text
+language sql as $$
+    select coalesce(string_agg(s.ending || ' ' || s.job_id, ', ' order by s.ending, s.job_id), '')
+    from jobkit.settle(p_worker, array_fill(p_n, array[cardinality(p_jobs)]), p_jobs,
+        array_fill(p_outcome, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}', '{}') s
+$$;
+
+-- finish: all jobs of a claim, as far as it is there.
+create function scene.finish(p_worker bigint, p_n bigint) returns text
+language sql as $$
+    select scene.settle(c.worker_id, c.n, 'finish', c.job_ids) from jobkit.claims c
+    where c.worker_id = p_worker and c.n = p_n
+$$;
+
+create function scene.cancel_mark(variadic p_jobs bigint[]) returns text
+language sql as $$
+    select 'marked ' || count(*) from jobkit.cancel_mark(p_jobs)
+$$;
+
+create function scene.cancel_take(variadic p_jobs bigint[]) returns text
+language sql as $$
+    select 'ended ' || count(*) from jobkit.cancel_take(p_jobs, 'cancel', 'unwanted')
+$$;
+
+create function scene.sweep() returns text
+language sql as $$
+    select 'unblocked ' || unblocked from jobkit.sweep('', '', 500)
+$$;
+
+-- problems: what must not be when nothing is going on.
+create view scene.problems as
+    select v.what, v.who from jobkit.violations v
+    union all
+    select 'more permits than the limit', s.concurrency_key
+    from jobkit.semaphores s
+    left join jobkit.concurrency_groups g on g.name = s.concurrency_group
+    where s.taken > coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+    union all
+    select 'a permit that waits in a paused queue', r.job_id::text
+    from jobkit.ready r join jobkit.queues q on q.name = r.queue
+    where not r.without_permit and q.paused_at is not null;
+
+-- verdict: what is wrong now, and what is once everything that can run has run: no job is left, and
+-- none has left anything behind. p_also: what a spec itself found wrong. p_lowered: a limit was
+-- lowered, and took no permit away.
+create function scene.verdict(p_also text[] default '{}', p_lowered boolean default false)
+returns text
+language plpgsql as $$
+declare
+    v_found text[] := p_also || array(
+        select p.what || ' (' || p.who || ')' from scene.problems p
+        where not (p_lowered and p.what = 'more permits than the limit')
+    );
+begin
+    perform scene.run_out();
+    v_found := v_found
+        || array(select p.what || ' (' || p.who || ') in the end' from scene.problems p)
+        || array(select format('job %s never ran', j.id) from jobkit.jobs j);
+    return 'verdict: ' || coalesce(nullif(array_to_string(v_found, '; '), ''), 'well');
+end
+$$;
+
+-- run_out: runs what can be run. Only where a queue was paused is a sweep needed for that.
+create function scene.run_out() returns void
+language plpgsql as $$
+begin
+    if (select count(jobkit.resume(q.name)) from jobkit.queues q where q.paused_at is not null) > 0
+    then
+        perform scene.sweep();
+    end if;
+    for v_n in 1000 .. 1020 loop
+        perform jobkit.reap_claim(o.worker_id, o.n) from jobkit.orphaned_claims() o;
+        perform scene.finish(c.worker_id, c.n) from jobkit.claims c;
+        perform jobkit.promote(100);
+        perform scene.claim(1, v_n, 100, array['default', 'other']);
+    end loop;
+end
+$$;

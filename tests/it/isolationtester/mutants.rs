@@ -1,0 +1,101 @@
+//! The specs find what they are there to find: each mutant has a lock, or an order of looking and
+//! locking, taken out of the installed functions, and the spec named beside it fails.
+
+use super::report::Spec;
+use super::stage;
+use super::tester::Tester;
+
+/// Passages of functions, each with what takes its place; and the specs that notice.
+struct Mutant {
+    what: &'static str,
+    passages: &'static [(&'static str, &'static str, &'static str)],
+    specs: &'static [&'static str],
+}
+
+/// Of `lock_semaphores`.
+const LOCK: &str = " for update\n    ) locked;";
+
+/// Of `create_semaphores`.
+const CREATE: &str = "do update set concurrency_key = excluded.concurrency_key where false";
+
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        what: "permits are taken back without the lock",
+        passages: &[("lock_semaphores", LOCK, "\n    ) locked;")],
+        specs: &["wait_finish", "finish_finish", "forget", "cancel_unblock"],
+    },
+    Mutant {
+        what: "a semaphore that is there already is not locked",
+        passages: &[("create_semaphores", CREATE, "do nothing")],
+        specs: &["forget_later"],
+    },
+    Mutant {
+        what: "nobody locks a semaphore",
+        passages: &[
+            ("lock_semaphores", LOCK, "\n    ) locked;"),
+            ("create_semaphores", CREATE, "do nothing"),
+            ("fill", "s.concurrency_key = k.key for update", "s.concurrency_key = k.key"),
+        ],
+        specs: &["fresh_key", "fresh_key_of_two", "raise_finish", "lower_finish", "park_finish"],
+    },
+    Mutant {
+        what: "the statement that locks is the one that looks",
+        passages: &[
+            ("lock_semaphores", LOCK, "\n    ) locked;"),
+            ("create_semaphores", CREATE, "do nothing"),
+        ],
+        specs: &["wait_finish", "forget"],
+    },
+    Mutant {
+        what: "a pause waits for nobody",
+        passages: &[(
+            "gate",
+            "lock table jobkit.queues, jobkit.concurrency_groups in row share mode;",
+            "",
+        )],
+        specs: &["pause_finish", "pause_claim", "group_claim"],
+    },
+    Mutant {
+        what: "a change of a group's limit waits for nobody",
+        passages: &[("limit_group", "lock table jobkit.concurrency_groups in exclusive mode;", "")],
+        specs: &["group_claim"],
+    },
+    Mutant {
+        what: "a cancel looks for a job that is just being unblocked",
+        passages: &[(
+            "pull",
+            "from jobkit.lock_semaphores(p_jobs) l",
+            "from (select array_agg(j.concurrency_group) as groups, array_agg(j.concurrency_key) as keys
+            from jobkit.jobs j where j.id = any (p_jobs) and j.concurrency_key is not null) l",
+        )],
+        specs: &["cancel_unblock"],
+    },
+];
+
+#[tokio::test]
+async fn each_mutant_is_found_by_its_specs() {
+    let Some(tester) = Tester::find() else { return };
+    let mut survivors = Vec::new();
+    for Mutant { what, passages, specs } in MUTANTS {
+        let lab = stage().await;
+        for (function, find, replace) in *passages {
+            lab.mutate(function, find, replace).await;
+        }
+        for name in *specs {
+            let spec = Spec::read(name);
+            let mut complaints = Vec::new();
+            // On a busy machine a claim may give up before it can do any harm.
+            for _ in 0..3 {
+                complaints = tester.run(&lab, &spec).await.complaints(&spec);
+                if !complaints.is_empty() {
+                    break;
+                }
+            }
+            match complaints.first() {
+                Some(first) => println!("{what}: {} times, {first}", complaints.len()),
+                None => survivors.push(format!("{what}: {name} passes")),
+            }
+        }
+    }
+    assert!(survivors.is_empty(), "not found:\n{}", survivors.join("\n"));
+}

@@ -1,0 +1,80 @@
+//! Where REPEATABLE READ is a database's default, whatever waits and then reads refuses.
+
+use jobkit_tests::Lab;
+
+use super::stage;
+
+/// A call of each function that needs READ COMMITTED, on a stage where all would do something.
+const CALLS: &[(&str, &str)] = &[
+    ("announce_limits", "array['g'], array[7]"),
+    ("cancel_take", "array[2], 'cancel', 'unwanted'"),
+    (
+        "claim",
+        "1, 9, array['act'], array['default'], array[1], array[true], \
+         array_fill(0::bigint, array[14])",
+    ),
+    ("finished_prepare", "9"),
+    ("limit_group", "'g', 7"),
+    ("limit_key", "'g', 'k', 7"),
+    ("pause", "'default'"),
+    ("reap_claim", "3, 4"),
+    ("reap_workers", ""),
+    ("release_lost", "1, 1, '{}', '{}'"),
+    ("reschedule", "array[2]::bigint[], null"),
+    ("resume", "'other'"),
+    ("settle", "1, array[1], array[1], array['finish'], '{}', '{}', '{}', '{}', '{}'"),
+    ("sweep", "'', '', 500"),
+    ("sweep_unserved", "500"),
+];
+
+/// All rows of all tables.
+async fn rows(lab: &Lab) -> Vec<String> {
+    let sql = "select relname::text from pg_class
+        where relnamespace = 'jobkit'::regnamespace and relkind = 'r' order by 1";
+    let tables: Vec<String> = sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap();
+    let mut found = Vec::new();
+    for table in tables {
+        let rows = "string_agg(t::text, ' ' order by t::text)";
+        let sql = format!("select concat('{table}: ', {rows}) from jobkit.{table} t");
+        found.push(lab.value(&sql).await);
+    }
+    found
+}
+
+async fn names(lab: &Lab) -> Vec<String> {
+    let sql = "select proname::text from pg_proc
+        where pronamespace = 'jobkit'::regnamespace
+            and prosrc like '%jobkit.require_read_committed()%'
+        order by proname";
+    sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap()
+}
+
+/// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused.
+#[tokio::test]
+async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
+    let lab = stage().await;
+    for sql in [
+        "select scene.clear(1), scene.enqueue(1), scene.claim(1, 1)",
+        "select scene.enqueue(2), scene.claim(2, 2), jobkit.cancel_mark(array[2])",
+        "select jobkit.limit_key('g', 'k', 2), scene.enqueue(1), scene.claim(3, 4, 9)",
+        "select jobkit.deregister(3), jobkit.pause('other')",
+    ] {
+        lab.run(sql).await;
+    }
+    let before = rows(&lab).await;
+    let database: String = lab.value("select current_database()::text").await;
+    let default = "set default_transaction_isolation = 'repeatable read'";
+    lab.run(&format!("alter database {database} {default}")).await;
+    // Connections made before have the old default.
+    let lab = Lab::at(lab.url().to_owned()).await;
+
+    assert_eq!(names(&lab).await, CALLS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for (name, arguments) in CALLS {
+        let mut session = lab.session("refused").await;
+        let call = format!("select * from jobkit.{name}({arguments})");
+        let error = session.run(&call).await.expect_err(&call);
+        let state = error.as_database_error().and_then(|error| error.code()).unwrap().into_owned();
+        assert_eq!(state, "JK002", "{call}: {error}");
+    }
+    assert_eq!(rows(&lab).await, before);
+}
