@@ -7,6 +7,7 @@ mod cut_off;
 mod jobs;
 mod keyed;
 mod kill;
+mod killed;
 mod limits;
 mod nemesis;
 mod outage;
