@@ -18,7 +18,7 @@ use sqlx::postgres::PgPoolOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use crate::jobs::{Deed, Place, Scene, say};
+use crate::jobs::{Deed, OneAtOnce, Place, Scene, TenAtOnce, ThreeAtOnce, TwoAtOnce, say};
 use crate::program::Program;
 
 fn main() -> Result<()> {
@@ -74,7 +74,14 @@ async fn start(
         Scene { effects: effects.clone(), place: Arc::clone(&place), tally: Arc::clone(tally) };
     // Never connected: the worker makes its own connections from the pool's options.
     let pool = PgPool::connect_lazy(&program.url)?;
-    let mut worker = Worker::new(pool).state(scene).jobs([Registration::of::<Deed, _>()]);
+    let jobs = [
+        Registration::of::<Deed, _>(),
+        Registration::of::<OneAtOnce, _>(),
+        Registration::of::<TwoAtOnce, _>(),
+        Registration::of::<ThreeAtOnce, _>(),
+        Registration::of::<TenAtOnce, _>(),
+    ];
+    let mut worker = Worker::new(pool).state(scene).jobs(jobs);
     worker = worker.listen(program.listen).queue("default", program.concurrency);
     worker = worker.stop_grace(Duration::from_secs(5)).cancel_grace(Duration::from_millis(500));
     if let Some(lease) = program.lease {
@@ -82,6 +89,9 @@ async fn start(
     }
     if let Some(every) = program.reap_every {
         worker = worker.reap_every(every);
+    }
+    if let Some(every) = program.sweep_every {
+        worker = worker.sweep_every(every);
     }
     if let Some(every) = program.poll {
         worker = worker.poll(every);

@@ -34,6 +34,8 @@ pub(crate) enum Act {
     Sleep(Duration),
     /// The first attempt never ends.
     HangOnce,
+    /// Never ends in the process with this id.
+    HangIn(u32),
     /// The first attempt ends when it is asked to, and says on standard output when that was.
     WaitOnce,
     /// Blocks its thread, and says so on standard output before.
@@ -79,15 +81,44 @@ impl Place {
     }
 }
 
+/// Deeds with a concurrency key: a group for each limit.
+macro_rules! keyed {
+    ($($name:ident: $limit:tt)*) => {$(
+        #[derive(Serialize, Deserialize, Debug, Clone)]
+        #[job(
+            max_attempts = 5, backoff = fixed("20ms"), retention = "1h",
+            concurrency_key = self.key, concurrency_limit = $limit
+        )]
+        pub(crate) struct $name {
+            pub(crate) key: u32,
+            pub(crate) act: Act,
+        }
+
+        impl Job<Scene> for $name {
+            async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
+                self.act.run(cx).await
+            }
+        }
+    )*};
+}
+
+keyed! { OneAtOnce: 1 TwoAtOnce: 2 ThreeAtOnce: 3 TenAtOnce: 10 }
+
 impl Job<Scene> for Deed {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
-        match self.act {
-            Act::Tally => {
+        self.act.run(cx).await
+    }
+}
+
+impl Act {
+    async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
+        match self {
+            Self::Tally => {
                 let mut tally = cx.state().tally.lock().unwrap_or_else(PoisonError::into_inner);
                 tally.push(cx.id().0);
                 return Ok(());
             }
-            Act::Block(time) => {
+            Self::Block(time) => {
                 say("blocking", &json!({ "job": cx.id().0 }));
                 std::thread::sleep(time);
             }
@@ -95,17 +126,22 @@ impl Job<Scene> for Deed {
         }
         note(&cx, "begin").await;
         let first = cx.attempt() == 1;
-        match self.act {
-            Act::Sleep(time) => tokio::time::sleep(time).await,
-            Act::HangOnce if first => std::future::pending().await,
-            Act::WaitOnce if first => {
+        match self {
+            Self::Sleep(time) => tokio::time::sleep(time).await,
+            Self::HangOnce if first => std::future::pending().await,
+            Self::HangIn(pid) if pid == std::process::id() => std::future::pending().await,
+            Self::WaitOnce if first => {
                 cx.cancelled().await;
                 say("cancelled", &json!({ "job": cx.id().0, "at": now() }));
                 return Err("stopped when asked".into());
             }
-            Act::Abort => std::process::abort(),
-            Act::Chance(seed) => chance(seed, &cx).await?,
-            Act::Tally | Act::HangOnce | Act::WaitOnce | Act::Block(_) => {}
+            Self::Abort => std::process::abort(),
+            Self::Chance(seed) => {
+                let outcome = chance(seed, &cx).await;
+                note(&cx, "end").await;
+                return outcome;
+            }
+            Self::Tally | Self::HangOnce | Self::HangIn(_) | Self::WaitOnce | Self::Block(_) => {}
         }
         note(&cx, "end").await;
         Ok(())

@@ -5,9 +5,13 @@
 mod crowd;
 mod cut_off;
 mod jobs;
+mod keyed;
 mod kill;
+mod killed;
+mod limits;
 mod nemesis;
 mod outage;
+mod permits;
 mod poison;
 mod process;
 mod program;

@@ -20,6 +20,7 @@ impl Program {
             effects_url: url.to_owned(),
             lease: None,
             reap_every: None,
+            sweep_every: None,
             poll: None,
             call_deadline: None,
             listen: true,
@@ -34,6 +35,7 @@ impl Program {
         Self {
             lease: Some(Duration::from_secs(2)),
             reap_every: Some(Duration::from_millis(500)),
+            sweep_every: Some(Duration::from_secs(1)),
             poll: Some(Duration::from_millis(200)),
             ..Self::with_defaults(url)
         }

@@ -11,6 +11,7 @@ pub(crate) struct Program {
     pub(crate) effects_url: String,
     pub(crate) lease: Option<Duration>,
     pub(crate) reap_every: Option<Duration>,
+    pub(crate) sweep_every: Option<Duration>,
     pub(crate) poll: Option<Duration>,
     pub(crate) call_deadline: Option<Duration>,
     pub(crate) listen: bool,

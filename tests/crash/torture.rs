@@ -1,5 +1,6 @@
 //! Everything at once, by chance: jobs of every outcome, and a nemesis that kills, freezes, stops
-//! and cuts off. While it rages no invariant may break; when it ends everything must end soon.
+//! and cuts off. While it rages no invariant may break; when it ends everything must end soon. A
+//! third of the jobs has a concurrency key, and never more of a key run than its limit says.
 //!
 //! `JOBKIT_TORTURE_SECONDS` makes it longer, `JOBKIT_TORTURE_SEED` repeats what was chosen (the
 //! choices, not the times of the operating system).
@@ -9,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use jobkit::Enqueue;
+use jobkit::{Enqueue, JobId};
 use jobkit_tests::Lab;
 use tokio::task::JoinSet;
 
-use crate::jobs::{Act, Deed};
+use crate::jobs::{Act, Deed, OneAtOnce, ThreeAtOnce, TwoAtOnce};
 use crate::nemesis::Nemesis;
+use crate::permits::{Watch, check, none_left, uses};
 use crate::restart::missing;
 use crate::stage::{heavy_turn, hurry, lab};
 
@@ -37,10 +39,11 @@ async fn nothing_is_lost_whatever_happens_to_the_workers() {
         producers.spawn(produce(lab.pool().clone(), seed, rng, Arc::clone(&enough)));
     }
     let mut nemesis = Nemesis::new(&lab, seed).await;
+    let watch = Watch::new(&lab);
     let began = Instant::now();
     while began.elapsed() < rage {
         nemesis.strike().await;
-        lab.check_invariants().await;
+        check(&lab).await;
     }
     enough.store(true, Ordering::Relaxed);
     let acknowledged: Vec<i64> = producers.join_all().await.concat();
@@ -52,21 +55,23 @@ async fn nothing_is_lost_whatever_happens_to_the_workers() {
         nemesis.heal();
         hurry(&lab).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        lab.check_invariants().await;
+        check(&lab).await;
     }
     println!("{strikes:?}; all ended {:.1} s after the last", began.elapsed().as_secs_f64());
+    watch.end().await;
     nemesis.leave().await;
+    uses(&lab).await;
     account(&lab, &acknowledged).await;
     println!("passed; seed {seed}");
 }
 
 /// Checks the books once everything has ended.
 async fn account(lab: &Lab, acknowledged: &[i64]) {
-    lab.check_invariants().await;
     assert_eq!(missing(lab, acknowledged).await, 0, "acknowledged jobs are missing");
-    for table in ["claims", "ready", "scheduled", "attempts", "workers"] {
+    for table in ["scheduled", "attempts", "workers"] {
         assert_eq!(lab.count(&format!("jobkit.{table}")).await, 0, "{table} is not empty");
     }
+    none_left(lab).await;
     let beyond = "(select attempt, max_attempts from jobkit.finished
         union all select attempt, max_attempts from jobkit.dead_letters) e
         where attempt > max_attempts";
@@ -91,15 +96,25 @@ async fn account(lab: &Lab, acknowledged: &[i64]) {
 async fn produce(pool: sqlx::PgPool, seed: u64, mut rng: Rng, enough: Arc<AtomicBool>) -> Vec<i64> {
     let mut acknowledged = Vec::new();
     while !enough.load(Ordering::Relaxed) {
-        let deed = Deed { act: Act::Chance(seed) }.options().max_attempts(rng.u16(2..=5));
-        let deeds = std::iter::repeat_n(deed, rng.usize(1..=5));
-        // An error may be the nemesis's: the jobs are there or not.
-        if let Ok(jobs) = jobkit::enqueue_all(deeds, &pool).await {
-            acknowledged.extend(jobs.iter().map(|job| job.0));
-        }
+        let (act, key) = (Act::Chance(seed), rng.u32(..8));
+        let jobs = match rng.u32(..9) {
+            0 => some(OneAtOnce { key, act }, &pool, &mut rng).await,
+            1 => some(TwoAtOnce { key, act }, &pool, &mut rng).await,
+            2 => some(ThreeAtOnce { key, act }, &pool, &mut rng).await,
+            _ => some(Deed { act }, &pool, &mut rng).await,
+        };
+        acknowledged.extend(jobs.iter().map(|job| job.0));
         tokio::time::sleep(Duration::from_millis(rng.u64(0..200))).await;
     }
     acknowledged
+}
+
+/// Enqueues some of the same. An error may be the nemesis's: the jobs are there or not.
+async fn some<J: Enqueue + Clone>(job: J, pool: &sqlx::PgPool, rng: &mut Rng) -> Vec<JobId> {
+    let attempts = rng.u16(2..=5);
+    let jobs = std::iter::repeat_n(job, rng.usize(1..=5));
+    let jobs = jobs.map(|job| job.options().max_attempts(attempts));
+    jobkit::enqueue_all(jobs, pool).await.unwrap_or_default()
 }
 
 fn number(variable: &str) -> Option<u64> {
