@@ -62,17 +62,21 @@ declare
     v_blocked bigint[];
 begin
     select l.groups, l.keys into groups, keys from jobkit.lock_semaphores(p_jobs) l;
+    -- Job by job: a join could walk all that is ready, scheduled or blocked.
     with gone as (
         delete from jobkit.ready r
         where r.ctid = any (array(
-            select q.ctid from jobkit.jobs j
-            join jobkit.ready q on q.queue = j.queue and q.priority = j.priority
-                and q.without_permit = any ('{f,t}') and q.job_id = j.id
+            select r.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.ready q
+                where q.queue = j.queue and q.priority = j.priority
+                    and q.without_permit = any ('{f,t}') and q.job_id = j.id
+                    and (q.without_permit or (j.concurrency_group, j.concurrency_key) in (
+                        select * from unnest(groups, keys)
+                    ))
+                for update skip locked
+            ) r
             where j.id = any (p_jobs)
-                and (q.without_permit or (j.concurrency_group, j.concurrency_key) in (
-                    select * from unnest(groups, keys)
-                ))
-            for update of q skip locked
         ))
         returning r.job_id
     )
@@ -80,21 +84,30 @@ begin
     with gone as (
         delete from jobkit.scheduled s
         where s.ctid = any (array(
-            select q.ctid from jobkit.jobs j
-            join jobkit.scheduled q on q.run_at = j.run_at and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q skip locked
+            select s.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.scheduled q
+                where q.run_at = j.run_at and q.job_id = j.id for update skip locked
+            ) s
+            where j.id = any (p_jobs)
         ))
         returning s.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_scheduled from gone g;
     with gone as (
-        delete from jobkit.blocked_executions b using jobkit.jobs j
-        where j.id = any (p_jobs) and b.concurrency_group = j.concurrency_group
-            and b.concurrency_key = j.concurrency_key and b.priority = j.priority
-            and b.job_id = j.id
-            and (b.concurrency_group, b.concurrency_key) in (
+        delete from jobkit.blocked_executions b
+        where b.ctid = any (array(
+            select b.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.blocked_executions q
+                where q.concurrency_group = j.concurrency_group
+                    and q.concurrency_key = j.concurrency_key and q.priority = j.priority
+                    and q.job_id = j.id offset 0
+            ) b
+            where j.id = any (p_jobs) and (j.concurrency_group, j.concurrency_key) in (
                 select * from unnest(groups, keys)
             )
+        ))
         returning b.job_id
     )
     select coalesce(array_agg(g.job_id), '{}') into v_blocked from gone g;

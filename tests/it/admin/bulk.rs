@@ -184,3 +184,47 @@ async fn few_among_many_are_found() {
     assert_eq!(ended(counts), [3, 3, 0]);
     assert_eq!(desk.lab.count("jobkit.jobs").await, 24_997);
 }
+
+/// A join that begins at `ready` instead of the jobs would walk all of it, again and again.
+#[tokio::test]
+async fn a_bulk_call_reads_what_it_takes_whatever_the_statistics_say() {
+    let desk = Desk::new().await;
+    desk.running("a").await;
+    desk.lab
+        .run(
+            "alter table jobkit.jobs set (autovacuum_enabled = off);
+            alter table jobkit.ready set (autovacuum_enabled = off);
+            alter table jobkit.scheduled set (autovacuum_enabled = off);
+            alter table jobkit.blocked_executions set (autovacuum_enabled = off);
+            analyze jobkit.jobs, jobkit.ready, jobkit.scheduled, jobkit.blocked_executions;
+            insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+                concurrency_group, concurrency_key, args, tags)
+            select 1000 + i, 'noop', 'default', 0, 3, now(), now(),
+                case when i > 40000 then 'pay' end, case when i > 40000 then 'a' end, '{}',
+                case when i % 500 = 0 then '{rare}'::text[] end
+            from generate_series(1, 60000) i;
+            insert into jobkit.ready (queue, priority, job_id, kind)
+            select queue, priority, id, kind from jobkit.jobs where id between 1001 and 21000;
+            insert into jobkit.scheduled (run_at, job_id)
+            select run_at, id from jobkit.jobs where id between 21001 and 41000;
+            insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+                job_id, queue, kind)
+            select concurrency_group, concurrency_key, priority, id, queue, kind
+            from jobkit.jobs where id > 41000",
+        )
+        .await;
+    let read = "select sum(idx_tup_read)::bigint from pg_stat_user_indexes
+        where relname in ('ready', 'scheduled', 'blocked_executions')";
+    let before: i64 = desk.lab.value(read).await;
+    let counts = desk.admin.cancel_all(&JobFilter::all().tag("rare")).await.unwrap();
+    assert_eq!(ended(counts), [120, 120, 0]);
+    desk.lab
+        .until(
+            "count(*) = 0 from pg_stat_activity
+            where datname = current_database() and application_name = 'jobkit admin'",
+        )
+        .await;
+    let rows = desk.lab.value::<i64>(read).await - before;
+    assert!(rows < 2_000, "{rows} rows were read for 120");
+    desk.lab.check_invariants().await;
+}

@@ -23,9 +23,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
     lock_semaphores: "order by 1, 2" => "order by 1, 2 desc",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
-    pull: "b.concurrency_group, b.concurrency_key) in (" =>
-        "b.concurrency_group, b.concurrency_key) is not null
-            or (b.concurrency_group, b.concurrency_key) in (",
+    pull: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
+        "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
+            or (j.concurrency_group, j.concurrency_key) in (",
         order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
     pull: "and (q.without_permit or" => "and (true or",
         order::a_permit_granted_behind_a_cancel_is_not_lost;

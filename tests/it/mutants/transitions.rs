@@ -82,14 +82,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reap::a_claim_held_or_not_concluded_is_not_given_back;
     // Cancels and promotions.
     pull: "))
-            for update of q skip locked" =>
+                for update skip locked" =>
         "))
-            for update of q",
+                for update",
         cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
-    pull: "on q.run_at = j.run_at and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q skip locked" =>
-        "on q.run_at = j.run_at and q.job_id = j.id
-            where j.id = any (p_jobs) for update of q",
+    pull: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
+        "q.run_at = j.run_at and q.job_id = j.id for update",
         cancel::a_promotion_in_flight_is_not_waited_for_by_a_cancel;
     promote: "limit p_limit for update skip locked\n            ))" =>
         "limit p_limit for update\n            ))",
