@@ -92,8 +92,8 @@ create table jobkit.kinds (
 );
 
 -- Queues an operator has paused, or paused once. Whoever claims or grants holds a ROW SHARE lock of
--- this table and the next; a pause or a change of a group's limit takes it in EXCLUSIVE mode, so
--- nothing decided before it commits after it.
+-- this table and the next; a pause, a resume or a change of a group's limit takes one of them in
+-- EXCLUSIVE mode, so nothing decided before it commits after it.
 create table jobkit.queues (
     name text primary key check (octet_length(name) between 1 and 128),
     paused_at timestamptz,

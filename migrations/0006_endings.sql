@@ -78,7 +78,8 @@ begin
         values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_outcome, p_attempt,
             p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
             p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key, p_reason,
-            jobkit.errors_of(p_job.id), p_job.args, p_job.tags, p_job.metadata,
+            case when p_job.attempt > 0 then jobkit.errors_of(p_job.id) end,
+            p_job.args, p_job.tags, p_job.metadata,
             least(clock_timestamp() + p_keep, jobkit.last_expiry()));
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;

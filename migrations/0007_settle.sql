@@ -8,6 +8,7 @@
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
 -- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked); and
 -- `unblock` for the first job of each queue and priority that got a permit and is ready now.
+-- Waits for no lock longer than a second: others have outcomes, too.
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
 create function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
@@ -15,6 +16,7 @@ create function jobkit.settle(
 ) returns table (job_id bigint, ending text, queue text, priority smallint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off

@@ -5,6 +5,10 @@
 -- `queues` and `concurrency_groups`, after claims and before jobs. What is read to decide is read
 -- by a later statement than the one that waited for the lock: an older snapshot would not show
 -- what was written meanwhile, and a job would stay blocked for ever.
+--
+-- A planner that expects few rows, or many, may begin a join at the wrong end and read a whole
+-- table, or compare each with each. So rows are looked up one by one in LATERAL subqueries that it
+-- cannot flatten (a lock, a LIMIT, OFFSET 0), and changed by where they are (ctid).
 
 -- gate: from here to the end of the transaction no queue is paused or resumed, and no limit of a
 -- group changes.
@@ -25,6 +29,17 @@ language sql stable as $$
         and not exists (
             select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
         )
+$$;
+
+-- marked_after: a semaphore whose search begins behind this place. OFFSET 0 keeps it one lookup for
+-- each key: a join could begin with all semaphores there are.
+create function jobkit.marked_after(
+    p_group text, p_key text, p_priority smallint, p_id bigint
+) returns table (at tid, priority smallint, job_id bigint)
+language sql stable as $$
+    select s.ctid, p_priority, p_id from jobkit.semaphores s
+    where s.concurrency_group = p_group and s.concurrency_key = p_key
+        and (p_priority, p_id) < (s.from_priority, s.from_id) offset 0
 $$;
 
 -- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them. The
@@ -104,8 +119,8 @@ begin
 end
 $$;
 
--- park: the keys of jobs that got no permit are exhausted; blocks more of their ready jobs, or a
--- backlog of one key would be claimed row by row. Never one that holds a permit.
+-- park: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key would be
+-- claimed row by row. Never one that holds a permit.
 create function jobkit.park(p_denied bigint[], p_queues text[], p_kinds text[]) returns void
 language plpgsql as $$
 begin
@@ -118,6 +133,14 @@ begin
         delete from jobkit.ready r
         where r.ctid = any (array(
             select m.at from exhausted e
+            cross join lateral (
+                -- Without a permit for want of one: a job nobody serves gets none either.
+                select from jobkit.semaphores s
+                left join jobkit.concurrency_groups g on g.name = s.concurrency_group
+                where s.concurrency_group = e.grp and s.concurrency_key = e.key and s.taken
+                    >= coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+                offset 0
+            ) s
             cross join lateral (
                 select q.ctid as at from jobkit.ready q
                 where q.concurrency_group = e.grp and q.concurrency_key = e.key
@@ -134,13 +157,13 @@ begin
         from taken t
         returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
-    update jobkit.semaphores s set from_priority = -3, from_id = 0
+    update jobkit.semaphores s set from_priority = m.priority, from_id = m.job_id
     from (
         select p.grp, p.key, min(p.priority) as priority, min(p.job_id) as job_id
         from parked p group by p.grp, p.key
     ) l
-    where s.concurrency_group = l.grp and s.concurrency_key = l.key
-        and (l.priority, l.job_id) < (s.from_priority, s.from_id);
+    cross join lateral jobkit.marked_after(l.grp, l.key, l.priority, l.job_id) m
+    where s.ctid = m.at;
 end
 $$;
 
@@ -152,9 +175,16 @@ create function jobkit.signal(
 language plpgsql as $$
 begin
     with gone as (
-        delete from jobkit.permits p using jobkit.jobs j
-        where j.id = any (p_jobs) and p.concurrency_group = j.concurrency_group
-            and p.concurrency_key = j.concurrency_key and p.job_id = j.id
+        delete from jobkit.permits p
+        where p.ctid = any (array(
+            select h.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.permits q
+                where q.concurrency_group = j.concurrency_group
+                    and q.concurrency_key = j.concurrency_key and q.job_id = j.id offset 0
+            ) h
+            where j.id = any (p_jobs)
+        ))
         returning p.concurrency_group as grp, p.concurrency_key as key
     )
     -- Not a join: it could compare each with each.
@@ -184,19 +214,19 @@ begin
         from jobkit.jobs j where j.id = any (p_jobs)
         returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
-    update jobkit.semaphores s set from_priority = -3, from_id = 0
+    update jobkit.semaphores s set from_priority = m.priority, from_id = m.job_id
     from (
         select b.grp, b.key, min(b.priority) as priority, min(b.job_id) as job_id
         from newly_blocked b group by b.grp, b.key
     ) l
-    where s.concurrency_group = l.grp and s.concurrency_key = l.key
-        and (l.priority, l.job_id) < (s.from_priority, s.from_id);
+    cross join lateral jobkit.marked_after(l.grp, l.key, l.priority, l.job_id) m
+    where s.ctid = m.at;
 end
 $$;
 
 -- take_back: ready jobs that hold a permit nobody would give them now wait for one again, and the
--- next gets theirs.
-create function jobkit.take_back(p_jobs bigint[]) returns void
+-- next gets theirs. Returns how many there were.
+create function jobkit.take_back(p_jobs bigint[]) returns integer
 language plpgsql as $$
 declare
     v_key record;
@@ -207,11 +237,17 @@ begin
     with gone as (
         delete from jobkit.ready r
         where r.ctid = any (array(
-            select q.ctid from jobkit.jobs j
-            join jobkit.ready q on q.queue = j.queue and q.priority = j.priority
-                and not q.without_permit and q.job_id = j.id
-            where j.id = any (p_jobs) and not exists (select from jobkit.serving(q.queue, q.kind))
-            for update of q skip locked
+            select h.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.ready q
+                where q.queue = j.queue and q.priority = j.priority
+                    and not q.without_permit and q.job_id = j.id
+                    and not exists (select from jobkit.serving(q.queue, q.kind))
+                for update skip locked
+            ) h
+            where j.id = any (p_jobs) and (j.concurrency_group, j.concurrency_key) in (
+                select * from unnest(v_key.groups, v_key.keys)
+            )
         ))
         returning r.job_id
     )
@@ -219,5 +255,6 @@ begin
     select * into v_freed from jobkit.signal(v_taken, v_key.groups, v_key.keys);
     perform jobkit.block(v_taken);
     perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    return cardinality(v_taken);
 end
 $$;

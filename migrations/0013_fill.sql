@@ -2,7 +2,8 @@
 -- blocked executions of each key that somebody serves, in the order of priority, then age. They
 -- leave `blocked_executions`: the caller places them. p_freed: permits just taken back and not yet
 -- subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is left with
--- no permit, no blocked execution and no override is forgotten.
+-- no permit, no blocked execution and no override is forgotten. A key that has more than 1,000
+-- permits to give gives the others in the next fill: after a limit was raised a sweep sees to that.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns table (
     job_id bigint, queue text, priority smallint, kind text,
@@ -20,18 +21,18 @@ declare
 begin
     return query
     with semaphore as materialized (
-        select s.concurrency_group as grp, s.concurrency_key as key, s.taken, s.override_limit,
-            s.from_priority, s.from_id, coalesce(k.freed, 0) as freed,
+        select s.at, s.concurrency_group as grp, s.concurrency_key as key, s.taken,
+            s.override_limit, s.from_priority, s.from_id, coalesce(k.freed, 0) as freed,
             greatest(0, coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
                 - s.taken + coalesce(k.freed, 0)) as free
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
-            select * from jobkit.semaphores s
+            select s.ctid as at, s.* from jobkit.semaphores s
             where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
         ) s
         left join jobkit.concurrency_groups g on g.name = s.concurrency_group
     ), choice as materialized (
-        select s.grp, s.key, b.at, b.priority, b.job_id, b.queue, b.kind
+        select s.at as semaphore_at, s.grp, s.key, b.at, b.priority, b.job_id, b.queue, b.kind
         from semaphore s
         cross join lateral (
             select b.ctid as at, b.priority, b.job_id, b.queue, b.kind
@@ -39,7 +40,7 @@ begin
             where b.concurrency_group = s.grp and b.concurrency_key = s.key
                 and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
                 and exists (select from jobkit.serving(b.queue, b.kind))
-            order by b.priority, b.job_id limit s.free
+            order by b.priority, b.job_id limit least(s.free, s.freed + 1000)
         ) b
     ), unblocked as (
         delete from jobkit.blocked_executions b
@@ -48,28 +49,25 @@ begin
         insert into jobkit.permits (concurrency_group, concurrency_key, job_id)
         select c.grp, c.key, c.job_id from choice c
     ), change as materialized (
-        -- Not a join: it could compare each with each.
-        select u.grp, u.key, sum(u.n) as n,
-            bool_and(u.may_go) and not exists (
-                select from jobkit.blocked_executions b
-                where b.concurrency_group = u.grp and b.concurrency_key = u.key
-            ) as idle
+        -- Not a join of the two: it could compare each with each.
+        select u.at, sum(u.n) as n, bool_and(u.may_go) and (
+            select true from jobkit.blocked_executions b
+            where b.concurrency_group = min(u.grp) and b.concurrency_key = min(u.key) limit 1
+        ) is null as idle
         from (
-            select s.grp, s.key, -s.freed as n,
+            select s.at, s.grp, s.key, -s.freed as n,
                 s.taken = s.freed and s.override_limit is null as may_go
             from semaphore s
             union all
-            select c.grp, c.key, 1, false from choice c
+            select c.semaphore_at, c.grp, c.key, 1, false from choice c
         ) u
-        group by u.grp, u.key
+        group by u.at
     ), forgotten as (
-        delete from jobkit.semaphores s using change c
-        where c.idle and s.concurrency_group = c.grp and s.concurrency_key = c.key
+        delete from jobkit.semaphores s
+        where s.ctid = any (array(select c.at from change c where c.idle))
     ), counted as (
         update jobkit.semaphores s set taken = s.taken + c.n
-        from change c
-        where c.n <> 0 and not c.idle
-            and s.concurrency_group = c.grp and s.concurrency_key = c.key
+        from change c where c.n <> 0 and not c.idle and s.ctid = c.at
     )
     select c.job_id, c.queue, c.priority, c.kind, c.grp, c.key from choice c;
     get diagnostics v_granted = row_count;
@@ -86,19 +84,27 @@ $$;
 -- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
 create function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
+declare
+    v_key record;
 begin
-    update jobkit.semaphores s set from_priority = h.priority, from_id = h.job_id
-    from unnest(p_groups, p_keys) as k (grp, key)
-    cross join lateral (
-        select b.priority, b.job_id from jobkit.semaphores f
-        join jobkit.blocked_executions b on b.concurrency_group = f.concurrency_group
-            and b.concurrency_key = f.concurrency_key
-            and (b.priority, b.job_id) >= (f.from_priority, f.from_id)
-        where f.concurrency_group = k.grp and f.concurrency_key = k.key
-        order by b.priority, b.job_id limit 1
-    ) h
-    where s.concurrency_group = k.grp and s.concurrency_key = k.key
-        and (s.from_priority, s.from_id) <> (h.priority, h.job_id);
+    for v_key in
+        select s.ctid as at, h.priority, h.job_id
+        from unnest(p_groups, p_keys) as k (grp, key)
+        cross join lateral (
+            select s.ctid, s.from_priority, s.from_id from jobkit.semaphores s
+            where s.concurrency_group = k.grp and s.concurrency_key = k.key offset 0
+        ) s
+        cross join lateral (
+            select b.priority, b.job_id from jobkit.blocked_executions b
+            where b.concurrency_group = k.grp and b.concurrency_key = k.key
+                and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
+            order by b.priority, b.job_id limit 1
+        ) h
+        where (s.from_priority, s.from_id) <> (h.priority, h.job_id)
+    loop
+        update jobkit.semaphores s set from_priority = v_key.priority, from_id = v_key.job_id
+        where s.ctid = v_key.at;
+    end loop;
 end
 $$;
 

@@ -8,6 +8,7 @@ create function jobkit.announce_limits(p_groups text[], p_limits integer[])
 returns table (concurrency_group text, old_limit integer, new_limit integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
 as $$
 begin
     perform jobkit.require_read_committed();

@@ -9,12 +9,15 @@ create function jobkit.pause(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_new boolean;
 begin
     perform jobkit.require_read_committed();
     lock table jobkit.queues in exclusive mode;
+    perform jobkit.gate();
     v_new := not exists (
         select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
     );

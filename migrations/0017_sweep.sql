@@ -43,9 +43,10 @@ end
 $$;
 
 -- sweep: fills keys that have free permits and blocked jobs somebody serves, and creates what has
--- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock; the
--- next page begins after (last_group, last_key), null when this was the last one. Returns how many
--- jobs became ready.
+-- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock, and
+-- fills 20 of them at most; the next page begins after (last_group, last_key), null when this was
+-- the last one. Returns how many jobs became ready; 1,000 or more: perhaps not all there was to
+-- give, the same page again.
 create function jobkit.sweep(
     p_after_group text, p_after_key text, p_limit integer,
     out unblocked integer, out last_group text, out last_key text
@@ -82,25 +83,31 @@ begin
     ), seen as materialized (
         select p.grp, p.key, row_number() over () as place from page p limit p_limit
     ), starved as (
-        select e.grp, e.key
+        select e.grp, e.key, e.place
         from seen e
         left join jobkit.semaphores s
             on s.concurrency_group = e.grp and s.concurrency_key = e.key
         left join jobkit.concurrency_groups g on g.name = e.grp
         where coalesce(s.taken, 0)
                 < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
-            and exists (
-                select from jobkit.blocked_executions b
+            and (
+                select true from jobkit.blocked_executions b
                 where b.concurrency_group = e.grp and b.concurrency_key = e.key
                     and exists (select from jobkit.serving(b.queue, b.kind))
+                limit 1
             )
+        order by e.place limit 20
     )
     select array(select s.grp from starved s), array(select s.key from starved s),
         count(*), (array_agg(e.grp order by e.place desc))[1],
         (array_agg(e.key order by e.place desc))[1]
     into v_groups, v_keys, v_seen, last_group, last_key
     from seen e;
-    if v_seen < p_limit then
+    -- With so many starved keys the page ends at the last of them.
+    if cardinality(v_groups) = 20 then
+        last_group := v_groups[20];
+        last_key := v_keys[20];
+    elsif v_seen < p_limit then
         last_group := null;
         last_key := null;
     end if;
@@ -148,10 +155,7 @@ begin
         where not exists (select from jobkit.serving(r.queue, r.kind))
         limit p_limit
     ) h;
-    if v_jobs <> '{}' then
-        perform jobkit.take_back(v_jobs);
-    end if;
-    return cardinality(v_jobs);
+    return jobkit.take_back(v_jobs);
 end
 $$;
 
@@ -164,6 +168,7 @@ as $$
     select count(*)::integer from jobkit.cancel_take(array(
         select j.id from jobkit.jobs j
         where j.cancel_requested_at < clock_timestamp() - interval '10 s'
+            and not exists (select from jobkit.claims c where j.id = any (c.job_ids))
         order by j.id limit p_limit
     ), 'cancel', 'cancelled')
 $$;

@@ -152,6 +152,11 @@ impl Lab {
         self.value("select to_regnamespace('guard') is not null").await
     }
 
+    /// Statements whose result no transaction of jobkit's would commit: the guard lets them pass.
+    pub async fn run_unguarded(&self, sql: &str) {
+        self.run(&format!("set local session_replication_role = replica; {sql}")).await;
+    }
+
     /// Breaks an installed function on purpose: replaces a passage that it has once.
     pub async fn mutate(&self, function: &str, find: &str, replace: &str) {
         let text = format!("select pg_get_functiondef('jobkit.{function}'::regproc)");

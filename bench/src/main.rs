@@ -11,8 +11,11 @@
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
-//! `producers` enqueues in 32 transactions that are held open for 10 ms. Absolute figures drift
-//! with the machine; the ratio within one run is what counts.
+//! `keyed` drains jobs with concurrency keys beside jobs without; `behind` drains 10,000 jobs
+//! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
+//! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
+//! held open for 10 ms. Absolute figures drift with the machine; the ratio within one run is what
+//! counts.
 
 mod drain;
 mod hot;
@@ -48,7 +51,7 @@ async fn main() -> Result<()> {
         "handover" => hot::hand_over(&pool, number(500)?).await,
         "pinned" => hot::pinned(&pool, number(60)?).await,
         "producers" => producers::compare(&pool, number(5)?).await,
-        _ => bail!("there is no benchmark `{what}`: drain, kept or producers"),
+        _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),
     }
 }
 

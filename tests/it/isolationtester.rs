@@ -55,6 +55,8 @@ specs![
 async fn stage() -> Lab {
     let lab = Lab::guarded().await;
     lab.run(include_str!("../isolation/scene.sql")).await;
+    // As long as it takes to see it wait.
+    lab.run("alter function jobkit.settle set lock_timeout = '1min'").await;
     lab
 }
 

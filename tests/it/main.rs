@@ -18,6 +18,7 @@ mod badinput;
 mod enqueue;
 mod examples;
 mod grants;
+mod held_up;
 mod isolationtester;
 mod jobs;
 mod lifecycle;

@@ -195,7 +195,14 @@ impl Admin {
     ) -> Result<Limited, Error> {
         check(group, key)?;
         let limit = stored(limit)?;
-        Ok(answer(self.ask(&LimitKey { group, key, limit }).await?))
+        let mut link = self.link();
+        let known = link.call(&LimitKey { group, key, limit }).await?;
+        // One call gives a thousand permits; the sweep gives the others.
+        if known && limit.is_none_or(|limit| limit > 1000) {
+            sweep_all(&mut link).await?;
+        }
+        link.close().await;
+        Ok(answer(known))
     }
 
     /// The concurrency groups that workers have announced, by name.

@@ -124,6 +124,9 @@ impl Call for SweepNote {
 /// Keys looked at by one call.
 const PAGE: i32 = 500;
 
+/// A page that unblocked so many may have more to give: a key gives 1,000 permits at a time.
+const AGAIN: i32 = 1000;
+
 /// Fills every key with free permits and blocked jobs, page by page; returns how many jobs became
 /// ready.
 pub(crate) async fn sweep_all(link: &mut Link) -> Result<i32, Error> {
@@ -133,6 +136,9 @@ pub(crate) async fn sweep_all(link: &mut Link) -> Result<i32, Error> {
         let page = SweepKeys { after: (&after.0, &after.1), limit: PAGE };
         let swept = link.call(&page).await?;
         unblocked += swept.unblocked;
+        if swept.unblocked >= AGAIN {
+            continue;
+        }
         match swept.last {
             Some(last) => after = last,
             None => return Ok(unblocked),

@@ -28,7 +28,8 @@ pub struct Counts {
     pub unanswered: u64,
     /// Ready rows whose job was gone.
     pub orphans: u64,
-    /// Jobs that asked for a permit of their concurrency key and were blocked.
+    /// Jobs that asked for a permit of their concurrency key and did not get one at once: they
+    /// were blocked, or, when somebody held the key for long, are ready again.
     pub blocked: u64,
     /// Blocked jobs a sweep found that had a free permit and nothing to explain it; always 0, if
     /// all is well.

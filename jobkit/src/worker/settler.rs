@@ -40,8 +40,9 @@ enum Remedy {
     Split,
     /// This one is the cause: record that, as a failed attempt.
     StandIn,
-    /// Not even that can be recorded: let the others go first, and try again.
-    Later,
+    /// Not even that can be recorded, or somebody holds what it needs: let the others go first,
+    /// and try again after this long.
+    Later(Duration),
 }
 
 impl Settler {
@@ -107,7 +108,7 @@ impl Settler {
                 }
                 Err(error) => {
                     failures += 1;
-                    let next = remedy(&error, &group);
+                    let next = remedy(&error, &group, self.outcomes.is_closed());
                     let jobs = group.len();
                     tracing::warn!(failures, jobs, %error, "jobkit: settling failed");
                     match next {
@@ -123,7 +124,9 @@ impl Settler {
                         Remedy::StandIn => {
                             work.push(group.into_iter().map(|s| stand_in(s, &error)).collect());
                         }
-                        Remedy::Later => group.into_iter().for_each(|s| self.put_off(s)),
+                        Remedy::Later(rest) => {
+                            group.into_iter().for_each(|s| self.put_off(s, rest));
+                        }
                     }
                 }
             }
@@ -131,10 +134,10 @@ impl Settler {
     }
 
     /// Tries an outcome again after a while; the job stays claimed until then.
-    fn put_off(&self, settlement: Settlement) {
+    fn put_off(&self, settlement: Settlement, rest: Duration) {
         let again = self.again.clone();
         tokio::spawn(async move {
-            sleep(Duration::from_secs(10)).await;
+            sleep(rest).await;
             // Gone when the worker has stopped: then the lease ends, and the job is reaped.
             let _stopped = again.upgrade().map(|outcomes| outcomes.send(settlement));
         });
@@ -165,12 +168,17 @@ impl Settler {
     }
 }
 
-fn remedy(error: &Error, group: &[Settlement]) -> Remedy {
-    let slow = matches!(error, Error::Deadline(_)) || error.code().as_deref() == Some("57014");
+/// While the worker stops, what is put off would be lost: it is repeated instead.
+fn remedy(error: &Error, group: &[Settlement], stopping: bool) -> Remedy {
+    let code = error.code();
+    // Cancelled for its slowness, or for the lock of a semaphore that somebody holds.
+    let held_up =
+        matches!(error, Error::Deadline(_)) || matches!(code.as_deref(), Some("57014" | "55P03"));
     match (error.is_final(), group.len()) {
-        (_, 2..) if error.is_final() || slow => Remedy::Split,
-        (true, 1) if group[0].stand_in => Remedy::Later,
+        (_, 2..) if error.is_final() || held_up => Remedy::Split,
+        (true, 1) if group[0].stand_in => Remedy::Later(Duration::from_secs(10)),
         (true, 1) => Remedy::StandIn,
+        (false, 1) if held_up && !stopping => Remedy::Later(Duration::from_secs(2)),
         _ => Remedy::Repeat,
     }
 }

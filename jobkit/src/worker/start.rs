@@ -30,7 +30,7 @@ use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, AnnounceLimits, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
+    Announce, AnnounceLimits, Call, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
     Settlement, UnservedQueues,
 };
 use crate::{Error, Policy};
@@ -149,22 +149,29 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 /// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
 /// history.
 async fn prepare(link: &mut Link, policies: Vec<Policy>, days: i32) -> Result<(), Error> {
-    for (group, old, new) in link.call(&AnnounceLimits { policies: policies.clone() }).await? {
+    let limits = AnnounceLimits { policies: policies.clone() };
+    for (group, old, new) in insist(link, &limits).await? {
         if let Some(old) = old {
             tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
         }
     }
     link.call(&Announce { policies }).await?;
+    insist(link, &PrepareDays(days)).await?;
+    Ok(())
+}
+
+/// Makes a call up to five times: another worker may be doing the same right now, or somebody hold
+/// the table.
+async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, Error> {
     let mut tries = 0;
-    while let Err(error) = link.call(&PrepareDays(days)).await {
-        // Another worker may be making them right now, or a reader hold the table.
-        tries += 1;
-        if tries == 5 {
-            return Err(error);
+    loop {
+        match link.call(call).await {
+            Err(_) if tries < 4 => {}
+            answer => return answer,
         }
+        tries += 1;
         tokio::time::sleep(ticker::backoff(tries)).await;
     }
-    Ok(())
 }
 
 /// Registers under a random id, and says when the call began: the lease counts from there.
@@ -304,6 +311,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
+            known: None,
             started: None,
         };
         let pruner = Pruner { link: self.link("prune"), days: self.days };

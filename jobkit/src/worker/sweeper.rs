@@ -13,6 +13,9 @@ use crate::store::{
 /// Jobs handled by one call.
 const PAGE: i32 = 500;
 
+/// Pages of one sweep that take permits back.
+const MOST_PAGES: usize = 100;
+
 /// The safety net under permits: gives free ones to blocked jobs, and takes those back that wait
 /// for a worker in vain.
 ///
@@ -26,6 +29,8 @@ pub(crate) struct Sweeper {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
+    /// The worker id that everybody knows who decides about permits by now.
+    pub(crate) known: Option<i64>,
     /// The worker id under which the sweep of a start is done.
     pub(crate) started: Option<i64>,
 }
@@ -36,7 +41,10 @@ impl Duty for Sweeper {
     async fn step(&mut self) -> Result<Duration, Error> {
         let worker = self.ledger.worker();
         if self.started != Some(worker) {
-            self.link.call(&SweepStart).await?;
+            if self.known != Some(worker) {
+                self.link.call(&SweepStart).await?;
+                self.known = Some(worker);
+            }
             self.sweep().await?;
             self.started = Some(worker);
             return Ok(self.every);
@@ -65,7 +73,14 @@ impl Sweeper {
     /// One sweep of everything; returns how many jobs became ready.
     async fn sweep(&mut self) -> Result<i32, Error> {
         self.link.call(&SweepCancelled(PAGE)).await?;
-        let unserved = self.link.call(&SweepUnserved(PAGE)).await?;
+        let mut unserved = 0;
+        for _ in 0..MOST_PAGES {
+            let taken_back = self.link.call(&SweepUnserved(PAGE)).await?;
+            unserved += taken_back;
+            if taken_back < PAGE {
+                break;
+            }
+        }
         let unblocked = sweep_all(&mut self.link).await?;
         if unserved > 0 || unblocked > 0 {
             tracing::debug!(unserved, unblocked, "jobkit.sweep");

@@ -43,9 +43,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
     fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "limit s.free" => "limit least(s.free, 1)",
+    fill: "limit least(s.free, s.freed + 1000)" => "limit least(s.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
-    fill: "limit s.free" => "limit s.free + 1",
+    fill: "limit least(s.free, s.freed + 1000)" => "limit s.free + 1",
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
@@ -72,16 +72,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
             or b.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
     // Permits that come back.
-    signal: "delete from jobkit.permits p using jobkit.jobs j" =>
-        "select p.concurrency_group as grp, p.concurrency_key as key
-        from jobkit.permits p, jobkit.jobs j" with
+    signal: "delete from jobkit.permits p" =>
+        "select p.concurrency_group as grp, p.concurrency_key as key from jobkit.permits p" with
     signal: "returning p.concurrency_group as grp, p.concurrency_key as key" => "",
         handover::every_way_out_hands_the_permit_on;
     signal: "select g.grp, g.key, 1 as n from gone g" =>
         "select j.concurrency_group as grp, j.concurrency_key as key, 1 as n
         from jobkit.jobs j where j.id = any (p_jobs)",
         permits::t08_a_finish_behind_the_cancel_of_the_blocked_leaves_the_key_free;
-    signal: " and p.job_id = j.id" => "",
+    signal: " and q.job_id = j.id offset 0" => " offset 0",
         permits::t06_two_finishes_unblock_two;
     settle: "jobkit.signal(v_held, " => "jobkit.signal(v_finish, ",
         handover::every_way_out_hands_the_permit_on;
@@ -106,23 +105,23 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         handover::every_way_to_wait_gives_the_permit_up;
     take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
-    take_back: "for update of q skip locked" => "for update of q",
+    take_back: "for update skip locked" => "for update",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
     // Semaphores that are forgotten.
-    fill: "and not exists (" => "and true or false and not exists (",
+    fill: ") is null as idle" => ") is distinct from false as idle",
         pause::kinds_nobody_serves_get_no_permit;
     fill: "s.taken = s.freed and s.override_limit is null" => "s.override_limit is null",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
     fill: " and s.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: "where c.idle and s.concurrency_group" => "where false and s.concurrency_group",
+    fill: "from change c where c.idle" => "from change c where false",
         permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
     // Where the search begins.
-    block: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+    block: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
         blocked::a_job_given_back_is_found_before_the_mark;
-    park: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+    park: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
         blocked::a_job_parked_before_the_mark_is_found;
-    block: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+    block: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
         blocked::a_candidate_blocked_before_the_mark_is_found;
     skip_dead: "order by b.priority, b.job_id limit 1" =>
         "order by b.priority desc, b.job_id desc limit 1",
@@ -153,6 +152,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     settle: "perform jobkit.gate();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
+    pause: "perform jobkit.gate();" => "",
+        limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
+    park: "s.taken
+                    >= coalesce(s.override_limit, g.override_limit, g.default_limit, 1)" => "true",
+        blocked::parking_leaves_a_key_with_free_permits_alone;
     pause: "and not r.without_permit" => "and false",
         pause::a_pause_gives_the_permits_of_its_queue_to_others;
     // Limits.
@@ -169,8 +173,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         values (p_group, p_key) on conflict do nothing;",
         limits::a_limit_behind_the_end_of_its_semaphore_is_kept;
     // What a claim gives back.
-    claim_keyed: "from jobkit.jobs j where j.id = any (p_jobs);" =>
-        "from jobkit.jobs j where j.id = any (p_jobs) and false;",
+    claim_keyed: "from jobkit.jobs j where j.id = any (v_held);" =>
+        "from jobkit.jobs j where j.id = any (v_held) and false;",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
     claim_keyed: "'100ms'" => "'5s'",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;

@@ -22,6 +22,7 @@ in_a_lab![
     a_backlog_behind_a_busy_key_is_parked_at_once,
     parking_shares_a_thousand_among_the_keys,
     parking_passes_over_rows_in_other_hands,
+    parking_leaves_a_key_with_free_permits_alone,
     parking_leaves_the_holder_of_a_permit,
     parking_keeps_to_the_kinds_and_queues_of_the_claim,
     a_cancelled_blocked_job_moves_nobody,
@@ -48,7 +49,7 @@ pub(crate) async fn t34_a_sweep_goes_past_a_thousand_busy_keys(lab: Lab) {
     // A thousand keys with a job that runs and one that waits, and one key with two that wait.
     world
         .lab
-        .run(
+        .run_unguarded(
             "with k as (
                 select i, case when i > 1000 then 'z' else 'a' || lpad(i::text, 5, '0') end as key
                 from generate_series(1, 1001) i
@@ -206,7 +207,7 @@ pub(crate) async fn a_mark_moves_to_what_is_there(lab: Lab) {
     skip_dead(&world, y).await;
     // A mark that is wrong all the same is put right by the sweep.
     assert_eq!(world.call(limit_group("2")).await, "true");
-    world.lab.run(&format!("update jobkit.semaphores set from_id = {z}")).await;
+    world.lab.run_unguarded(&format!("update jobkit.semaphores set from_id = {z}")).await;
     assert_eq!(world.call(sweep()).await, "1");
     world.expect_key("a", &[w, y], &[z]).await;
     assert_eq!(world.call(limit_group("null")).await, "true");
@@ -332,4 +333,16 @@ pub(crate) async fn a_job_put_forward_asks_again(lab: Lab) {
             world.expect_key("a", &[y, z], &[]).await;
         }
     }
+}
+
+/// A job that nobody serves got no permit although there is one: others of its key may get it.
+pub(crate) async fn parking_leaves_a_key_with_free_permits_alone(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.lab.run("update jobkit.workers set stopping = true").await;
+    world.register_for(3, "default", "spare").await;
+    let [x, y] = world.keyed(["a".into(), Keyed { kind: "spare", ..Keyed::from("a") }]).await;
+    assert_eq!(world.call(claim(1, next_n(), 1).replace("{act}", "{act,spare}")).await, "");
+    world.expect(y, "ready, charged 0").await;
+    world.expect_key("a", &[], &[x]).await;
+    world.lab.check_invariants().await;
 }

@@ -94,7 +94,9 @@ pub(crate) async fn everything_works_where_repeatable_read_is_the_default(lab: L
     let running = act(&lab, Then::WaitForCancel).await;
     lab.until(&format!("exists (select from effects where job_id = {running})")).await;
     let admin = Admin::new(lab.pool());
-    assert_eq!(admin.cancel(running).await.unwrap(), Cancelled::Requested);
+    // On a busy machine its own claim may have ended it before the call looks again.
+    let cancelled = admin.cancel(running).await.unwrap();
+    assert!(matches!(cancelled, Cancelled::Requested | Cancelled::Now), "{cancelled:?}");
     assert_eq!(outcome(&lab, running).await, "cancel");
     let waiting = Act::then(Then::Succeed).options().after(Duration::from_secs(3600));
     let waiting = waiting.enqueue(lab.pool()).await.unwrap();

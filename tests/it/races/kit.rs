@@ -54,6 +54,8 @@ impl World {
             values ('act', 'default', 0, 3, '1 hour')",
         )
         .await;
+        // As long as it takes to see it wait.
+        lab.run("alter function jobkit.settle set lock_timeout = '1min'").await;
         let world = Self { lab };
         world.register(1).await;
         world.register(2).await;
@@ -65,12 +67,7 @@ impl World {
     pub(super) async fn limited(lab: Lab, limit: i32) -> Self {
         let world = Self::new(lab).await;
         assert_eq!(world.call(calls::announce_limit("g", limit)).await, "1");
-        for function in [
-            "claim_keyed(bigint[], text[], text[])",
-            "pause(text, text, text)",
-            "resume(text)",
-            "limit_group(text, integer)",
-        ] {
+        for function in ["claim_keyed", "pause", "resume", "limit_group", "announce_limits"] {
             let patient = format!("alter function jobkit.{function} set lock_timeout = '1min'");
             world.lab.run(&patient).await;
         }

@@ -2,7 +2,9 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{announce_limit, claim, limit_group, limit_key, settle, settle_all, sweep};
+use super::calls::{
+    Keyed, announce_limit, claim, limit_group, limit_key, pause, resume, settle, settle_all, sweep,
+};
 use super::kit::{ENDS, End, World, list, next_n};
 
 in_a_lab![
@@ -13,6 +15,8 @@ in_a_lab![
     t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing,
     a_limit_behind_the_end_of_its_semaphore_is_kept,
     a_limit_of_a_group_waits_for_grants_in_flight,
+    a_limit_of_a_group_waits_for_a_pause_that_grants,
+    a_limit_raised_far_above_the_blocked_is_filled_in_steps,
     a_claim_behind_a_limit_of_its_group_grants_by_it,
     a_finish_behind_a_raised_group_limit_fills_them_all,
     a_sweep_beside_a_finish_unblocks_each_once,
@@ -319,4 +323,45 @@ pub(crate) async fn an_announcement_that_changes_nothing_waits_for_nobody(lab: L
     claimed.end(End::Commit).await;
     assert_eq!(change.answer().await.as_deref(), Ok("1"));
     world.expect_key("a", &[x], &[]).await;
+}
+
+/// The permit that a paused queue gives up goes to another job of its key.
+pub(crate) async fn a_limit_of_a_group_waits_for_a_pause_that_grants(lab: Lab) {
+    let world = World::limited(lab, 2).await;
+    world.register_for(3, "other", "act").await;
+    for end in ENDS {
+        world.clear().await;
+        world.call(resume("default")).await;
+        world.call(limit_group("2")).await;
+        let (n, [x, y]) = world.running_keyed(["a", "a"]).await;
+        let [z] = world.blocked(["a"]).await;
+        let other = Keyed { queue: "other", ..Keyed::from("a") };
+        let [w] = world.keyed([other]).await;
+        let elsewhere = claim(3, next_n(), 1).replace("{default}", "{other}");
+        assert_eq!(world.call(elsewhere).await, "", "{w} is blocked");
+        assert_eq!(world.call(settle(1, n, x, "finish")).await, format!("{z} unblock"));
+        let pausing = world.hold(pause("default")).await;
+        let lower = pausing.waiter(limit_group("1")).await;
+        pausing.end(end).await;
+        assert_eq!(lower.answer().await.as_deref(), Ok("true"));
+        let (holder, blocked) = end.either((w, z), (z, w));
+        world.expect_key("a", &[y.min(holder), y.max(holder)], &[blocked]).await;
+    }
+}
+
+/// A thousand at a time: one call must not take longer than its deadline.
+pub(crate) async fn a_limit_raised_far_above_the_blocked_is_filled_in_steps(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    // It would refuse the step after which there is still more to give.
+    world.lab.run("drop schema guard cascade").await;
+    let (_, [_]) = world.running_keyed(["a"]).await;
+    let _: [i64; 1200] = world.keyed(["a"; 1200]).await;
+    while world.lab.count("jobkit.ready").await > 0 {
+        assert_eq!(world.call(claim(2, next_n(), 200)).await, "");
+    }
+    world.call(limit_group("100000")).await;
+    for unblocked in ["1000", "200", "0"] {
+        assert_eq!(world.call(sweep()).await, unblocked);
+    }
+    world.lab.check_invariants().await;
 }

@@ -229,8 +229,10 @@ pub(crate) async fn a_key_made_behind_a_cancel_does_not_deadlock_it(lab: Lab) {
     let scheduled = world.hold_after(lock, "select null".to_owned()).await;
     let cancel = scheduled.waiter(cancel_take_all(&[blocked, ready])).await;
     let n = world.claim(2, &[other]).await;
-    let claims = format!("update jobkit.claims set job_ids = job_ids || {m}::bigint where n = {n}");
-    world.lab.run("delete from jobkit.claims where worker_id = 1").await;
+    let claims = format!(
+        "delete from jobkit.claims where worker_id = 1;
+        update jobkit.claims set job_ids = job_ids || {m}::bigint where n = {n}"
+    );
     world.lab.run(&claims).await;
     let both = settle_all(2, n, &[(other, "finish"), (m, "finish")]);
     let finish = cancel.waiter(both).await;

@@ -135,29 +135,28 @@ pub(crate) async fn t72_a_claim_beside_a_busy_key_takes_other_jobs(lab: Lab) {
     }
 }
 
-/// Whoever holds the semaphore: the unkeyed part of the batch is returned, and the keyed part is
-/// ready again, even what is of keys that nobody holds.
+/// Whoever holds the semaphore: what has no key is returned, and what is of keys that nobody holds;
+/// the others are ready again.
 pub(crate) async fn a_claim_waits_a_tenth_of_a_second_and_returns_the_rest(lab: Lab) {
     let world = impatient(lab).await;
     for end in ENDS {
         world.clear().await;
         let (n, [x]) = world.running_keyed(["m"]).await;
         let [plain, other] = world.ready().await;
-        let keyed = world.keyed(["a", "m", "m", "z"]).await;
+        let [a, m, next, z] = world.keyed(["a", "m", "m", "z"]).await;
         let finish = world.hold(settle(1, n, x, "finish")).await;
         let mine = next_n();
         let began = Instant::now();
-        assert_eq!(world.call(claim(2, mine, 9)).await, list(&[plain, other]));
+        assert_eq!(world.call(claim(2, mine, 9)).await, list(&[plain, other, a, z]));
         let took = began.elapsed();
         assert!(took >= Duration::from_millis(100) && took < Duration::from_secs(3), "{took:?}");
-        for job in keyed {
+        for job in [m, next] {
             world.expect(job, "ready, charged 0").await;
         }
         world.expect(plain, &format!("running 2/{mine}, charged 0")).await;
-        assert_eq!(world.lab.count("jobkit.claims where keyed and worker_id = 2").await, 0);
+        assert_eq!(world.lab.count("jobkit.claims where keyed and worker_id = 2").await, 1);
         finish.end(end).await;
-        let [a, m, next, z] = keyed;
-        let granted = end.either(vec![a, m, z], vec![a, z]);
+        let granted = end.either(vec![m], vec![]);
         assert_eq!(world.call(claim(2, next_n(), 9)).await, list(&granted));
         let (holder, blocked) = end.either((m, vec![next]), (x, vec![m, next]));
         world.expect_key("m", &[holder], &blocked).await;

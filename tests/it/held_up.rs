@@ -1,0 +1,82 @@
+//! Somebody holds the lock of a concurrency key, and goes on holding it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jobkit::{Enqueue, Job, JobContext, Registration, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+/// Runs until it is told to end.
+#[derive(Serialize, Deserialize)]
+#[job(concurrency_key = "k")]
+struct Gated;
+
+impl Job<Arc<Notify>> for Gated {
+    async fn run(self, cx: JobContext<Arc<Notify>>) -> jobkit::Result {
+        cx.state().notified().await;
+        Ok(())
+    }
+}
+
+/// Has a key of another group, or none.
+#[derive(Serialize, Deserialize)]
+#[job(concurrency_key = self.0.then_some("k"))]
+struct Quick(bool);
+
+impl Job for Quick {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outcomes_of_other_jobs_are_written_and_that_one_later() {
+    let lab = Lab::guarded().await;
+    let end = Arc::new(Notify::new());
+    let jobs = [Registration::of::<Gated, _>(), Registration::of::<Quick, _>()];
+    let worker = lab.worker().state(Arc::clone(&end)).jobs(jobs).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    let gated = Gated.enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from jobkit.claims)").await;
+    let mut holder = lab.session("holder").await;
+    holder.run("begin; select from jobkit.semaphores for update").await.unwrap();
+    end.notify_one();
+    let waits = "exists (select from pg_stat_activity
+        where query like '%jobkit.settle%' and wait_event_type = 'Lock')";
+    lab.until(waits).await;
+    for with_key in [true, false] {
+        jobkit::enqueue_all((0..20).map(|_| Quick(with_key)), lab.pool()).await.unwrap();
+    }
+    lab.until("(select count(*) from jobkit.finished) = 40").await;
+    let live = format!("exists (select from jobkit.jobs where id = {gated})");
+    assert!(lab.value::<bool>(&format!("select {live}")).await, "its key is held");
+    holder.run("commit").await.unwrap();
+    lab.until(&format!("not {live}")).await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_of_other_keys_and_of_none_start() {
+    let lab = Lab::guarded().await;
+    let end = Arc::new(Notify::new());
+    let jobs = [Registration::of::<Gated, _>(), Registration::of::<Quick, _>()];
+    let worker = lab.worker().state(Arc::clone(&end)).jobs(jobs).queue("default", 10);
+    let worker = worker.stop_grace(Duration::ZERO).cancel_grace(Duration::ZERO);
+    let worker = worker.start().await.unwrap();
+    Gated.enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from jobkit.claims)").await;
+    let mut holder = lab.session("holder").await;
+    holder.run("begin; select from jobkit.semaphores for update").await.unwrap();
+    // Each claim finds one of the key that is held among the others.
+    for _ in 0..3 {
+        Gated.enqueue(lab.pool()).await.unwrap();
+        jobkit::enqueue_all([Quick(true), Quick(false)], lab.pool()).await.unwrap();
+    }
+    lab.until("(select count(*) from jobkit.finished) = 6").await;
+    holder.run("commit").await.unwrap();
+    worker.stop().await;
+    lab.check_invariants().await;
+}
