@@ -30,7 +30,7 @@ use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, AnnounceLimits, Call, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
+    Announce, AnnounceLimits, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
     Settlement, UnservedQueues,
 };
 use crate::{Error, Policy};
@@ -150,28 +150,14 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 /// history.
 async fn prepare(link: &mut Link, policies: Vec<Policy>, days: i32) -> Result<(), Error> {
     let limits = AnnounceLimits { policies: policies.clone() };
-    for (group, old, new) in insist(link, &limits).await? {
+    for (group, old, new) in ticker::insist(link, &limits).await? {
         if let Some(old) = old {
             tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
         }
     }
     link.call(&Announce { policies }).await?;
-    insist(link, &PrepareDays(days)).await?;
+    ticker::insist(link, &PrepareDays(days)).await?;
     Ok(())
-}
-
-/// Makes a call up to five times: another worker may be doing the same right now, or somebody hold
-/// the table.
-async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, Error> {
-    let mut tries = 0;
-    loop {
-        match link.call(call).await {
-            Err(_) if tries < 4 => {}
-            answer => return answer,
-        }
-        tries += 1;
-        tokio::time::sleep(ticker::backoff(tries)).await;
-    }
 }
 
 /// Registers under a random id, and says when the call began: the lease counts from there.

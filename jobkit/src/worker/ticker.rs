@@ -4,6 +4,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
+use crate::store::{Call, Link};
 
 /// A background duty: one step, then a rest. All duties have this shape, and none knows another.
 pub(crate) trait Duty: Send {
@@ -46,6 +47,20 @@ pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
         }
     }
     duty.close().await;
+}
+
+/// Makes a call up to five times: another worker may be doing the same right now, or somebody hold
+/// the table.
+pub(crate) async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, Error> {
+    let mut tries = 0;
+    loop {
+        match link.call(call).await {
+            Err(_) if tries < 4 => {}
+            answer => return answer,
+        }
+        tries += 1;
+        tokio::time::sleep(backoff(tries)).await;
+    }
 }
 
 /// The rest after so many failures in a row: 100 ms doubled up to 5 s, jittered by half, so that

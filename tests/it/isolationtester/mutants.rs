@@ -65,7 +65,8 @@ const MUTANTS: &[Mutant] = &[
         passages: &[(
             "pull",
             "from jobkit.lock_semaphores(p_jobs) l",
-            "from (select array_agg(j.concurrency_group) as groups, array_agg(j.concurrency_key) as keys
+            "from (select array_agg(j.concurrency_group) as groups,
+                array_agg(j.concurrency_key) as keys
             from jobkit.jobs j where j.id = any (p_jobs) and j.concurrency_key is not null) l",
         )],
         specs: &["cancel_unblock"],

@@ -95,13 +95,17 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t06_two_finishes_unblock_two;
     reap_claim: "jobkit.signal(v_ids, " => "jobkit.signal('{}', ",
         handover::t18_two_reapers_free_a_permit_once;
-    reap_claim: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" => "",
+    reap_claim: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+        "",
         handover::t15_a_finish_behind_a_reap_frees_nothing;
-    release_lost: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" => "",
+    release_lost: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+        "",
         handover::t26_a_job_given_back_keeps_its_turn;
-    cancel_take: "perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);" => "",
+    cancel_take: "jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+        "null",
         handover::t21_a_bulk_cancel_frees_as_many_as_it_took;
-    reschedule: "perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);" => "",
+    reschedule: "jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+        "null",
         handover::every_way_to_wait_gives_the_permit_up;
     take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
@@ -117,11 +121,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     fill: "from change c where c.idle" => "from change c where false",
         permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
     // Where the search begins.
-    block: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
+    block: "set from_priority = m.priority, from_id = m.job_id" =>
+        "set from_priority = s.from_priority",
         blocked::a_job_given_back_is_found_before_the_mark;
-    park: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
+    park: "set from_priority = m.priority, from_id = m.job_id" =>
+        "set from_priority = s.from_priority",
         blocked::a_job_parked_before_the_mark_is_found;
-    block: "set from_priority = m.priority, from_id = m.job_id" => "set from_priority = s.from_priority",
+    block: "set from_priority = m.priority, from_id = m.job_id" =>
+        "set from_priority = s.from_priority",
         blocked::a_candidate_blocked_before_the_mark_is_found;
     skip_dead: "order by b.priority, b.job_id limit 1" =>
         "order by b.priority desc, b.job_id desc limit 1",
