@@ -5,6 +5,7 @@
 //! of each mistake.
 
 mod code;
+mod database;
 mod grants;
 mod search;
 

@@ -5,7 +5,7 @@
 //! functions were broken on purpose, and see it fail.
 
 pub(crate) mod blocked;
-mod calls;
+pub(crate) mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod crowd;

@@ -78,7 +78,8 @@ pub struct Worker {
     pub stopping: bool,
     /// Its process is gone or frozen; its lease may lapse.
     pub crashed: bool,
-    pub(crate) claims: u32,
+    /// The number of its last claim.
+    pub claims: u32,
 }
 
 /// What a transaction has read before it held the lock, and the step it will take.

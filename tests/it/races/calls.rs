@@ -1,12 +1,12 @@
 //! The calls of the races, as SQL that answers with one text.
 
 /// Ids in order; a job that is to be cancelled has an exclamation mark.
-pub(super) fn claim(worker: i64, n: i64, slots: i32) -> String {
+pub(crate) fn claim(worker: i64, n: i64, slots: i32) -> String {
     claim_from(worker, n, slots, true)
 }
 
 /// A claim from the low-water marks, which are all at the start.
-pub(super) fn claim_marked(worker: i64, n: i64, slots: i32) -> String {
+pub(crate) fn claim_marked(worker: i64, n: i64, slots: i32) -> String {
     claim_from(worker, n, slots, false)
 }
 
@@ -15,11 +15,11 @@ fn claim_from(worker: i64, n: i64, slots: i32, start: bool) -> String {
 }
 
 /// Where a claim looks: queues, slots of each, and kinds, all with commas between.
-pub(super) struct Scan<'a> {
-    pub(super) queues: &'a str,
-    pub(super) slots: &'a str,
-    pub(super) kinds: &'a str,
-    pub(super) start: bool,
+pub(crate) struct Scan<'a> {
+    pub(crate) queues: &'a str,
+    pub(crate) slots: &'a str,
+    pub(crate) kinds: &'a str,
+    pub(crate) start: bool,
 }
 
 impl Default for Scan<'_> {
@@ -28,7 +28,7 @@ impl Default for Scan<'_> {
     }
 }
 
-pub(super) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
+pub(crate) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
     let Scan { queues, slots, kinds, start } = scan;
     format!(
         "select string_agg(c.job_id || case when c.cancelled then '!' else '' end, ' '
@@ -39,12 +39,12 @@ pub(super) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
 }
 
 /// The outcome of one job, kept for an hour; a delay of an hour where there is one.
-pub(super) fn settle(worker: i64, n: i64, job: i64, outcome: &str) -> String {
+pub(crate) fn settle(worker: i64, n: i64, job: i64, outcome: &str) -> String {
     settle_all(worker, n, &[(job, outcome)])
 }
 
 /// The outcomes of some jobs of one claim.
-pub(super) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> String {
+pub(crate) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> String {
     let rows = outcomes.iter().map(|(job, outcome)| {
         let delay = if matches!(*outcome, "retry" | "snooze") { "'1 hour'" } else { "null" };
         format!("({job}::bigint, '{outcome}', {delay}::interval)")
@@ -67,64 +67,64 @@ pub(super) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> Strin
 }
 
 /// A release for an hour.
-pub(super) fn release_later(worker: i64, n: i64, job: i64) -> String {
+pub(crate) fn release_later(worker: i64, n: i64, job: i64) -> String {
     let release = settle(worker, n, job, "release");
     release.replacen("null::interval)", "'1 hour'::interval)", 1)
 }
 
-pub(super) fn reap_workers() -> String {
+pub(crate) fn reap_workers() -> String {
     "select string_agg(w::text, ' ' order by w) from jobkit.reap_workers() w".to_owned()
 }
 
-pub(super) fn orphaned_claims() -> String {
+pub(crate) fn orphaned_claims() -> String {
     "select string_agg(o.worker_id || '/' || o.n, ' ') from jobkit.orphaned_claims() o".to_owned()
 }
 
-pub(super) fn reap_claim(worker: i64, n: i64) -> String {
+pub(crate) fn reap_claim(worker: i64, n: i64) -> String {
     format!("select jobkit.reap_claim({worker}, {n})::text")
 }
 
 /// Gives back the claims up to a number that are not held.
-pub(super) fn release_lost(worker: i64, concluded: i64, held: &[i64]) -> String {
+pub(crate) fn release_lost(worker: i64, concluded: i64, held: &[i64]) -> String {
     format!(
         "select jobkit.release_lost({worker}, {concluded}, array{held:?}::bigint[], '{{}}')::text"
     )
 }
 
-pub(super) fn heartbeat(worker: i64) -> String {
+pub(crate) fn heartbeat(worker: i64) -> String {
     format!("select alive::text from jobkit.heartbeat({worker}, false)")
 }
 
-pub(super) fn deregister(worker: i64) -> String {
+pub(crate) fn deregister(worker: i64) -> String {
     format!("select jobkit.deregister({worker})::text")
 }
 
-pub(super) fn cancel_mark(job: i64) -> String {
+pub(crate) fn cancel_mark(job: i64) -> String {
     format!("select (count(*) = 1)::text from jobkit.cancel_mark(array[{job}]::bigint[])")
 }
 
-pub(super) fn cancel_take(job: i64) -> String {
+pub(crate) fn cancel_take(job: i64) -> String {
     format!(
         "select (count(*) = 1)::text
         from jobkit.cancel_take(array[{job}]::bigint[], 'cancel', 'not wanted')"
     )
 }
 
-pub(super) fn promote(limit: i32) -> String {
+pub(crate) fn promote(limit: i32) -> String {
     format!("select promoted::text from jobkit.promote({limit})")
 }
 
-pub(super) fn finished_prepare(days: i32) -> String {
+pub(crate) fn finished_prepare(days: i32) -> String {
     format!("select jobkit.finished_prepare({days})::text")
 }
 
 /// Enqueues some jobs that have three attempts.
-pub(super) fn enqueue(count: usize) -> String {
+pub(crate) fn enqueue(count: usize) -> String {
     enqueue_with(count, 3, "null")
 }
 
 /// Enqueues some jobs with a number of attempts and a delay.
-pub(super) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> String {
+pub(crate) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> String {
     let all = |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{count}])");
     let [text, nulls] = [all("null", "text"), all("null", "jsonb")];
     format!(
@@ -142,15 +142,15 @@ pub(super) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> Stri
 
 /// A job with a concurrency key of the group `g`, and where it differs from others.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keyed {
-    pub(super) key: &'static str,
-    pub(super) priority: i32,
-    pub(super) queue: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) max_attempts: i32,
-    pub(super) delay: &'static str,
+pub(crate) struct Keyed {
+    pub(crate) key: &'static str,
+    pub(crate) priority: i32,
+    pub(crate) queue: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) max_attempts: i32,
+    pub(crate) delay: &'static str,
     /// Bytes of payload, about.
-    pub(super) size: i32,
+    pub(crate) size: i32,
 }
 
 impl From<&'static str> for Keyed {
@@ -161,7 +161,7 @@ impl From<&'static str> for Keyed {
 }
 
 /// Enqueues jobs with concurrency keys.
-pub(super) fn enqueue_keyed(jobs: &[Keyed]) -> String {
+pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
     let rows = jobs.iter().enumerate().map(|(at, job)| {
         let Keyed { key, priority, queue, kind, max_attempts, delay, size } = job;
         format!(
@@ -186,43 +186,43 @@ pub(super) fn enqueue_keyed(jobs: &[Keyed]) -> String {
 }
 
 /// The number of groups whose limit changed.
-pub(super) fn announce_limit(group: &str, limit: i32) -> String {
+pub(crate) fn announce_limit(group: &str, limit: i32) -> String {
     format!("select count(*)::text from jobkit.announce_limits('{{{group}}}', '{{{limit}}}')")
 }
 
 /// A limit, or `null`, for the group `g`.
-pub(super) fn limit_group(limit: &str) -> String {
+pub(crate) fn limit_group(limit: &str) -> String {
     format!("select jobkit.limit_group('g', {limit})::text")
 }
 
 /// A limit, or `null`, for a key of the group `g`.
-pub(super) fn limit_key(key: &str, limit: &str) -> String {
+pub(crate) fn limit_key(key: &str, limit: &str) -> String {
     format!("select jobkit.limit_key('g', '{key}', {limit})::text")
 }
 
-pub(super) fn pause(queue: &str) -> String {
+pub(crate) fn pause(queue: &str) -> String {
     format!("select jobkit.pause('{queue}', 'somebody', 'for a while')::text")
 }
 
-pub(super) fn resume(queue: &str) -> String {
+pub(crate) fn resume(queue: &str) -> String {
     format!("select jobkit.resume('{queue}')::text")
 }
 
 /// Jobs that a sweep over all keys made ready.
-pub(super) fn sweep() -> String {
+pub(crate) fn sweep() -> String {
     "select unblocked::text from jobkit.sweep('', '', 1000000)".to_owned()
 }
 
-pub(super) fn sweep_unserved() -> String {
+pub(crate) fn sweep_unserved() -> String {
     "select jobkit.sweep_unserved(1000)::text".to_owned()
 }
 
-pub(super) fn cancel_mark_all(jobs: &[i64]) -> String {
+pub(crate) fn cancel_mark_all(jobs: &[i64]) -> String {
     format!("select count(*)::text from jobkit.cancel_mark(array{jobs:?}::bigint[])")
 }
 
 /// Ids of those that have ended.
-pub(super) fn cancel_take_all(jobs: &[i64]) -> String {
+pub(crate) fn cancel_take_all(jobs: &[i64]) -> String {
     format!(
         "select string_agg(t::text, ' ' order by t)
         from jobkit.cancel_take(array{jobs:?}::bigint[], 'cancel', 'not wanted') t"
@@ -230,7 +230,7 @@ pub(super) fn cancel_take_all(jobs: &[i64]) -> String {
 }
 
 /// Ids of those that got another time: an interval from now, or `null` for now.
-pub(super) fn reschedule(jobs: &[i64], delay: &str) -> String {
+pub(crate) fn reschedule(jobs: &[i64], delay: &str) -> String {
     format!(
         "select string_agg(r::text, ' ' order by r)
         from jobkit.reschedule(array{jobs:?}::bigint[], now() + {delay}::interval) r"
