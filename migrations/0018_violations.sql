@@ -79,6 +79,13 @@ create view jobkit.job_violations as
         )
         and not exists (select from jobkit.claims c where p.job_id = any (c.job_ids));
 
+-- limits: semaphores with the limit that holds for each.
+create view jobkit.limits as
+    select s.concurrency_group, s.concurrency_key, s.taken,
+        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
+    from jobkit.semaphores s
+    left join jobkit.concurrency_groups g on g.name = s.concurrency_group;
+
 -- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
 -- no violation in itself: the limit may have been lowered.
 create view jobkit.key_violations as
@@ -118,9 +125,8 @@ create view jobkit.key_violations as
     where (b.priority, b.job_id) < (s.from_priority, s.from_id)
     union all
     select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
-    from jobkit.semaphores s
-    left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-    where s.taken < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+    from jobkit.limits s
+    where s.taken < s.effective_limit
         and exists (
             select from jobkit.blocked_executions b
             where b.concurrency_group = s.concurrency_group

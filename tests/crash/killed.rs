@@ -70,7 +70,7 @@ async fn a_permit_of_a_killed_worker_is_neither_lost_nor_doubled() {
 async fn load(lab: &Lab, rng: &mut Rng) -> i64 {
     let mut jobs = 0;
     for (limit, keys) in KEYS {
-        let act = Act::Sleep(Duration::from_millis(rng.u64(50..150)));
+        let act = Act::Sleep(Duration::from_millis(rng.u64(200..300)));
         let all = (0..4 * limit).flat_map(|_| 0..keys);
         jobs += enqueue_keyed(lab, limit, all, act).await.len();
     }
