@@ -7,7 +7,8 @@
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
 -- Returns the jobs, and a row for each queue (job_id null) with the rows picked, how many of them
--- got no permit, and the time the scan took. At most 8 MiB of payload, but always one job: the
+-- got no permit, and the time the scan took; and when some got none, for each queue and lane the
+-- lowest id picked (`lowest` not null). At most 8 MiB of payload, but always one job: the
 -- rest goes back.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
@@ -16,7 +17,7 @@ create function jobkit.claim(
     p_from_start boolean[], p_marks bigint[]
 ) returns table (
     queue_number integer, picked integer, waiting integer, scan_us bigint,
-    job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
+    lowest bigint, job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
     crashes integer, snoozes integer, created_at timestamptz, cancelled boolean,
     args jsonb, tags text[], metadata jsonb
 )
@@ -115,6 +116,17 @@ begin
 
     if v_keyed <> '{}' then
         v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+        -- Where the next scan of a lane may begin, although no job came of what this one picked.
+        for v_scan in
+            select p.q, p.lane, min(p.id) as lowest
+            from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
+            where v_denied <> '{}' group by p.q, p.lane
+        loop
+            queue_number := v_scan.q;
+            lane := v_scan.lane;
+            lowest := v_scan.lowest;
+            return next;
+        end loop;
         -- Not a join: it could compare each with each.
         select coalesce(array_agg(p.id order by p.ord), '{}'),
             coalesce(array_agg(p.q order by p.ord), '{}'),
@@ -147,7 +159,7 @@ begin
             cardinality(v_keyed) > cardinality(v_denied) or bool_or(j.of_lane % 2 = 0)
         from job j having count(*) > 0
     )
-    select j.q, 0, 0, 0::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
+    select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1, j.max_attempts, j.crashes,
         j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
     from job j
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
@@ -160,7 +172,7 @@ begin
                 + cardinality(array_positions(v_queue_of[1 : v_count], q));
         end loop;
         return query
-        select p.q, 0, 0, 0::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
+        select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, p.lane, j.attempt + 1, j.max_attempts, j.crashes,
             j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id;
@@ -170,46 +182,9 @@ begin
         picked := v_picked[q];
         waiting := v_waiting[q];
         scan_us := v_took[q];
-        job_id := null;
+        lowest := null;
         return next;
     end loop;
-end
-$$;
-
--- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
--- longer than 100 ms. Then the jobs of the keys that are in other hands go back to ready, and the
--- claim has the others. Returns the jobs it does without.
-create function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
-returns bigint[]
-language plpgsql
-set lock_timeout = '100ms'
-as $$
-declare
-    v_key record;
-    v_free bigint[] := '{}';
-    v_held bigint[] := '{}';
-begin
-    return jobkit.wait(p_jobs, p_queues, p_kinds);
-exception when lock_not_available then
-    perform set_config('lock_timeout', '2ms', true);
-    for v_key in
-        select j.concurrency_group as grp, j.concurrency_key as key, array_agg(j.id) as jobs
-        from jobkit.jobs j where j.id = any (p_jobs) group by 1, 2 order by 1, 2
-    loop
-        begin
-            perform jobkit.create_semaphores(array[v_key.grp], array[v_key.key]);
-            v_free := v_free || v_key.jobs;
-        exception when lock_not_available then
-            v_held := v_held || v_key.jobs;
-        end;
-    end loop;
-    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-    select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-    from jobkit.jobs j where j.id = any (v_held);
-    if v_free = '{}' then
-        return v_held;
-    end if;
-    return v_held || jobkit.wait(v_free, p_queues, p_kinds);
 end
 $$;
 

@@ -31,6 +31,8 @@ pub(crate) struct Claimed {
     pub(crate) jobs: Vec<ClaimedJob>,
     /// One for each queue asked for, in that order.
     pub(crate) picked: Vec<Picked>,
+    /// (Index of the queue, lane, id) of the first job picked, where some got no permit.
+    pub(crate) lowest: Vec<(usize, usize, i64)>,
 }
 
 /// What the scan of one queue found.
@@ -88,6 +90,9 @@ impl Call for Claim<'_> {
         for row in &rows {
             if row.try_get::<Option<i64>, _>("job_id")?.is_some() {
                 claimed.jobs.push(job(row)?);
+            } else if let Some(lowest) = row.try_get("lowest")? {
+                let lane = index(row.try_get::<i16, _>("lane")?.into());
+                claimed.lowest.push((index(row.try_get("queue_number")?) - 1, lane, lowest));
             } else {
                 claimed.picked.push(Picked {
                     rows: row.try_get("picked")?,

@@ -205,6 +205,8 @@ impl Claimer {
             let cost = Duration::from_micros(u64::try_from(scan.micros).unwrap_or(0));
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
             let jobs = jobs.map(|job| (job.lane, job.id));
+            let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
+            let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
             self.pace.waters[*queue].scanned(from_start[at], cost, now, jobs);
             filled |= rows >= *slots;
             picked += rows;

@@ -124,7 +124,7 @@ async fn the_tables_say_what_the_model_says(lab: Lab) {
 
 /// A function, a passage of it and what replaces that: mistakes that few seeds are enough to find.
 const WRONG: [(&str, &str, &str); 8] = [
-    ("fill", "limit s.free", "limit least(s.free, 1)"),
+    ("fill", "limit least(s.free, s.freed + 1000)", "limit least(s.free, 1)"),
     ("fill", "order by b.priority, b.job_id limit", "order by b.job_id limit"),
     (
         "settle",
@@ -132,9 +132,9 @@ const WRONG: [(&str, &str, &str); 8] = [
         "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed) where false",
     ),
     ("reap_claim", "jobkit.signal(v_ids, ", "jobkit.signal('{}', "),
-    ("signal", " and p.job_id = j.id", ""),
+    ("signal", " and q.job_id = j.id offset 0", " offset 0"),
     ("cancel_take", "perform jobkit.pass_on_and_wake(", "perform concat("),
-    ("sweep_unserved", "perform jobkit.take_back(v_jobs);", ""),
+    ("sweep_unserved", "return jobkit.take_back(v_jobs);", "return 0;"),
     ("park", "and q.without_permit and", "and"),
 ];
 
