@@ -160,7 +160,8 @@ begin
         from job j having count(*) > 0
     )
     select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1,
-        j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+        j.max_attempts, j.crashes, j.snoozes, j.created_at,
+        j.cancel_requested_at is not null, j.args, j.tags, j.metadata
     from job j
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
         from job j) <= v_budget;
@@ -173,7 +174,8 @@ begin
         end loop;
         return query
         select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, p.lane, j.attempt + 1,
-            j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+            j.max_attempts, j.crashes, j.snoozes, j.created_at,
+            j.cancel_requested_at is not null, j.args, j.tags, j.metadata
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id;
     end if;
