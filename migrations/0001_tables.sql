@@ -121,16 +121,16 @@ create table jobkit.semaphores (
     -- No blocked execution of the key comes before this one: where a search for them may begin.
     from_priority smallint not null default -3,
     from_id bigint not null default 0,
+    crowded boolean not null default false,      -- whether one may be blocked; false: none is
     primary key (concurrency_group, concurrency_key)
 );
 
 -- Permits held: by running jobs, and by jobs that are ready with `without_permit` = false.
 create table jobkit.permits (
+    job_id bigint primary key,
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,
-    job_id bigint not null,
-    since timestamptz not null default clock_timestamp(),
-    primary key (concurrency_group, concurrency_key, job_id)
+    since timestamptz not null default clock_timestamp()
 );
 
 -- Jobs that wait for a permit of their key, in the order in which they get it.

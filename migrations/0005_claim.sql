@@ -57,57 +57,38 @@ begin
 
     for q in 1 .. cardinality(p_queues) loop
         v_started := clock_timestamp();
-        v_count := 0;
-        for v_scan in
-            select l.lane, p_marks[(q - 1) * 14 + l.lane + 1] as mark
-            from generate_series(0, 13) as l (lane)
-            where not p_from_start[q] and p_queues[q] <> all (v_paused)
-            union all
-            select null, null where p_from_start[q] and p_queues[q] <> all (v_paused)
-        loop
-            exit when v_count >= p_slots[q];
-            if v_scan.lane is null then
-                with picked as (
-                    delete from jobkit.ready r
-                    where r.ctid = any (array(
-                        select s.ctid from jobkit.ready s
-                        where s.queue = p_queues[q] and s.kind = any (p_kinds)
-                        order by s.priority, s.without_permit, s.job_id
-                        limit p_slots[q] for update skip locked
-                    ))
-                    returning r.job_id,
-                        ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
-                        r.concurrency_key is not null and r.without_permit as keyed
-                )
-                select v_ids || coalesce(array_agg(p.job_id order by p.lane, p.job_id), '{}'),
-                    v_lane_of || coalesce(array_agg(p.lane order by p.lane, p.job_id), '{}'),
-                    v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
-                    count(*)
-                into v_ids, v_lane_of, v_keyed, v_count
-                from picked p;
-            else
-                with picked as (
-                    delete from jobkit.ready r
-                    where r.ctid = any (array(
-                        select s.ctid from jobkit.ready s
-                        where s.queue = p_queues[q] and s.kind = any (p_kinds)
-                            and s.priority = v_scan.lane / 2 - 3
-                            and s.without_permit = (v_scan.lane % 2 = 1)
-                            and s.job_id > v_scan.mark
-                        order by s.job_id
-                        limit p_slots[q] - v_count for update skip locked
-                    ))
-                    returning r.job_id,
-                        r.concurrency_key is not null and r.without_permit as keyed
-                )
-                select v_ids || coalesce(array_agg(p.job_id order by p.job_id), '{}'),
-                    v_lane_of || coalesce(array_agg(v_scan.lane::smallint), '{}'),
-                    v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
-                    v_count + count(*)
-                into v_ids, v_lane_of, v_keyed, v_count
-                from picked p;
-            end if;
-        end loop;
+        -- Lane by lane, in one statement: it stops as soon as the slots are full.
+        with picked as (
+            delete from jobkit.ready r
+            where r.ctid = any (array(
+                select s.at
+                from (
+                    select l.lane,
+                        case when p_from_start[q] then -1
+                            else p_marks[(q - 1) * 14 + l.lane + 1] end as mark
+                    from generate_series(0, 13) as l (lane)
+                    where p_queues[q] <> all (v_paused)
+                ) l
+                cross join lateral (
+                    select n.ctid as at from jobkit.ready n
+                    where n.queue = p_queues[q] and n.kind = any (p_kinds)
+                        and n.priority = l.lane / 2 - 3
+                        and n.without_permit = (l.lane % 2 = 1)
+                        and n.job_id > l.mark
+                    order by n.job_id limit p_slots[q] for update skip locked
+                ) s
+                limit p_slots[q]
+            ))
+            returning r.job_id,
+                ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
+                r.concurrency_key is not null and r.without_permit as keyed
+        )
+        select v_ids || coalesce(array_agg(p.job_id order by p.lane, p.job_id), '{}'),
+            v_lane_of || coalesce(array_agg(p.lane order by p.lane, p.job_id), '{}'),
+            v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
+            count(*)
+        into v_ids, v_lane_of, v_keyed, v_count
+        from picked p;
         v_queue_of := v_queue_of || array_fill(q, array[v_count]);
         v_picked := v_picked || v_count;
         v_took := v_took

@@ -70,8 +70,7 @@ begin
     end if;
 
     if v_keyed then
-        select s.* into v_freed
-        from jobkit.lock_semaphores(v_held) l, jobkit.signal(v_held, l.groups, l.keys) s;
+        select * into v_freed from jobkit.signal(v_held);
     end if;
     if v_other <> '{}' then
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
@@ -102,7 +101,8 @@ begin
     end loop;
     if v_keyed then
         for v_row in
-            select * from jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)
+            select f.queue, f.priority, min(f.job_id) as job_id
+            from jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed) f group by 1, 2
         loop
             v_queues := v_queues || v_row.queue;
             return query select v_row.job_id, 'unblock', v_row.queue, v_row.priority;

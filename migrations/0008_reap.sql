@@ -62,8 +62,7 @@ begin
         return 0;
     end if;
     delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
-    select s.* into v_freed
-    from jobkit.lock_semaphores(v_ids) l, jobkit.signal(v_ids, l.groups, l.keys) s;
+    select * into v_freed from jobkit.signal(v_ids);
     for v_job in
         select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
     loop
@@ -74,7 +73,7 @@ begin
             v_queues := v_queues || v_job.queue;
         end if;
     end loop;
-    perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
@@ -152,8 +151,7 @@ begin
     if v_ids = '{}' then
         return 0;
     end if;
-    select s.* into v_freed
-    from jobkit.lock_semaphores(v_ids) l, jobkit.signal(v_ids, l.groups, l.keys) s;
+    select * into v_freed from jobkit.signal(v_ids);
     for v_job in
         select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
     loop
@@ -166,7 +164,7 @@ begin
             perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
         end if;
     end loop;
-    perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

@@ -40,7 +40,7 @@ begin
         perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
             (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
     end loop;
-    perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query
     select p.id from unnest(p_jobs) as p (id)
     where not exists (select from jobkit.jobs j where j.id = p.id);

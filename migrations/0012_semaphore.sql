@@ -31,16 +31,12 @@ language sql stable as $$
         )
 $$;
 
--- marked_after: a semaphore whose search begins behind this place. OFFSET 0 keeps it one lookup for
--- each key: a join could begin with all semaphores there are.
-create function jobkit.marked_after(
-    p_group text, p_key text, p_priority smallint, p_id bigint
-) returns table (at tid, priority smallint, job_id bigint)
-language sql stable as $$
-    select s.ctid, p_priority, p_id from jobkit.semaphores s
-    where s.concurrency_group = p_group and s.concurrency_key = p_key
-        and (p_priority, p_id) < (s.from_priority, s.from_id) offset 0
-$$;
+-- limits: semaphores with the limit that holds for each.
+create view jobkit.limits as
+    select s.*, s.ctid as at,
+        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
+    from jobkit.semaphores s
+    left join jobkit.concurrency_groups g on g.name = s.concurrency_group;
 
 -- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them. The
 -- lock inside LATERAL makes it one lookup for each key in turn, whatever the planner thinks.
@@ -76,118 +72,112 @@ begin
 end
 $$;
 
--- wait: asks for a permit for each of these jobs, just taken from `ready`: they are blocked, and
--- those that come first among all that wait get one at once. Returns those that got none, and
--- blocks up to 1,000 more of their keys (p_queues, p_kinds: where this worker may look).
+-- wait: asks for a permit for each of these jobs, just taken from `ready`. While nothing else waits
+-- for its key it may get one at once; else it is blocked, and those that come first among all that
+-- wait get what is free. Returns those that got none, and blocks up to 1,000 more of their keys
+-- (p_queues, p_kinds: where this worker may look).
 create function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[]) returns bigint[]
 language plpgsql as $$
 declare
-    v_key record;
-    v_denied bigint[];
+    v_denied record;
+    v_mine bigint[];
     v_wake text[];
 begin
-    select array_agg(k.grp) as groups, array_agg(k.key) as keys into v_key
-    from (
-        select distinct j.concurrency_group as grp, j.concurrency_key as key
-        from jobkit.jobs j where j.id = any (p_jobs)
-    ) k;
-    perform jobkit.create_semaphores(v_key.groups, v_key.keys);
-    perform jobkit.block(p_jobs);
-    with granted as materialized (
-        select * from jobkit.fill(v_key.groups, v_key.keys, null)
-    ), other as materialized (
-        -- Blocked before: they take turns in `ready` with all that hold permits.
-        select g.job_id from granted g except select unnest(p_jobs)
-    ), made_ready as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select g.queue, g.priority, false, g.job_id, g.kind, g.concurrency_group,
-            g.concurrency_key
-        from granted g where g.job_id in (select o.job_id from other o)
-        returning queue
-    )
-    select array(select unnest(p_jobs) except select g.job_id from granted g),
-        array(select distinct m.queue from made_ready m)
-    into v_denied, v_wake;
-    if v_denied <> '{}' then
-        perform jobkit.park(v_denied, p_queues, p_kinds);
+    select * into v_denied from jobkit.take(p_jobs);
+    if v_denied.jobs = '{}' then
+        return v_denied.jobs;
+    end if;
+    perform jobkit.block(v_denied.jobs);
+    select coalesce(array_agg(f.job_id) filter (where f.job_id = any (v_denied.jobs)), '{}'),
+        array_agg(distinct f.queue) filter (where f.job_id <> all (v_denied.jobs))
+    into v_mine, v_wake
+    from jobkit.fill(v_denied.groups, v_denied.keys, null) f;
+    if v_mine <> '{}' then
+        -- Those of others take turns in `ready` with all that hold permits.
+        delete from jobkit.ready r
+        where r.ctid = any (array(
+            select q.at from jobkit.jobs j
+            cross join lateral (
+                select q.ctid as at from jobkit.ready q
+                where q.queue = j.queue and q.priority = j.priority and not q.without_permit
+                    and q.job_id = j.id offset 0
+            ) q
+            where j.id = any (v_mine)
+        ));
+        v_denied.jobs := array(select unnest(v_denied.jobs) except select unnest(v_mine));
     end if;
     if v_wake <> '{}' then
         perform jobkit.wake(v_wake);
     end if;
-    return v_denied;
+    if v_denied.jobs <> '{}' then
+        perform jobkit.park(v_denied.jobs, p_queues, p_kinds);
+    end if;
+    return v_denied.jobs;
 end
 $$;
 
--- park: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key would be
--- claimed row by row. Never one that holds a permit.
-create function jobkit.park(p_denied bigint[], p_queues text[], p_kinds text[]) returns void
-language plpgsql as $$
+-- take: locks the semaphores of these jobs' keys, missing ones are made, and gives permits at once
+-- where nothing is blocked and all these jobs of the key can have one. Returns the others, and
+-- their keys. The condition is judged on the row as it is when the lock is had, and the limits of
+-- groups stand still behind the gate. Writing a key column makes it the lock of FOR UPDATE.
+-- Joins of keys that hash: any other plan would compare each with each.
+create function jobkit.take(
+    p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[]
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
 begin
-    with exhausted as materialized (
-        select j.concurrency_group as grp, j.concurrency_key as key, max(j.id) as after_id,
-            greatest(1000 / count(*) over (), 1) as share
-        from jobkit.jobs j where j.id = any (p_denied)
-        group by 1, 2
-    ), taken as (
-        delete from jobkit.ready r
-        where r.ctid = any (array(
-            select m.at from exhausted e
-            cross join lateral (
-                -- Without a permit for want of one: a job nobody serves gets none either.
-                select from jobkit.semaphores s
-                left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-                where s.concurrency_group = e.grp and s.concurrency_key = e.key and s.taken
-                    >= coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
-                offset 0
-            ) s
-            cross join lateral (
-                select q.ctid as at from jobkit.ready q
-                where q.concurrency_group = e.grp and q.concurrency_key = e.key
-                    and q.without_permit and q.job_id > e.after_id
-                    and q.queue = any (p_queues) and q.kind = any (p_kinds)
-                order by q.job_id limit e.share for update skip locked
-            ) m
-        ))
-        returning r.*
-    ), parked as (
-        insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
-            job_id, queue, kind)
-        select t.concurrency_group, t.concurrency_key, t.priority, t.job_id, t.queue, t.kind
-        from taken t
-        returning concurrency_group as grp, concurrency_key as key, priority, job_id
+    with asking as materialized (
+        select j.id, j.concurrency_group as grp, j.concurrency_key as key
+        from jobkit.jobs j where j.id = any (p_jobs)
+    ), lim as materialized (
+        select g.name, coalesce(g.override_limit, g.default_limit) as n
+        from jobkit.concurrency_groups g
+    ), demand as materialized (
+        select a.grp, a.key, case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end
+            as n
+        from asking a left join lim l on l.name = a.grp
+        group by a.grp, a.key
+    ), semaphore as (
+        insert into jobkit.semaphores as s (concurrency_group, concurrency_key, taken)
+        select d.grp, d.key, d.n from demand d order by 1, 2
+        on conflict (concurrency_group, concurrency_key) do update
+            set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
+            where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
+                s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)
+        returning s.concurrency_group as grp, s.concurrency_key as key, s.taken
+    ), judged as materialized (
+        select d.grp, d.key, coalesce(s.taken, 0) > 0 as granted
+        from demand d left join semaphore s on s.grp = d.grp and s.key = d.key
+    ), permit as (
+        insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+        select a.id, a.grp, a.key
+        from asking a join judged j on j.grp = a.grp and j.key = a.key where j.granted
     )
-    update jobkit.semaphores s set from_priority = m.priority, from_id = m.job_id
-    from (
-        select p.grp, p.key, min(p.priority) as priority, min(p.job_id) as job_id
-        from parked p group by p.grp, p.key
-    ) l
-    cross join lateral jobkit.marked_after(l.grp, l.key, l.priority, l.job_id) m
-    where s.ctid = m.at;
+    select array(
+        select a.id from asking a join judged j on j.grp = a.grp and j.key = a.key
+        where not j.granted
+    ), array(select j.grp from judged j where not j.granted),
+        array(select j.key from judged j where not j.granted)
+    into jobs, groups, keys;
 end
 $$;
 
--- signal: takes back the permits of these jobs, whose semaphores the caller has locked. Returns how
--- many permits of each key were really there, for `fill`, which has to follow.
+-- signal: takes back the permits of these jobs, and locks their semaphores. Returns how many there
+-- were of each key, and none of the keys the caller names, for `fill`, which has to follow.
 create function jobkit.signal(
-    p_jobs bigint[], inout groups text[], inout keys text[], out freed integer[]
+    p_jobs bigint[], inout groups text[] default '{}', inout keys text[] default '{}',
+    out freed integer[]
 )
 language plpgsql as $$
 begin
     with gone as (
-        delete from jobkit.permits p
-        where p.ctid = any (array(
-            select h.at from jobkit.jobs j
-            cross join lateral (
-                select q.ctid as at from jobkit.permits q
-                where q.concurrency_group = j.concurrency_group
-                    and q.concurrency_key = j.concurrency_key and q.job_id = j.id offset 0
-            ) h
-            where j.id = any (p_jobs)
-        ))
+        delete from jobkit.permits p where p.job_id = any (p_jobs)
         returning p.concurrency_group as grp, p.concurrency_key as key
     )
-    -- Not a join: it could compare each with each.
     select coalesce(array_agg(k.grp), '{}'), coalesce(array_agg(k.key), '{}'),
         coalesce(array_agg(k.n), '{}')
     into groups, keys, freed
@@ -198,8 +188,12 @@ begin
             union all
             select l.grp, l.key, 0 from unnest(groups, keys) as l (grp, key)
         ) u
-        group by u.grp, u.key
-    ) k;
+        group by 1, 2 order by 1, 2
+    ) k
+    cross join lateral (
+        select from jobkit.semaphores s
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
+    ) locked;
 end
 $$;
 
@@ -214,12 +208,18 @@ begin
         from jobkit.jobs j where j.id = any (p_jobs)
         returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
-    update jobkit.semaphores s set from_priority = m.priority, from_id = m.job_id
+    -- A key without others is searched from its first on: no dead entry is in the way.
+    update jobkit.semaphores s
+    set crowded = true, from_priority = k.priority, from_id = k.job_id
     from (
         select b.grp, b.key, min(b.priority) as priority, min(b.job_id) as job_id
         from newly_blocked b group by b.grp, b.key
-    ) l
-    cross join lateral jobkit.marked_after(l.grp, l.key, l.priority, l.job_id) m
+    ) k
+    cross join lateral (
+        select s.ctid as at from jobkit.semaphores s
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key
+            and (not s.crowded or (k.priority, k.job_id) < (s.from_priority, s.from_id)) offset 0
+    ) m
     where s.ctid = m.at;
 end
 $$;

@@ -1,14 +1,11 @@
 -- fill: gives the free permits of these semaphores, which the caller has locked, to the first
--- blocked executions of each key that somebody serves, in the order of priority, then age. They
--- leave `blocked_executions`: the caller places them. p_freed: permits just taken back and not yet
--- subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is left with
--- no permit, no blocked execution and no override is forgotten. A key that has more than 1,000
--- permits to give gives the others in the next fill: after a limit was raised a sweep sees to that.
+-- blocked executions of each key that somebody serves, in the order of priority, then age: they are
+-- ready, ahead of the backlog. p_freed: permits just taken back and not yet subtracted from
+-- `taken`, so that a hand-over writes no semaphore. A semaphore that is left with no permit, no
+-- blocked execution and no override is forgotten. A key that has more than 1,000 permits to give
+-- gives the others in the next fill: after a limit was raised a sweep sees to that.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
-returns table (
-    job_id bigint, queue text, priority smallint, kind text,
-    concurrency_group text, concurrency_key text
-)
+returns table (queue text, priority smallint, job_id bigint)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -21,55 +18,60 @@ declare
 begin
     return query
     with semaphore as materialized (
-        select s.at, s.concurrency_group as grp, s.concurrency_key as key, s.taken,
-            s.override_limit, s.from_priority, s.from_id, coalesce(k.freed, 0) as freed,
-            greatest(0, coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
-                - s.taken + coalesce(k.freed, 0)) as free
+        select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, b.*,
+            coalesce(cardinality(b.jobs), 0) - f.freed as change,
+            b.jobs is null and l.taken = f.freed and l.override_limit is null as unused,
+            l.crowded and (b.jobs is not null or f.free = 0 or exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = k.grp and b.concurrency_key = k.key
+            )) as stays_crowded
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
-            select s.ctid as at, s.* from jobkit.semaphores s
-            where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
-        ) s
-        left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-    ), choice as materialized (
-        select s.at as semaphore_at, s.grp, s.key, b.at, b.priority, b.job_id, b.queue, b.kind
-        from semaphore s
+            select * from jobkit.limits l
+            where l.concurrency_group = k.grp and l.concurrency_key = k.key offset 0
+        ) l
         cross join lateral (
-            select b.ctid as at, b.priority, b.job_id, b.queue, b.kind
-            from jobkit.blocked_executions b
-            where b.concurrency_group = s.grp and b.concurrency_key = s.key
-                and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
-                and exists (select from jobkit.serving(b.queue, b.kind))
-            order by b.priority, b.job_id limit least(s.free, s.freed + 1000)
+            select coalesce(k.freed, 0) as freed,
+                greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) as free
+        ) f
+        cross join lateral (
+            select array_agg(b.at) as places, array_agg(b.job_id) as jobs,
+                array_agg(b.priority) as priorities, array_agg(b.queue) as queues,
+                array_agg(b.kind) as kinds
+            from (
+                select b.ctid as at, b.* from jobkit.blocked_executions b
+                where l.crowded and b.concurrency_group = k.grp and b.concurrency_key = k.key
+                    and (b.priority, b.job_id) >= (l.from_priority, l.from_id)
+                    and exists (select from jobkit.serving(b.queue, b.kind))
+                order by b.priority, b.job_id limit least(f.free, f.freed + 1000)
+            ) b
         ) b
+    ), choice as materialized (
+        select c.*, s.grp, s.key from semaphore s
+        cross join lateral unnest(s.places, s.jobs, s.priorities, s.queues, s.kinds)
+            as c (at, job_id, priority, queue, kind)
     ), unblocked as (
         delete from jobkit.blocked_executions b
         where b.ctid = any (array(select c.at from choice c))
     ), permit as (
-        insert into jobkit.permits (concurrency_group, concurrency_key, job_id)
-        select c.grp, c.key, c.job_id from choice c
-    ), change as materialized (
-        -- Not a join of the two: it could compare each with each.
-        select u.at, sum(u.n) as n, bool_and(u.may_go) and (
-            select true from jobkit.blocked_executions b
-            where b.concurrency_group = min(u.grp) and b.concurrency_key = min(u.key) limit 1
-        ) is null as idle
-        from (
-            select s.at, s.grp, s.key, -s.freed as n,
-                s.taken = s.freed and s.override_limit is null as may_go
-            from semaphore s
-            union all
-            select c.semaphore_at, c.grp, c.key, 1, false from choice c
-        ) u
-        group by u.at
+        insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+        select c.job_id, c.grp, c.key from choice c
+    ), made_ready as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select c.queue, c.priority, false, c.job_id, c.kind, c.grp, c.key from choice c
     ), forgotten as (
         delete from jobkit.semaphores s
-        where s.ctid = any (array(select c.at from change c where c.idle))
+        where s.ctid = any (array(
+            select c.at from semaphore c where c.unused and not c.stays_crowded
+        ))
     ), counted as (
-        update jobkit.semaphores s set taken = s.taken + c.n
-        from change c where c.n <> 0 and not c.idle and s.ctid = c.at
+        update jobkit.semaphores s set taken = s.taken + c.change, crowded = c.stays_crowded
+        from semaphore c
+        where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
+            and (c.stays_crowded or not c.unused)
     )
-    select c.job_id, c.queue, c.priority, c.kind, c.grp, c.key from choice c;
+    select c.queue, c.priority, c.job_id from choice c;
     get diagnostics v_granted = row_count;
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
@@ -108,37 +110,58 @@ begin
 end
 $$;
 
--- pass_on: `fill`, and what got a permit is ready, ahead of the backlog. Returns the first of each
--- queue and priority.
-create function jobkit.pass_on(p_groups text[], p_keys text[], p_freed integer[])
-returns table (queue text, priority smallint, job_id bigint)
-language plpgsql as $$
-begin
-    return query
-    with granted as materialized (
-        select * from jobkit.fill(p_groups, p_keys, p_freed)
-    ), made_ready as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select g.queue, g.priority, false, g.job_id, g.kind, g.concurrency_group,
-            g.concurrency_key
-        from granted g
-    )
-    select g.queue, g.priority, min(g.job_id) from granted g group by g.queue, g.priority;
-end
-$$;
-
--- pass_on_and_wake: the same for those who do nothing else with what became ready.
-create function jobkit.pass_on_and_wake(p_groups text[], p_keys text[], p_freed integer[])
-returns void
+-- fill_and_wake: the same for those who do nothing else with what became ready. Returns how many
+-- jobs did.
+create function jobkit.fill_and_wake(p_groups text[], p_keys text[], p_freed integer[])
+returns integer
 language plpgsql as $$
 declare
     v_queues text[];
+    v_unblocked integer;
 begin
-    v_queues := array(select p.queue from jobkit.pass_on(p_groups, p_keys, p_freed) p);
-    if v_queues <> '{}' then
+    select count(*), array_agg(distinct f.queue) into v_unblocked, v_queues
+    from jobkit.fill(p_groups, p_keys, p_freed) f;
+    if v_unblocked > 0 then
         perform jobkit.wake(v_queues);
     end if;
+    return v_unblocked;
+end
+$$;
+
+-- park: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key would be
+-- claimed row by row. Never one that holds a permit.
+create function jobkit.park(p_denied bigint[], p_queues text[], p_kinds text[]) returns void
+language plpgsql as $$
+declare
+    v_parked bigint[];
+begin
+    with exhausted as materialized (
+        select j.concurrency_group as grp, j.concurrency_key as key, max(j.id) as after_id,
+            greatest(1000 / count(*) over (), 1) as share
+        from jobkit.jobs j where j.id = any (p_denied)
+        group by 1, 2
+    ), taken as (
+        delete from jobkit.ready r
+        where r.ctid = any (array(
+            select m.at from exhausted e
+            cross join lateral (
+                -- Without a permit for want of one: a job nobody serves gets none either.
+                select from jobkit.limits l
+                where l.concurrency_group = e.grp and l.concurrency_key = e.key
+                    and l.taken >= l.effective_limit offset 0
+            ) s
+            cross join lateral (
+                select q.ctid as at from jobkit.ready q
+                where q.concurrency_group = e.grp and q.concurrency_key = e.key
+                    and q.without_permit and q.job_id > e.after_id
+                    and q.queue = any (p_queues) and q.kind = any (p_kinds)
+                order by q.job_id limit e.share for update skip locked
+            ) m
+        ))
+        returning r.job_id
+    )
+    select coalesce(array_agg(t.job_id), '{}') into v_parked from taken t;
+    perform jobkit.block(v_parked);
 end
 $$;
 

@@ -30,7 +30,7 @@ begin
     else
         insert into jobkit.scheduled (run_at, job_id) select v_run_at, unnest(v_taken);
     end if;
-    perform jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     if v_run_at = v_now and v_taken <> '{}' then
         perform jobkit.wake(array(
             select distinct j.queue from jobkit.jobs j where j.id = any (v_taken)

@@ -68,7 +68,7 @@ begin
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
     update jobkit.semaphores s set override_limit = p_limit
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
-    perform jobkit.pass_on_and_wake(array[p_group], array[p_key], null);
+    perform jobkit.fill_and_wake(array[p_group], array[p_key], null);
     return true;
 end
 $$;

@@ -61,7 +61,6 @@ declare
     v_groups text[];
     v_keys text[];
     v_seen integer;
-    v_taken bigint;
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
@@ -113,16 +112,11 @@ begin
     end if;
     if v_groups <> '{}' then
         perform jobkit.create_semaphores(v_groups, v_keys);
-        update jobkit.semaphores s set from_priority = -3, from_id = 0
+        update jobkit.semaphores s set crowded = true, from_priority = -3, from_id = 0
         from unnest(v_groups, v_keys) as k (grp, key)
-        where s.concurrency_group = k.grp and s.concurrency_key = k.key and s.from_id > 0;
-        select sum(s.taken) into v_taken
-        from unnest(v_groups, v_keys) as k (grp, key)
-        join jobkit.semaphores s on s.concurrency_group = k.grp and s.concurrency_key = k.key;
-        perform jobkit.pass_on_and_wake(v_groups, v_keys, null);
-        select coalesce(sum(s.taken), 0) - v_taken into unblocked
-        from unnest(v_groups, v_keys) as k (grp, key)
-        join jobkit.semaphores s on s.concurrency_group = k.grp and s.concurrency_key = k.key;
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key
+            and (s.from_id > 0 or not s.crowded);
+        unblocked := jobkit.fill_and_wake(v_groups, v_keys, null);
     end if;
 end
 $$;
@@ -164,6 +158,7 @@ $$;
 create function jobkit.sweep_cancelled(p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select count(*)::integer from jobkit.cancel_take(array(
         select j.id from jobkit.jobs j

@@ -59,8 +59,8 @@ create view jobkit.job_violations as
     from jobkit.ready r
     where not r.without_permit and not exists (
         select from jobkit.permits p
-        where p.concurrency_group = r.concurrency_group
-            and p.concurrency_key = r.concurrency_key and p.job_id = r.job_id
+        where p.job_id = r.job_id and p.concurrency_group = r.concurrency_group
+            and p.concurrency_key = r.concurrency_key
     )
     union all
     select j.id, 'running without a permit'
@@ -68,8 +68,8 @@ create view jobkit.job_violations as
     join jobkit.jobs j on j.id = any (c.job_ids)
     where j.concurrency_key is not null and (not c.keyed or not exists (
         select from jobkit.permits p
-        where p.concurrency_group = j.concurrency_group
-            and p.concurrency_key = j.concurrency_key and p.job_id = j.id
+        where p.job_id = j.id and p.concurrency_group = j.concurrency_group
+            and p.concurrency_key = j.concurrency_key
     ))
     union all
     select p.job_id, 'permit of a job that neither runs nor is ready to'
@@ -78,13 +78,6 @@ create view jobkit.job_violations as
             select from jobkit.ready r where r.job_id = p.job_id and not r.without_permit
         )
         and not exists (select from jobkit.claims c where p.job_id = any (c.job_ids));
-
--- limits: semaphores with the limit that holds for each.
-create view jobkit.limits as
-    select s.concurrency_group, s.concurrency_key, s.taken,
-        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
-    from jobkit.semaphores s
-    left join jobkit.concurrency_groups g on g.name = s.concurrency_group;
 
 -- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
 -- no violation in itself: the limit may have been lowered.
@@ -122,7 +115,7 @@ create view jobkit.key_violations as
     from jobkit.blocked_executions b
     join jobkit.semaphores s on s.concurrency_group = b.concurrency_group
         and s.concurrency_key = b.concurrency_key
-    where (b.priority, b.job_id) < (s.from_priority, s.from_id)
+    where not s.crowded or (b.priority, b.job_id) < (s.from_priority, s.from_id)
     union all
     select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
     from jobkit.limits s

@@ -105,11 +105,10 @@ declare
     v_who constant text := format('key %s %s', new.concurrency_group, new.concurrency_key);
 begin
     if guard.first('limit of ' || v_who) and exists (
-        select from jobkit.semaphores s
-        left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-        where s.concurrency_group = new.concurrency_group
-            and s.concurrency_key = new.concurrency_key
-            and s.taken > coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+        select from jobkit.limits l
+        where l.concurrency_group = new.concurrency_group
+            and l.concurrency_key = new.concurrency_key
+            and l.taken > l.effective_limit
     ) then
         perform guard.alarm('a permit beyond the limit', v_who);
     end if;

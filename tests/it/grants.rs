@@ -98,10 +98,11 @@ impl Case {
             let first = key.waiting.iter().map(|job| (job.priority, job.id)).min();
             let first = first.filter(|_| key.marked);
             let (priority, id) = first.unwrap_or((-3, 0));
-            let semaphore = format!("'g', '{name}', {count}, {own}, {priority}, {id}");
+            let crowded = !key.waiting.is_empty();
+            let semaphore = format!("'g', '{name}', {count}, {own}, {priority}, {id}, {crowded}");
             sql += &format!("insert into jobkit.semaphores values ({semaphore});");
             for job in taken {
-                sql += &format!("insert into jobkit.permits values ('g', '{name}', {job});");
+                sql += &format!("insert into jobkit.permits values ({job}, 'g', '{name}');");
             }
         }
         for (key, Waiting { priority, id, queue, kind }) in self.waiting() {

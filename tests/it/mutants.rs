@@ -35,7 +35,7 @@ struct Passage {
 
 /// `function: "passage" => "replacement" with …, file::race;`
 macro_rules! mutants {
-    ($($($function:ident: $find:literal => $replace:literal)with+,
+    ($($($function:ident: $find:expr => $replace:literal)with+,
         $file:ident::$race:ident;)*) => {
         &[$(Mutant {
             passages: &[$(crate::mutants::Passage {

@@ -41,7 +41,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("update jobkit.claims set keyed = false", "running without a permit", "2"),
     (
-        "insert into jobkit.permits values ('g', 'k', 6);
+        "insert into jobkit.permits values (6, 'g', 'k');
         update jobkit.semaphores set taken = 3, override_limit = 3",
         "permit of a job that neither runs nor is ready to",
         "6",
@@ -146,7 +146,7 @@ async fn the_guard_refuses_each_violation() {
         assert!(messages.any(|message| message == error.message()), "{sql}: {error}");
     }
     // Not wrong in itself, since a limit may be lowered; but nobody may bring it about.
-    let one_more = "insert into jobkit.permits values ('g', 'k', 5);
+    let one_more = "insert into jobkit.permits values (5, 'g', 'k');
         update jobkit.semaphores set taken = 3;
         update jobkit.ready set without_permit = false where job_id = 5";
     let error = session.run(one_more).await.unwrap_err().into_database_error().unwrap();

@@ -12,8 +12,14 @@ struct Mutant {
     specs: &'static [&'static str],
 }
 
-/// Of `lock_semaphores`.
+/// Of `signal` and `lock_semaphores`.
 const LOCK: &str = " for update\n    ) locked;";
+
+/// Of `take`.
+const TAKE: &str = "do update
+            set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
+            where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
+                s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)";
 
 /// Of `create_semaphores`.
 const CREATE: &str = "do update set concurrency_key = excluded.concurrency_key where false";
@@ -21,28 +27,42 @@ const CREATE: &str = "do update set concurrency_key = excluded.concurrency_key w
 const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "permits are taken back without the lock",
+        passages: &[("signal", LOCK, "\n    ) locked;")],
+        specs: &["wait_finish", "finish_finish", "forget"],
+    },
+    Mutant {
+        what: "a cancel does not lock",
         passages: &[("lock_semaphores", LOCK, "\n    ) locked;")],
-        specs: &["wait_finish", "finish_finish", "forget", "cancel_unblock"],
+        specs: &["cancel_unblock"],
     },
     Mutant {
         what: "a semaphore that is there already is not locked",
-        passages: &[("create_semaphores", CREATE, "do nothing")],
+        passages: &[("take", TAKE, "do nothing")],
         specs: &["forget_later"],
     },
     Mutant {
         what: "nobody locks a semaphore",
         passages: &[
+            ("signal", LOCK, "\n    ) locked;"),
             ("lock_semaphores", LOCK, "\n    ) locked;"),
             ("create_semaphores", CREATE, "do nothing"),
-            ("fill", "s.concurrency_key = k.key for update", "s.concurrency_key = k.key"),
+            ("take", TAKE, "do nothing"),
         ],
         specs: &["fresh_key", "fresh_key_of_two", "raise_finish", "lower_finish", "park_finish"],
     },
     Mutant {
         what: "the statement that locks is the one that looks",
         passages: &[
-            ("lock_semaphores", LOCK, "\n    ) locked;"),
-            ("create_semaphores", CREATE, "do nothing"),
+            ("signal", LOCK, "\n    ) locked;"),
+            ("take", TAKE, "do nothing"),
+            (
+                "fill",
+                "select * from jobkit.limits l",
+                "select l.* from jobkit.limits l cross join lateral (
+                    select from jobkit.semaphores s where s.concurrency_group = k.grp
+                        and s.concurrency_key = k.key for update
+                ) locked",
+            ),
         ],
         specs: &["wait_finish", "forget"],
     },

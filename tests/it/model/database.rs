@@ -124,16 +124,12 @@ async fn the_tables_say_what_the_model_says(lab: Lab) {
 
 /// A function, a passage of it and what replaces that: mistakes that few seeds are enough to find.
 const WRONG: [(&str, &str, &str); 8] = [
-    ("fill", "limit least(s.free, s.freed + 1000)", "limit least(s.free, 1)"),
+    ("fill", "limit least(f.free, f.freed + 1000)", "limit least(f.free, 1)"),
     ("fill", "order by b.priority, b.job_id limit", "order by b.job_id limit"),
-    (
-        "settle",
-        "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)",
-        "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed) where false",
-    ),
-    ("reap_claim", "jobkit.signal(v_ids, ", "jobkit.signal('{}', "),
-    ("signal", " and q.job_id = j.id offset 0", " offset 0"),
-    ("cancel_take", "perform jobkit.pass_on_and_wake(", "perform concat("),
+    ("settle", "v_freed.freed) f group", "v_freed.freed) f where false group"),
+    ("reap_claim", "jobkit.signal(v_ids)", "jobkit.signal('{}')"),
+    ("signal", "where p.job_id = any (p_jobs)", "where p.job_id > 0"),
+    ("cancel_take", "perform jobkit.fill_and_wake(", "perform concat("),
     ("sweep_unserved", "return jobkit.take_back(v_jobs);", "return 0;"),
     ("park", "and q.without_permit and", "and"),
 ];

@@ -4,24 +4,28 @@ use super::Mutant;
 use crate::grants;
 use crate::races::{blocked, handover, limits, order, patience, pause, permits};
 
+/// How `take` locks and gives.
+const TAKE: &str = "do update
+            set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
+            where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
+                s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)";
+
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The lock of a key.
-    lock_semaphores: " for update" => "",
+    signal: "k.key for update" => "k.key",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
-    lock_semaphores: " for update" => " for update skip locked",
+    signal: "k.key for update" => "k.key for update skip locked",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
-    lock_semaphores: " for update" => "" with
-    create_semaphores: "do update set concurrency_key = excluded.concurrency_key where false" =>
-        "do nothing",
+    signal: "k.key for update" => "k.key" with
+    take: TAKE => "do nothing",
         permits::t03_the_second_at_a_fresh_key_holds_it_too;
-    create_semaphores: "do update set concurrency_key = excluded.concurrency_key where false" =>
-        "do nothing",
+    take: TAKE => "do nothing",
         limits::t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing;
-    create_semaphores: "order by 1, 2" => "order by 1, 2 desc",
+    take: "order by 1, 2" => "order by 1, 2 desc",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    lock_semaphores: "order by 1, 2" => "order by 1, 2 desc",
+    signal: "order by 1, 2" => "order by 1, 2 desc",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    lock_semaphores: "order by 1, 2" => "order by 1, 2 desc",
+    signal: "order by 1, 2" => "order by 1, 2 desc",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
     pull: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
         "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
@@ -43,68 +47,79 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
     fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "limit least(s.free, s.freed + 1000)" => "limit least(s.free, 1)",
+    fill: "limit least(f.free, f.freed + 1000)" => "limit least(f.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
-    fill: "limit least(s.free, s.freed + 1000)" => "limit s.free + 1",
+    fill: "limit least(f.free, f.freed + 1000)" => "limit f.free + 1",
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
-    fill: "coalesce(s.override_limit, g.override_limit, g.default_limit, 1)" =>
-        "coalesce(s.override_limit, g.default_limit, 1)",
-        limits::a_claim_behind_a_limit_of_its_group_grants_by_it;
-    fill: "coalesce(s.override_limit, g.override_limit," =>
-        "coalesce(g.override_limit, s.override_limit,",
+    take: "coalesce(g.override_limit, g.default_limit) as n" => "g.default_limit as n",
+        limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
+    fill: "greatest(0, l.effective_limit" =>
+        "greatest(0, coalesce((select g.override_limit from jobkit.concurrency_groups g
+            where g.name = k.grp), l.effective_limit)",
         grants::permits_go_to_the_first_that_are_served;
-    fill: "- s.taken + coalesce(k.freed, 0))" => "- s.taken)",
+    fill: "- l.taken + coalesce(k.freed, 0))" => "- l.taken)",
         grants::permits_go_to_the_first_that_are_served;
     serving: "not w.stopping and " => "",
         pause::workers_that_stop_get_no_permit;
     serving: "q.name = p_queue and q.paused_at is not null" => "false",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
     // What is read before the lock is not what counts.
-    settle: "if v_keyed then\n        select s.* into v_freed" =>
+    settle: "if v_keyed then\n        select * into v_freed" =>
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
-        if v_keyed then\n        select s.* into v_freed" with
+        if v_keyed then\n        select * into v_freed" with
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
             or b.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
+    // Permits given at once.
+    take: "not s.crowded and " => "",
+        blocked::an_older_blocked_job_goes_before_a_candidate;
+    take: "s.taken + excluded.taken <=" => "excluded.taken <=",
+        permits::t03_the_second_at_a_fresh_key_holds_it_too;
+    take: "case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end" => "count(*)",
+        blocked::never_a_newer_candidate_of_the_same_claim;
+    block: "set crowded = true" => "set crowded = s.crowded",
+        permits::t06_two_finishes_unblock_two;
+    fill: "crowded = c.stays_crowded" => "crowded = false",
+        limits::t24_after_a_lowered_limit_nobody_follows_until_fewer_run;
     // Permits that come back.
-    signal: "delete from jobkit.permits p" =>
-        "select p.concurrency_group as grp, p.concurrency_key as key from jobkit.permits p" with
-    signal: "returning p.concurrency_group as grp, p.concurrency_key as key" => "",
+    signal: "delete from jobkit.permits p where p.job_id = any (p_jobs)
+        returning p.concurrency_group as grp, p.concurrency_key as key" =>
+        "select p.concurrency_group as grp, p.concurrency_key as key
+        from jobkit.permits p where p.job_id = any (p_jobs)",
         handover::every_way_out_hands_the_permit_on;
     signal: "select g.grp, g.key, 1 as n from gone g" =>
         "select j.concurrency_group as grp, j.concurrency_key as key, 1 as n
         from jobkit.jobs j where j.id = any (p_jobs)",
         permits::t08_a_finish_behind_the_cancel_of_the_blocked_leaves_the_key_free;
-    signal: " and q.job_id = j.id offset 0" => " offset 0",
+    signal: "where p.job_id = any (p_jobs)" => "where p.concurrency_key in (
+            select j.concurrency_key from jobkit.jobs j where j.id = any (p_jobs))",
         permits::t06_two_finishes_unblock_two;
-    settle: "jobkit.signal(v_held, " => "jobkit.signal(v_finish, ",
+    settle: "jobkit.signal(v_held)" => "jobkit.signal(v_finish)",
         handover::every_way_out_hands_the_permit_on;
-    settle: "jobkit.lock_semaphores(v_held) l, jobkit.signal(v_held, " =>
-        "jobkit.lock_semaphores(p_job) l, jobkit.signal(p_job, " with
+    settle: "jobkit.signal(v_held)" => "jobkit.signal(p_job)" with
     settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
     settle: "v_keyed := v_keyed or v_claim_keyed;" => "v_keyed := v_claim_keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
-    settle: "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed)" =>
-        "jobkit.pass_on(v_freed.groups, v_freed.keys, v_freed.freed) where false",
+    settle: "v_freed.freed) f group" => "v_freed.freed) f where false group",
         permits::t06_two_finishes_unblock_two;
-    reap_claim: "jobkit.signal(v_ids, " => "jobkit.signal('{}', ",
+    reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
         handover::t18_two_reapers_free_a_permit_once;
-    reap_claim: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    reap_claim: "perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t15_a_finish_behind_a_reap_frees_nothing;
-    release_lost: "perform jobkit.pass_on_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    release_lost: "perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t26_a_job_given_back_keeps_its_turn;
-    cancel_take: "jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+    cancel_take: "jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
         "null",
         handover::t21_a_bulk_cancel_frees_as_many_as_it_took;
-    reschedule: "jobkit.pass_on_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+    reschedule: "jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
         "null",
         handover::every_way_to_wait_gives_the_permit_up;
     take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
@@ -112,28 +127,25 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_back: "for update skip locked" => "for update",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
     // Semaphores that are forgotten.
-    fill: ") is null as idle" => ") is distinct from false as idle",
+    fill: "l.crowded and (b.jobs" => "l.crowded and b.jobs is not null and (b.jobs",
         pause::kinds_nobody_serves_get_no_permit;
-    fill: "s.taken = s.freed and s.override_limit is null" => "s.override_limit is null",
+    fill: "l.taken = f.freed and l.override_limit is null" => "l.override_limit is null",
+        limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
+    fill: " and l.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: " and s.override_limit is null" => "",
-        limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: "from change c where c.idle" => "from change c where false",
+    fill: "where c.unused and not c.stays_crowded" => "where false",
         permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
     // Where the search begins.
-    block: "set from_priority = m.priority, from_id = m.job_id" =>
-        "set from_priority = s.from_priority",
+    block: "crowded = true, from_priority = k.priority, from_id = k.job_id" => "crowded = true",
         blocked::a_job_given_back_is_found_before_the_mark;
-    park: "set from_priority = m.priority, from_id = m.job_id" =>
-        "set from_priority = s.from_priority",
+    block: "crowded = true, from_priority = k.priority, from_id = k.job_id" => "crowded = true",
         blocked::a_job_parked_before_the_mark_is_found;
-    block: "set from_priority = m.priority, from_id = m.job_id" =>
-        "set from_priority = s.from_priority",
+    block: "crowded = true, from_priority = k.priority, from_id = k.job_id" => "crowded = true",
         blocked::a_candidate_blocked_before_the_mark_is_found;
     skip_dead: "order by b.priority, b.job_id limit 1" =>
         "order by b.priority desc, b.job_id desc limit 1",
         blocked::a_mark_moves_to_what_is_there;
-    sweep: "set from_priority = -3, from_id = 0" => "set from_priority = s.from_priority",
+    sweep: "crowded = true, from_priority = -3, from_id = 0" => "crowded = true",
         blocked::a_mark_moves_to_what_is_there;
     sweep: "if v_seen < p_limit then" => "if true then",
         blocked::t34_a_sweep_goes_past_a_thousand_busy_keys;
@@ -146,7 +158,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         blocked::parking_keeps_to_the_kinds_and_queues_of_the_claim;
     park: "1000 / count(*) over ()" => "1000 + 0 * count(*) over ()",
         blocked::parking_shares_a_thousand_among_the_keys;
-    wait: "if v_denied <> '{}' then" => "if false then",
+    wait: "if v_denied.jobs <> '{}' then" => "if false then",
         blocked::a_backlog_behind_a_busy_key_is_parked_at_once;
     // Pauses.
     claim: "perform jobkit.gate();" => "",
@@ -161,8 +173,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
     pause: "perform jobkit.gate();" => "",
         limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
-    park: "s.taken
-                    >= coalesce(s.override_limit, g.override_limit, g.default_limit, 1)" => "true",
+    park: "and l.taken >= l.effective_limit" => "",
         blocked::parking_leaves_a_key_with_free_permits_alone;
     pause: "and not r.without_permit" => "and false",
         pause::a_pause_gives_the_permits_of_its_queue_to_others;
@@ -173,7 +184,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
     settle: "perform jobkit.gate();" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
-    limit_key: "perform jobkit.pass_on_and_wake(array[p_group], array[p_key], null);" => "",
+    limit_key: "perform jobkit.fill_and_wake(array[p_group], array[p_key], null);" => "",
         limits::t23_a_raised_limit_and_a_finish_both_unblock;
     limit_key: "perform jobkit.create_semaphores(array[p_group], array[p_key]);" =>
         "insert into jobkit.semaphores (concurrency_group, concurrency_key)

@@ -42,22 +42,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_without_a_lease_is_refused;
     claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
         claim::two_claims_share_nothing;
-    claim: "limit p_slots[q] - v_count for update skip locked" =>
-        "limit p_slots[q] - v_count for update",
+    claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
         claim::two_claims_from_the_marks_share_nothing;
     claim: "j.cancel_requested_at is not null, j.args, j.tags, j.metadata\n    from job j" =>
         "false, j.args, j.tags, j.metadata\n    from job j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What a claim reads.
-    claim: "order by s.priority, s.without_permit, s.job_id\n" =>
-        "order by s.priority, s.without_permit, s.job_id + 0\n",
+    claim: "order by n.job_id limit" => "order by n.job_id + 0 limit",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "s.queue = p_queues[q] and s.kind = any (p_kinds)\n                        order" =>
-        "s.queue || '' = p_queues[q] and s.kind = any (p_kinds)\n                        order",
+    claim: "n.queue = p_queues[q] and" => "n.queue || '' = p_queues[q] and",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+    claim: "and n.job_id > l.mark" => "and n.job_id + 0 > l.mark",
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
-    claim: "and s.job_id > v_scan.mark" => "and s.job_id + 0 > v_scan.mark",
+    claim: "and n.job_id > l.mark" => "and n.job_id + 0 > l.mark",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // Reapers.
     reap_workers: "w.lease_until < clock_timestamp()" => "true",

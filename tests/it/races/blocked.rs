@@ -61,10 +61,10 @@ pub(crate) async fn t34_a_sweep_goes_past_a_thousand_busy_keys(lab: Lab) {
                 from k, unnest(array[true, false]) as r (running)
                 returning id, concurrency_group as grp, concurrency_key as key
             ), s as (
-                insert into jobkit.semaphores (concurrency_group, concurrency_key, taken)
-                select 'g', key, (i <= 1000)::integer from k
+                insert into jobkit.semaphores (concurrency_group, concurrency_key, taken, crowded)
+                select 'g', key, (i <= 1000)::integer, true from k
             ), p as (
-                insert into jobkit.permits select grp, key, id from j where id <= 1000
+                insert into jobkit.permits select id, grp, key from j where id <= 1000
             ), c as (
                 insert into jobkit.claims (worker_id, n, job_ids, keyed)
                 select 1, -1, array_agg(id), true from j where id <= 1000
@@ -338,11 +338,14 @@ pub(crate) async fn a_job_put_forward_asks_again(lab: Lab) {
 /// A job that nobody serves got no permit although there is one: others of its key may get it.
 pub(crate) async fn parking_leaves_a_key_with_free_permits_alone(lab: Lab) {
     let world = World::limited(lab, 1).await;
+    let (n, [v]) = world.running_keyed(["a"]).await;
+    let [w] = world.blocked(["a"]).await;
     world.lab.run("update jobkit.workers set stopping = true").await;
+    assert_eq!(world.call(settle(1, n, v, "finish")).await, "");
     world.register_for(3, "default", "spare").await;
     let [x, y] = world.keyed(["a".into(), Keyed { kind: "spare", ..Keyed::from("a") }]).await;
     assert_eq!(world.call(claim(1, next_n(), 1).replace("{act}", "{act,spare}")).await, "");
     world.expect(y, "ready, charged 0").await;
-    world.expect_key("a", &[], &[x]).await;
+    world.expect_key("a", &[], &[w, x]).await;
     world.lab.check_invariants().await;
 }

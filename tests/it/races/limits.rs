@@ -18,6 +18,7 @@ in_a_lab![
     a_limit_of_a_group_waits_for_a_pause_that_grants,
     a_limit_raised_far_above_the_blocked_is_filled_in_steps,
     a_claim_behind_a_limit_of_its_group_grants_by_it,
+    a_claim_behind_a_lowered_limit_of_its_group_grants_no_more,
     a_finish_behind_a_raised_group_limit_fills_them_all,
     a_sweep_beside_a_finish_unblocks_each_once,
     a_claim_behind_a_limit_of_its_key_grants_by_it,
@@ -187,6 +188,27 @@ pub(crate) async fn a_claim_behind_a_limit_of_its_group_grants_by_it(lab: Lab) {
         let granted = end.either(2, 1);
         assert_eq!(claimed.answer().await, Ok(list(&jobs[..granted])));
         world.expect_key("a", &jobs[..granted], &jobs[granted..]).await;
+        assert_eq!(world.call(limit_group("null")).await, "true");
+    }
+}
+
+/// The same for a limit that is lowered; and what comes back of it leaves the rest in their hands.
+pub(crate) async fn a_claim_behind_a_lowered_limit_of_its_group_grants_no_more(lab: Lab) {
+    let world = World::limited(lab, 2).await;
+    for end in ENDS {
+        world.clear().await;
+        let jobs = world.keyed(["a", "a"]).await;
+        let lower = world.hold(limit_group("1")).await;
+        assert_eq!(lower.answer, "true");
+        let n = next_n();
+        let claimed = lower.waiter(claim(1, n, 9)).await;
+        lower.end(end).await;
+        let granted = end.either(1, 2);
+        assert_eq!(claimed.answer().await, Ok(list(&jobs[..granted])));
+        world.expect_key("a", &jobs[..granted], &jobs[granted..]).await;
+        let next = end.either(format!("{} unblock", jobs[1]), String::new());
+        assert_eq!(world.call(settle(1, n, jobs[0], "finish")).await, next);
+        world.expect_key("a", &jobs[1..], &[]).await;
         assert_eq!(world.call(limit_group("null")).await, "true");
     }
 }

@@ -78,8 +78,24 @@ async fn tell(url: &str, sql: &'static str) {
     query(sql).execute(&mut connection).await.unwrap();
 }
 
+/// Kills a process and waits for its end: until then it still takes connections, and resets them.
 fn kill(pid: &str) {
     assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
+    let end = Instant::now() + Duration::from_secs(30);
+    while is_alive(pid) {
+        assert!(Instant::now() < end, "{pid} is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Nobody may be there to collect what is left of a dead process: a zombie is not alive.
+fn is_alive(pid: &str) -> bool {
+    if !Path::new("/proc/self/stat").exists() {
+        let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+        return !state.is_empty() && !state.starts_with(b"Z");
+    }
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_name, state)| !state.starts_with('Z'))
 }
 
 #[tokio::test]

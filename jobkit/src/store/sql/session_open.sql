@@ -11,4 +11,6 @@ select set_config('application_name', $1, false),
     case when version() like '%linux%' then
         set_config('client_connection_check_interval', '1s', false) end,
     set_config('timezone', 'UTC', false),
+    -- None of our statements runs for so long that compiling it pays.
+    set_config('jit', 'off', false),
     pg_is_in_recovery() as reads_only
