@@ -210,7 +210,8 @@ async fn a_bulk_call_reads_what_it_takes_whatever_the_statistics_say() {
             insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
                 job_id, queue, kind)
             select concurrency_group, concurrency_key, priority, id, queue, kind
-            from jobkit.jobs where id > 41000",
+            from jobkit.jobs where id > 41000;
+            update jobkit.semaphores set crowded = true",
         )
         .await;
     let read = "select sum(idx_tup_read)::bigint from pg_stat_user_indexes
