@@ -1,11 +1,11 @@
 -- enqueue_jobs: inserts jobs, all in one statement, and returns their ids in the order given.
 -- It only inserts, at whatever isolation level: it waits for nobody and nobody waits for it.
 --   p_delay  how long from now; null = at p_run_at; both null = now
---   p_group, p_key  concurrency key, or null
+--   p_group, p_key  concurrency key, or null; p_dead_letter_key  what its failures share, or null
 create function jobkit.enqueue_jobs(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
-    p_args jsonb[], p_tags jsonb[], p_metadata jsonb[]
+    p_args jsonb[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}'
 ) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -19,14 +19,14 @@ begin
         select nextval('jobkit.jobs_id_seq') as id, i.*,
             coalesce(v_now + i.delay, i.run_at, v_now) as due
         from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at, p_group, p_key,
-            p_args, p_tags, p_metadata)
+            p_args, p_tags, p_metadata, p_dead_letter_key)
             as i (kind, queue, priority, max_attempts, delay, run_at, grp, key,
-                args, tags, metadata)
+                args, tags, metadata, dead_letter_key)
     ), job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
-            concurrency_group, concurrency_key, args, tags, metadata)
+            concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
         select i.id, i.kind, i.queue, i.priority, i.max_attempts, i.due, v_now,
-            case when i.key is not null then i.grp end, i.key, i.args,
+            case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args,
             case when i.tags is not null then
                 array(select jsonb_array_elements_text(i.tags)) end,
             i.metadata
@@ -51,7 +51,8 @@ create function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,
     p_run_at timestamptz default null, p_priority integer default null,
     p_max_attempts integer default null, p_concurrency_key text default null,
-    p_tags text[] default null, p_metadata jsonb default null
+    p_tags text[] default null, p_metadata jsonb default null,
+    p_dead_letter_key text default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -84,6 +85,7 @@ begin
         array[coalesce(p_priority, v_kind.priority)::smallint],
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
-        array[p_concurrency_key], array[p_args], array[to_jsonb(p_tags)], array[p_metadata]);
+        array[p_concurrency_key], array[p_args], array[to_jsonb(p_tags)], array[p_metadata],
+        array[p_dead_letter_key]);
 end
 $$;

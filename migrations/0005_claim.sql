@@ -135,9 +135,10 @@ begin
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id
     ), claimed as (
-        insert into jobkit.claims (worker_id, n, job_ids, keyed)
+        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, array_agg(j.id),
-            cardinality(v_keyed) > cardinality(v_denied) or bool_or(j.of_lane % 2 = 0)
+            cardinality(v_keyed) > cardinality(v_denied) or bool_or(j.of_lane % 2 = 0),
+            bool_or(j.dead_letter_id is not null)
         from job j having count(*) > 0
     )
     select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1,

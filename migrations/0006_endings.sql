@@ -2,11 +2,14 @@
 
 -- log_attempt: remembers a failed attempt of a live job.
 create function jobkit.log_attempt(
-    p_job bigint, p_attempt integer, p_outcome text, p_error text, p_worker bigint, p_took interval
+    p_job bigint, p_attempt integer, p_outcome text, p_error text, p_error_type text,
+    p_worker bigint, p_took interval
 ) returns void
 language sql as $$
-    insert into jobkit.attempts (job_id, attempt, outcome, error, worker_id, ended_at, took)
-    values (p_job, p_attempt, p_outcome, p_error, p_worker, clock_timestamp(), p_took)
+    insert into jobkit.attempts (job_id, attempt, outcome, error, error_type, worker_id, ended_at,
+        took)
+    values (p_job, p_attempt, p_outcome, p_error, p_error_type, p_worker, clock_timestamp(),
+        p_took)
 $$;
 
 -- errors_of: the failed attempts of a job, oldest first, as its last resting place keeps them.
@@ -46,25 +49,8 @@ language sql as $$
     insert into jobkit.scheduled (run_at, job_id) values (p_run_at, p_job)
 $$;
 
--- bury: the job becomes a dead letter, with the errors of its attempts.
-create function jobkit.bury(
-    p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
-) returns void
-language plpgsql as $$
-begin
-    insert into jobkit.dead_letters (job_id, kind, queue, priority, reason, error, errors, attempt,
-        max_attempts, snoozes, created_at, failed_at, worker_id, concurrency_group,
-        concurrency_key, args, tags, metadata)
-    values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_reason, p_error,
-        coalesce(jobkit.errors_of(p_job.id), '[]'), p_attempt, p_job.max_attempts, p_job.snoozes,
-        p_job.created_at, clock_timestamp(), p_worker, p_job.concurrency_group,
-        p_job.concurrency_key, p_job.args, p_job.tags, p_job.metadata);
-    delete from jobkit.attempts a where a.job_id = p_job.id;
-    delete from jobkit.jobs j where j.id = p_job.id;
-end
-$$;
-
--- finish: the job has ended without a dead letter; kept for p_keep, or not at all when null.
+-- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or
+-- open again. Kept for p_keep, or not at all when null.
 create function jobkit.finish(
     p_job jobkit.jobs, p_outcome text, p_attempt integer, p_reason text, p_keep interval,
     p_worker bigint, p_took interval
@@ -74,15 +60,23 @@ begin
     if p_keep is not null then
         insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
             snoozes, created_at, run_at, finished_at, took, worker_id, concurrency_group,
-            concurrency_key, reason, errors, args, tags, metadata, expires_at)
+            concurrency_key, dead_letter_id, reason, errors, args, tags, metadata, expires_at)
         values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_outcome, p_attempt,
             p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
-            p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key, p_reason,
+            p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key,
+            p_job.dead_letter_id, p_reason,
             case when p_job.attempt > 0 then jobkit.errors_of(p_job.id) end,
             p_job.args, p_job.tags, p_job.metadata,
             least(clock_timestamp() + p_keep, jobkit.last_expiry()));
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
+    if p_job.dead_letter_id is null then
+        null;
+    elsif p_outcome = 'finish' then
+        perform jobkit.resolve(p_job);
+    else
+        perform jobkit.reopen(p_job);
+    end if;
 end
 $$;

@@ -1,7 +1,8 @@
 -- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
 --   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | release
---   p_error[i]    for retry, bury, discard, cancel; p_reason[i] for bury
+--   p_error[i]    for retry, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
+--                 p_reason[i] for bury
 --   p_delay[i]    for retry, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
 -- An array may be shorter than p_job: what is missing is null.
@@ -12,7 +13,8 @@
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
 create function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
-    p_reason text[], p_delay interval[], p_keep interval[], p_took interval[]
+    p_reason text[], p_delay interval[], p_keep interval[], p_took interval[],
+    p_error_type text[] default '{}'
 ) returns table (job_id bigint, ending text, queue text, priority smallint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -31,8 +33,9 @@ declare
     v_other bigint[] := '{}';                    -- … otherwise
     v_gone bigint[];                             -- … and was there
     v_queues text[] := '{}';                     -- queues that got a ready job back
-    v_claim_keyed boolean;
+    v_claim record;
     v_keyed boolean := false;                    -- whether permits may be among what they held
+    v_replaying boolean := false;                -- … and replays of dead letters
     v_freed record;                              -- … and those that were
     v_row record;
     v_job jobkit.jobs;
@@ -42,10 +45,12 @@ begin
     -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
     -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
     for v_n in select distinct u.n from unnest(p_n) as u (n) order by 1 loop
-        select c.job_ids, c.keyed into v_listed, v_claim_keyed from jobkit.claims c
+        select c.job_ids, c.keyed, c.replays into v_claim from jobkit.claims c
         where c.worker_id = p_worker and c.n = v_n for update;
         continue when not found;
-        v_keyed := v_keyed or v_claim_keyed;
+        v_listed := v_claim.job_ids;
+        v_keyed := v_keyed or v_claim.keyed;
+        v_replaying := v_replaying or v_claim.replays;
         v_settled := array(
             select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
             intersect select unnest(v_listed)
@@ -68,6 +73,14 @@ begin
         );
         v_other := array(select unnest(v_held) except select unnest(v_finish));
     end if;
+    if v_replaying then
+        -- One by one, in the order of dead letters.
+        v_other := v_other || array(
+            select j.id from jobkit.jobs j
+            where j.id = any (v_finish) and j.dead_letter_id is not null
+        );
+        v_finish := array(select unnest(v_finish) except select unnest(v_other));
+    end if;
 
     if v_keyed then
         select * into v_freed from jobkit.signal(v_held);
@@ -80,17 +93,19 @@ begin
     end if;
 
     for v_row in
-        select o.* from unnest(p_job, p_outcome, p_error, p_reason, p_delay, p_keep, p_took)
-            as o (job, outcome, error, reason, delay, keep, took)
-        where o.job = any (v_other) order by o.job
+        select o.*
+        from unnest(p_job, p_outcome, p_error, p_error_type, p_reason, p_delay, p_keep, p_took)
+            as o (job, outcome, error, error_type, reason, delay, keep, took)
+        cross join lateral (select * from jobkit.jobs j where j.id = o.job offset 0) j
+        where o.job = any (v_other) order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job
     loop
         select * into v_job from jobkit.jobs j where j.id = v_row.job;
         if not found then
             continue;
         end if;
         v_gone := v_gone || v_job.id;
-        ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error, v_row.reason,
-            v_row.delay, v_row.keep, v_row.took);
+        ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error,
+            v_row.error_type, v_row.reason, v_row.delay, v_row.keep, v_row.took);
         if ending = 'release' and v_row.delay is null and v_job.concurrency_key is null then
             v_queues := v_queues || v_job.queue;
         end if;
@@ -163,10 +178,10 @@ begin
 end
 $$;
 
--- settle_one: any outcome but finish, for one job whose row is held; returns what it became.
+-- settle_one: any outcome, for one job whose row is held; returns what it became.
 create function jobkit.settle_one(
-    p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_reason text,
-    p_delay interval, p_keep interval, p_took interval
+    p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
+    p_reason text, p_delay interval, p_keep interval, p_took interval
 ) returns text
 language plpgsql as $$
 declare
@@ -180,7 +195,8 @@ begin
         v_ending := 'bury';
     end if;
     if v_ending in ('retry', 'bury') then
-        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_worker, p_took);
+        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
+            p_took);
     end if;
     case v_ending
         when 'retry' then
@@ -201,6 +217,8 @@ begin
         when 'bury' then
             perform jobkit.bury(
                 p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
+        when 'finish' then
+            perform jobkit.finish(p_job, v_ending, v_attempt, null, p_keep, p_worker, p_took);
         when 'discard', 'cancel' then
             -- One that was to go on brings no retention along.
             perform jobkit.finish(p_job, v_ending, v_attempt, p_error, coalesce(p_keep,

@@ -63,8 +63,10 @@ begin
     end if;
     delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
     select * into v_freed from jobkit.signal(v_ids);
+    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
     for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
+        select * from jobkit.jobs j where j.id = any (v_ids)
+        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
     loop
         v_count := v_count + 1;
         if jobkit.crash(v_job, p_worker,
@@ -94,7 +96,7 @@ begin
             (select k.retention from jobkit.kinds k where k.kind = p_job.kind), p_worker, null);
         return 'cancel';
     end if;
-    perform jobkit.log_attempt(p_job.id, v_attempt, 'crash', p_error, p_worker, null);
+    perform jobkit.log_attempt(p_job.id, v_attempt, 'crash', p_error, null, p_worker, null);
     if v_attempt >= p_job.max_attempts then
         perform jobkit.bury(p_job, v_attempt, 'crashed', p_error, p_worker);
         return 'bury';
@@ -152,8 +154,10 @@ begin
         return 0;
     end if;
     select * into v_freed from jobkit.signal(v_ids);
+    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
     for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids) order by j.id for update
+        select * from jobkit.jobs j where j.id = any (v_ids)
+        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
     loop
         v_count := v_count + 1;
         v_queues := v_queues || v_job.queue;
@@ -161,7 +165,8 @@ begin
             perform jobkit.crash(v_job, p_worker,
                 'claimed alone, and the answer with its payload was lost');
         else
-            perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null, null);
+            perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null,
+                null, null);
         end if;
     end loop;
     perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
