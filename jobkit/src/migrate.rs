@@ -43,10 +43,11 @@ const MIGRATIONS: &[Migration] = migrations! {
     15 "0015_limits" readable_by 1,
     16 "0016_pause" readable_by 1,
     17 "0017_sweep" readable_by 1,
-    18 "0018_dead_letters" readable_by 1,
+    18 "0018_bury" readable_by 1,
     19 "0019_replay" readable_by 1,
-    20 "0020_recover" readable_by 1,
-    21 "0021_violations" readable_by 1,
+    20 "0020_dead_letters" readable_by 1,
+    21 "0021_recover" readable_by 1,
+    22 "0022_violations" readable_by 1,
 };
 
 /// How long to wait for a connection.

@@ -36,6 +36,13 @@ create view jobkit.job_violations as
     ) e
     join jobkit.jobs j on j.id = e.job_id
     union all
+    select d.replay_id, 'gone, but replays dead letter ' || d.id
+    from jobkit.dead_letters d
+    where d.state = 'replaying' and not exists (
+        select from jobkit.jobs j where j.id = d.replay_id and j.dead_letter_id = d.id
+            and j.generation = d.generation
+    )
+    union all
     select j.id, 'attempts beyond the limit' from jobkit.jobs j where j.attempt >= j.max_attempts
     union all
     select s.job_id, 'scheduled at another time'

@@ -65,8 +65,8 @@ as $$
             '<address>', 'g'),
         $re$\y(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\y|\[[[:xdigit:]:.]*:[[:xdigit:]:.]*\](?::\d+)?$re$,
             '<address>', 'g'),
-        $re$\y(?:0x[[:xdigit:]]+|[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|(?=[[:alpha:]]*\d)[[:xdigit:]]{8,})\y$re$,
-            '<id>', 'gi'),
+        $re$\y(?:0x[[:xdigit:]]+|[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$re$
+            || $re$|(?=[[:alpha:]]*\d)[[:xdigit:]]{8,})\y$re$, '<id>', 'gi'),
         $re$\d+(?:[.,:]\d+)*$re$, '<n>', 'g'))
 $$;
 
@@ -93,9 +93,9 @@ as $$
     where e.nth = 1 or e.nth <= 20 and e.size <= 64 * 1024
 $$;
 
--- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one that
--- it replays or shares: that is open then, whatever it was. The caller holds the job's row and comes
--- in the order of dead letters.
+-- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one
+-- that it replays or shares: that is open then, whatever it was. The caller holds the job's row and
+-- comes in the order of dead letters.
 create function jobkit.bury(
     p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
 ) returns void
