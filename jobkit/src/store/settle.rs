@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use tracing::Span;
 
 use super::Call;
-use super::worker::interval;
+use super::worker::{interval, sparse};
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,12 +137,6 @@ impl Call for Settle<'_> {
         }
         Ok(settled)
     }
-}
-
-/// A column without a value is sent empty: the function takes what is missing for null.
-fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
-    let column: Vec<_> = column.collect();
-    if column.iter().all(Option::is_none) { Vec::new() } else { column }
 }
 
 fn ending(text: &str) -> Ending {
