@@ -41,6 +41,8 @@ pub(crate) struct Settlement {
     pub(crate) job: i64,
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<String>,
+    /// The Rust type of the error, if it tells anything.
+    pub(crate) error_type: Option<&'static str>,
     /// Why it was buried: `exhausted`, `dead` or `undecodable`.
     pub(crate) reason: Option<&'static str>,
     pub(crate) delay: Option<Duration>,
@@ -58,6 +60,7 @@ impl Settlement {
             job,
             outcome: Outcome::Release,
             error: None,
+            error_type: None,
             reason: None,
             delay: None,
             keep: None,
@@ -122,7 +125,8 @@ impl Call for Settle<'_> {
             .bind(sparse(column.clone().map(|s| s.reason)))
             .bind(sparse(column.clone().map(|s| time(s.delay))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
-            .bind(sparse(column.map(|s| time(took(s)))))
+            .bind(sparse(column.clone().map(|s| time(took(s)))))
+            .bind(sparse(column.map(|s| s.error_type)))
             .fetch_all(connection)
             .await?;
         let mut settled = Settled::default();
