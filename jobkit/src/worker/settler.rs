@@ -190,6 +190,7 @@ fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
     Settlement {
         outcome: Outcome::Retry,
         error: Some(clean(&text)),
+        error_type: None,
         reason: None,
         delay: Some(Duration::from_secs(60)),
         stand_in: true,
