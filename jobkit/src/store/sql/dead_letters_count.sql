@@ -7,5 +7,5 @@ select count(*) filter (
             and ($5::text is null or l.fingerprint = $5)
     ) as number,
     count(*) > 10000 as more
-from jobkit.dead_letters_before($1, $4, $5, coalesce($6, 'infinity'), -9223372036854775808,
-    coalesce($7, '-infinity'), 10001) l
+from jobkit.dead_letters_before($1, $4, $5, coalesce($6::timestamptz, 'infinity'),
+    -9223372036854775808, coalesce($7::timestamptz, '-infinity'), 10001) l

@@ -1,6 +1,6 @@
--- The open dead letters by fingerprint, the group with the newest failure first. Of 1,000
--- fingerprints each is looked at by its newest entry; when there are more, those of the newest
--- 10,000 entries are, too. Of each group 1,001 entries at most are counted.
+-- The open dead letters by fingerprint, the group with the newest failure first. Of 300
+-- fingerprints the newest entry is looked up; when there are more, those of the newest 10,000
+-- entries are looked at, too. Of each group 1,001 entries at most are counted, in the index alone.
 -- $1 how many groups at most
 with recursive known as (
     (
@@ -16,10 +16,10 @@ with recursive known as (
         where d.state = 'open' and d.fingerprint < k.fingerprint
         order by d.fingerprint desc, d.failed_at desc, d.id desc limit 1
     ) e
-    where k.n < 1000
+    where k.n < 300
 ), newest as (
     select d.fingerprint, d.failed_at, d.id from jobkit.dead_letters d
-    where d.state = 'open' and (select count(*) from known) = 1000
+    where d.state = 'open' and (select count(*) from known) = 300
     order by d.failed_at desc, d.id desc limit 10000
 ), grouped as (
     select distinct on (e.fingerprint) e.fingerprint, e.failed_at, e.id
@@ -27,7 +27,7 @@ with recursive known as (
     order by e.fingerprint, e.failed_at desc, e.id desc
 )
 select g.fingerprint, d.kind, least(c.number, 1000) as number, c.number > 1000 as more, g.id,
-    left(d.error, 300), c.first_failed_at, g.failed_at as last_failed_at
+    left(d.error, 300) as error, c.first_failed_at, g.failed_at as last_failed_at
 from (select * from grouped order by failed_at desc, id desc limit $1) g
 join jobkit.dead_letters d on d.id = g.id
 cross join lateral (

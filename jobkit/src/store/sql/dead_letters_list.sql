@@ -5,8 +5,8 @@
 -- place before it, null for the beginning; $8 failed after this, null for any; $9 how many at most
 with page as materialized (
     select l.id, l.failed_at
-    from jobkit.dead_letters_before($1, $4, $5, coalesce($6, 'infinity'),
-        coalesce($7, 9223372036854775807), coalesce($8, '-infinity'), 10000) l
+    from jobkit.dead_letters_before($1, $4, $5, coalesce($6::timestamptz, 'infinity'),
+        coalesce($7, 9223372036854775807), coalesce($8::timestamptz, '-infinity'), 10000) l
     where ($2::text is null or l.kind = $2) and ($3::text is null or l.queue = $3)
         and ($5::text is null or l.fingerprint = $5)
     order by l.failed_at desc, l.id desc limit $9
@@ -21,8 +21,8 @@ with page as materialized (
         union all
         (
             select l.failed_at, l.id
-            from jobkit.dead_letters_before($1, $4, $5, coalesce($6, 'infinity'),
-                coalesce($7, 9223372036854775807), coalesce($8, '-infinity'), 10000) l
+            from jobkit.dead_letters_before($1, $4, $5, coalesce($6::timestamptz, 'infinity'),
+                coalesce($7, 9223372036854775807), coalesce($8::timestamptz, '-infinity'), 10000) l
             where not f.full order by l.failed_at desc, l.id desc offset 9999
         )
     ) e on true
