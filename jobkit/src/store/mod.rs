@@ -16,6 +16,7 @@ mod inspect;
 mod link;
 mod maintain;
 mod operate;
+mod recover;
 mod semaphores;
 mod settle;
 mod sweep;
@@ -35,6 +36,7 @@ pub(crate) use self::maintain::{
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
 };
+pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
