@@ -36,7 +36,7 @@ create view jobkit.job_violations as
     ) e
     join jobkit.jobs j on j.id = e.job_id
     union all
-    select d.replay_id, 'gone, but replays dead letter ' || d.id
+    select d.replay_id, 'replays a dead letter and is gone'
     from jobkit.dead_letters d
     where d.state = 'replaying' and not exists (
         select from jobkit.jobs j where j.id = d.replay_id and j.dead_letter_id = d.id
