@@ -6,30 +6,47 @@ use syn::{Error, LitStr, Result};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Whatever is longer than zero.
+const ANY: Duration = Duration::from_nanos(1);
+
 /// What a duration is for: how long it may be, and what to write instead of one that cannot be.
 pub(crate) struct Purpose {
+    pub(crate) shortest: Duration,
+    pub(crate) too_short: &'static str,
     pub(crate) longest: Duration,
     pub(crate) too_long: &'static str,
-    pub(crate) zero: &'static str,
 }
 
 pub(crate) const TIMEOUT: Purpose = Purpose {
+    shortest: ANY,
+    too_short: "a timeout of zero would stop every attempt at once: write `timeout = none` for no \
+                limit",
     longest: DAY.saturating_mul(90),
     too_long: "a timeout is at most `90d`: shorten it, or write `timeout = none` for no limit",
-    zero: "a timeout of zero would stop every attempt at once: write `timeout = none` for no limit",
 };
 
 pub(crate) const RETENTION: Purpose = Purpose {
+    shortest: ANY,
+    too_short: "a retention of zero keeps nothing: write `retention = none` to say so",
     longest: DAY.saturating_mul(90),
     too_long: "a job is kept for at most 90 days after it ended: write `retention = \"90d\"` or \
                less",
-    zero: "a retention of zero keeps nothing: write `retention = none` to say so",
 };
 
 pub(crate) const WAIT: Purpose = Purpose {
+    shortest: ANY,
+    too_short: "a wait must be longer than zero: write `1ms` or more",
     longest: DAY,
     too_long: "a wait is at most 24 hours: write `24h` or less",
-    zero: "a wait must be longer than zero: write `1ms` or more",
+};
+
+pub(crate) const REPLAY: Purpose = Purpose {
+    shortest: Duration::from_secs(1),
+    too_short: "a dead letter rests for at least a second: write `auto_replay = \"1s\"` or more; \
+                quicker retries are what `backoff` is for",
+    longest: DAY.saturating_mul(30),
+    too_long: "a dead letter is replayed after at most 30 days: write `auto_replay = \"30d\"` or \
+               less, or `auto_replay = none` to leave it to a human",
 };
 
 /// Reads a duration such as `"90s"`, `"1h 30m"` or `"7d"`.
@@ -38,8 +55,8 @@ pub(crate) fn read(text: &LitStr, purpose: &Purpose) -> Result<Duration> {
     let Ok(duration) = humantime::parse_duration(&text.value()) else {
         return refuse("expected a number with a unit, such as `500ms`, `90s`, `1h 30m` or `7d`");
     };
-    if duration.is_zero() {
-        return refuse(purpose.zero);
+    if duration < purpose.shortest {
+        return refuse(purpose.too_short);
     }
     if duration > purpose.longest {
         return refuse(purpose.too_long);
@@ -82,10 +99,12 @@ mod tests {
 
     #[test]
     fn durations_that_cannot_be_are_refused_with_advice() {
-        assert_eq!(refusal("0s", &TIMEOUT), TIMEOUT.zero);
-        assert_eq!(refusal("0", &WAIT), WAIT.zero);
+        assert_eq!(refusal("0s", &TIMEOUT), TIMEOUT.too_short);
+        assert_eq!(refusal("0", &WAIT), WAIT.too_short);
+        assert_eq!(refusal("999ms", &REPLAY), REPLAY.too_short);
         assert_eq!(refusal("91d", &RETENTION), RETENTION.too_long);
         assert_eq!(refusal("25h", &WAIT), WAIT.too_long);
+        assert_eq!(refusal("30d 1s", &REPLAY), REPLAY.too_long);
         assert!(refusal("5us", &WAIT).contains("milliseconds"));
         for text in ["", "90", "soon", "-5s", "5 parsecs"] {
             assert!(refusal(text, &WAIT).starts_with("expected a number with a unit"), "{text}");

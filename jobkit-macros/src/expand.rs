@@ -4,19 +4,21 @@ use syn::Expr;
 
 use crate::backoff::Backoff;
 use crate::duration;
-use crate::model::{Concurrency, JobModel, Term};
+use crate::model::{AutoReplay, Concurrency, JobModel, Term};
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
 pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let name = &model.name;
     let policy = policy(model);
-    let key = model.concurrency.as_ref().map(|concurrency| key(&concurrency.key));
+    let concurrency_key = model.concurrency.as_ref().map(|c| key("concurrency_key", &c.key));
+    let dead_letter_key = model.dead_letter_key.as_ref().map(|k| key("dead_letter_key", k));
     quote! {
         #[automatically_derived]
         impl ::jobkit::private::Declared for #name {
             const POLICY: ::jobkit::private::Policy = #policy;
-            #key
+            #concurrency_key
+            #dead_letter_key
         }
         ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
     }
@@ -52,6 +54,14 @@ fn policy(model: &JobModel) -> TokenStream {
     if let Some(backoff) = &model.backoff {
         set("backoff", Backoff::code(backoff));
     }
+    if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
+        let after = duration::code(*after);
+        let replay = quote!(::jobkit::private::AutoReplay {
+            after: #after,
+            max_cycles: #max_cycles
+        });
+        set("auto_replay", quote!(::core::option::Option::Some(#replay)));
+    }
     if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
         let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
@@ -73,7 +83,9 @@ fn term(term: Term) -> TokenStream {
     }
 }
 
-fn key(expr: &Expr) -> TokenStream {
+/// The method of this name, which says a key.
+fn key(method: &str, expr: &Expr) -> TokenStream {
+    let method = Ident::new(method, Span::call_site());
     let tokens = expr.to_token_stream();
     let start = start(tokens.clone());
     // `self` is hygienic: a key that `macro_rules!` got from its caller sees only a receiver of
@@ -84,7 +96,7 @@ fn key(expr: &Expr) -> TokenStream {
     let span = Span::call_site().located_at(start);
     let call = quote_spanned!(span=> ::jobkit::private::key(&(#expr)));
     quote! {
-        fn concurrency_key(&#receiver) -> ::core::option::Option<::std::string::String> {
+        fn #method(&#receiver) -> ::core::option::Option<::std::string::String> {
             #call
         }
     }

@@ -5,7 +5,7 @@ use proc_macro2::Ident;
 use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
-use crate::duration::{self, Purpose, RETENTION, TIMEOUT};
+use crate::duration::{self, Purpose, REPLAY, RETENTION, TIMEOUT};
 use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
@@ -20,7 +20,11 @@ struct Range {
 const PRIORITY: Range =
     Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
+const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
+/// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
+const DEFAULT_CYCLES: u16 = 10;
 
 /// A declared job: what the arguments mean. `None` leaves a setting as the library has it.
 pub(crate) struct JobModel {
@@ -33,6 +37,8 @@ pub(crate) struct JobModel {
     pub(crate) timeout: Option<Term>,
     pub(crate) retention: Option<Term>,
     pub(crate) backoff: Option<Backoff>,
+    pub(crate) auto_replay: Option<AutoReplay>,
+    pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
 }
 
@@ -41,6 +47,12 @@ pub(crate) struct JobModel {
 pub(crate) enum Term {
     None,
     Some(Duration),
+}
+
+/// When a dead letter is replayed by itself, and how often it may come to that.
+pub(crate) struct AutoReplay {
+    pub(crate) after: Duration,
+    pub(crate) max_cycles: u16,
 }
 
 /// The key of a job and the limit its holders share.
@@ -55,6 +67,7 @@ impl JobModel {
     /// finding further ones.
     pub(crate) fn new(name: &Ident, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
+        refuse_cycles_alone(&args, mistakes);
         let kind = match &args.kind {
             Some(kind) => kind::stored(&kind.value, "the kind", mistakes),
             None if args.mentions("kind") => String::new(),
@@ -73,6 +86,8 @@ impl JobModel {
             timeout: timeout.and_then(|timeout| term(timeout, &TIMEOUT, mistakes)),
             retention: retention.and_then(|retention| term(retention, &RETENTION, mistakes)),
             backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
+            auto_replay: auto_replay(args.auto_replay.as_ref(), args.max_cycles.as_ref(), mistakes),
+            dead_letter_key: args.dead_letter_key.map(|key| key.value),
             concurrency: concurrency(
                 args.concurrency_key,
                 args.concurrency_group.as_ref(),
@@ -100,6 +115,35 @@ fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
                  `concurrency_key = \"all\"` for one key shared by every job"
             ),
         );
+    }
+}
+
+/// A number of cycles says something about a replay, so there has to be one.
+fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
+    let replayed = match &args.auto_replay {
+        Some(after) => after.value.is_some(),
+        None => args.mentions("auto_replay"),
+    };
+    if let Some(Given { name, .. }) = args.max_cycles.as_ref().filter(|_| !replayed) {
+        mistakes.add(
+            name,
+            format_args!(
+                "`{name}` counts replays that happen by themselves: write `auto_replay = \"1h\"`, \
+                 or leave `{name}` out"
+            ),
+        );
+    }
+}
+
+fn auto_replay(
+    after: Option<&Given<Option<LitStr>>>,
+    max_cycles: Option<&Given<Integer>>,
+    mistakes: &mut Mistakes,
+) -> Option<AutoReplay> {
+    let max_cycles = integer(max_cycles, &CYCLES, mistakes).unwrap_or(DEFAULT_CYCLES);
+    match term(after?, &REPLAY, mistakes)? {
+        Term::None => None,
+        Term::Some(after) => Some(AutoReplay { after, max_cycles }),
     }
 }
 

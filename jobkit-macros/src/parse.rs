@@ -9,7 +9,7 @@ use crate::mistakes::Mistakes;
 use crate::suggest::{listed, nearest};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 11] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 14] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("queue", "\"mail\""),
@@ -18,6 +18,9 @@ pub(crate) const ARGUMENTS: [(&str, &str); 11] = [
     ("timeout", "\"90s\""),
     ("retention", "\"7d\""),
     ("backoff", "exponential(\"5s\")"),
+    ("auto_replay", "\"1h\""),
+    ("max_cycles", "5"),
+    ("dead_letter_key", "self.account_id"),
     ("concurrency_key", "self.account_id"),
     ("concurrency_limit", "2"),
     ("concurrency_group", "\"accounts\""),
@@ -42,6 +45,10 @@ pub(crate) struct Args {
     /// `None` inside stands for the word `none`.
     pub(crate) retention: Option<Given<Option<LitStr>>>,
     pub(crate) backoff: Option<Given<Expr>>,
+    /// `None` inside stands for the word `none`.
+    pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
+    pub(crate) max_cycles: Option<Given<Integer>>,
+    pub(crate) dead_letter_key: Option<Given<Expr>>,
     pub(crate) concurrency_key: Option<Given<Expr>>,
     pub(crate) concurrency_limit: Option<Given<Integer>>,
     pub(crate) concurrency_group: Option<Given<LitStr>>,
@@ -107,6 +114,11 @@ impl Args {
                 self.retention = Some(given(name, &value, example, literal::text_or_none)?);
             }
             "backoff" => self.backoff = Some(Given { name, value }),
+            "auto_replay" => {
+                self.auto_replay = Some(given(name, &value, example, literal::text_or_none)?);
+            }
+            "max_cycles" => self.max_cycles = Some(given(name, &value, example, literal::integer)?),
+            "dead_letter_key" => self.dead_letter_key = Some(Given { name, value }),
             "concurrency_key" => self.concurrency_key = Some(Given { name, value }),
             "concurrency_limit" => {
                 self.concurrency_limit = Some(given(name, &value, example, literal::integer)?);

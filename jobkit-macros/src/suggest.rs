@@ -40,11 +40,13 @@ pub(crate) fn listed<'a>(words: impl ExactSizeIterator<Item = &'a str>) -> Strin
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 4] = ["queue", "max_attempts", "concurrency_key", "concurrency_limit"];
+    const NAMES: [&str; 5] =
+        ["queue", "max_attempts", "dead_letter_key", "concurrency_key", "concurrency_limit"];
 
     #[test]
     fn a_misspelling_finds_its_word() {
         assert_eq!(nearest("concurency_key", NAMES), Some("concurrency_key"));
+        assert_eq!(nearest("deadletter_key", NAMES), Some("dead_letter_key"));
         assert_eq!(nearest("quue", NAMES), Some("queue"));
         assert_eq!(nearest("Queue", NAMES), Some("queue"));
     }
@@ -52,6 +54,7 @@ mod tests {
     #[test]
     fn the_last_part_of_a_word_finds_it() {
         assert_eq!(nearest("limit", NAMES), Some("concurrency_limit"));
+        assert_eq!(nearest("key", NAMES), Some("concurrency_key"), "the last of several");
         assert_eq!(nearest("attempts", NAMES), Some("max_attempts"));
     }
 

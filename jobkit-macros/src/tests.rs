@@ -41,7 +41,8 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
         r#"
             kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
             priority = -1, max_attempts = 5, timeout = "90s", retention = none,
-            backoff = exponential("500ms", max = "1h"), concurrency_key = self.account_id,
+            backoff = exponential("500ms", max = "1h"), auto_replay = "15m", max_cycles = 5,
+            dead_letter_key = self.order_id, concurrency_key = self.account_id,
             concurrency_limit = 2, concurrency_group = "accounts"
         "#,
         item,
@@ -61,6 +62,10 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
                     first: ::core::time::Duration::from_millis(500u64),
                     max: ::core::time::Duration::from_secs(3600u64)
                 },
+                auto_replay: ::core::option::Option::Some(::jobkit::private::AutoReplay {
+                    after: ::core::time::Duration::from_secs(900u64),
+                    max_cycles: 5u16
+                }),
                 concurrency: ::core::option::Option::Some(::jobkit::private::Concurrency {
                     group: "accounts",
                     limit: 2u32
@@ -69,6 +74,9 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
             };
             fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
                 ::jobkit::private::key(&(self.account_id))
+            }
+            fn dead_letter_key(&self) -> ::core::option::Option<::std::string::String> {
+                ::jobkit::private::key(&(self.order_id))
             }
         }
         ::jobkit::private::inventory::submit!(
@@ -130,12 +138,12 @@ fn a_second_attribute_is_taken_off() {
 #[test]
 fn the_example_of_every_argument_is_accepted() {
     for (name, example) in parse::ARGUMENTS {
-        let key = if matches!(name, "concurrency_limit" | "concurrency_group") {
-            "concurrency_key = 1,"
-        } else {
-            ""
+        let needed = match name {
+            "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
+            "max_cycles" => "auto_replay = \"1h\",",
+            _ => "",
         };
-        let arguments = format!("{key} {name} = {example}");
+        let arguments = format!("{needed} {name} = {example}");
         assert_eq!(messages(&arguments), [""; 0], "{arguments}");
     }
 }
@@ -163,6 +171,9 @@ fn reading_goes_on_behind_a_mistake() {
         ("concurrency_key = self.a b", "expected `,` before `b`"),
         ("backoff = fixed", "`fixed` needs a wait"),
         ("timeout = \"soon\"", "expected a number with a unit"),
+        ("auto_replay = 3600", "`auto_replay` expects a duration as text or `none`"),
+        ("max_cycles = 5", "`max_cycles` counts replays that happen by themselves"),
+        ("dead_letter_key = self.", "this value of `dead_letter_key` is incomplete"),
     ] {
         let both = messages(&format!("{broken}, max_attempts = 0"));
         assert_eq!(both.len(), 2, "{broken}: {both:?}");
@@ -176,6 +187,36 @@ fn a_key_that_is_there_but_broken_is_not_missed_a_second_time() {
     for key in ["concurrency_key", "concurrency_key = ", "concurency_key = 1", "key = 1"] {
         let messages = messages(&format!("{key}, concurrency_limit = 2"));
         assert_eq!(messages.len(), 1, "{messages:?}");
+    }
+}
+
+#[test]
+fn a_replay_that_is_there_but_broken_is_not_missed_a_second_time() {
+    for replay in ["auto_replay", "auto_replay = 5", "auto_replay = \"5ms\"", "replay = \"1h\""] {
+        let messages = messages(&format!("{replay}, max_cycles = 2"));
+        assert_eq!(messages.len(), 1, "{messages:?}");
+    }
+}
+
+#[test]
+fn a_replay_may_be_switched_off_but_then_has_no_cycles() {
+    assert_eq!(messages("auto_replay = none"), [""; 0]);
+    let messages = messages("auto_replay = none, max_cycles = 2");
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(!declared("auto_replay = none", "struct Ping;").contains("auto_replay"));
+}
+
+#[test]
+fn a_replay_without_cycles_gets_ten() {
+    let expansion = declared("auto_replay = \"30d\"", "struct Ping;");
+    assert!(expansion.contains("max_cycles:10u16"), "{expansion}");
+}
+
+#[test]
+fn cycles_go_from_two_to_a_thousand() {
+    for (cycles, mistakes) in [("1", 1), ("2", 0), ("1000", 0), ("1001", 1)] {
+        let messages = messages(&format!("auto_replay = \"1h\", max_cycles = {cycles}"));
+        assert_eq!(messages.len(), mistakes, "{messages:?}");
     }
 }
 

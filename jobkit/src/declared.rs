@@ -18,6 +18,12 @@ pub trait Declared {
     fn concurrency_key(&self) -> Option<String> {
         None
     }
+
+    /// The dead-letter key of this job: jobs of one kind and key share one dead letter. `None`
+    /// means that it gets one of its own.
+    fn dead_letter_key(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Marks a key that is always there (see [`IntoKey`]).
@@ -28,7 +34,8 @@ pub enum Always {}
 #[derive(Debug)]
 pub enum Maybe {}
 
-/// What may stand after `concurrency_key =`: anything that displays, or an `Option` of it.
+/// What may stand after `concurrency_key =` and `dead_letter_key =`: anything that displays, or an
+/// `Option` of it.
 ///
 /// `M` is filled in by inference; it keeps the two implementations apart.
 #[diagnostic::on_unimplemented(

@@ -89,29 +89,12 @@ impl NewJob {
         overrides: Overrides,
     ) -> Result<Self, Error> {
         let policy = J::POLICY;
-        let args = serde_json::value::to_raw_value(job)
-            .map_err(|source| Error::Encode { kind: policy.kind, source })?;
-        let metadata = overrides
-            .metadata
-            .map(|metadata| serde_json::value::to_raw_value(&metadata))
-            .transpose()
-            .map_err(|source| Error::Encode { kind: policy.kind, source })?;
-        if limits::escapes_surrogate(args.get()) {
-            serde_json::from_str::<serde_json::Value>(args.get())
-                .map_err(|source| Error::Encode { kind: policy.kind, source })?;
-        }
-        let bytes = args.get().len() + metadata.as_ref().map_or(0, |json| json.get().len());
-        if bytes > PAYLOAD_BYTES {
-            return Err(Error::PayloadTooLarge { kind: policy.kind, bytes, limit: PAYLOAD_BYTES });
-        }
-        limits::json("payload", "nesting of the payload", args.get())?;
-        let text = metadata.as_deref().map_or("", RawValue::get);
-        limits::json("metadata", "nesting of the metadata", text)?;
+        let (args, metadata) = payload(job, overrides.metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
-        let key = job.concurrency_key();
-        limits::text("concurrency key", key.as_deref().unwrap_or(""), KEY_BYTES)?;
+        let concurrency_key = key("concurrency key", job.concurrency_key())?;
+        let dead_letter_key = key("dead-letter key", job.dead_letter_key())?;
         for tag in &overrides.tags {
             limits::name("tag", tag, NAME_BYTES)?;
         }
@@ -128,12 +111,41 @@ impl NewJob {
             after: overrides.after,
             at: overrides.at.map(limits::time),
             group: policy.concurrency.map(|concurrency| concurrency.group),
-            key: policy.concurrency.and(key),
+            key: policy.concurrency.and(concurrency_key),
+            dead_letter_key,
             args,
             tags: overrides.tags,
             metadata,
         })
     }
+}
+
+/// The JSON of a job and of its metadata.
+fn payload<J: Declared + Serialize>(
+    job: &J,
+    metadata: Option<&serde_json::Value>,
+) -> Result<(Box<RawValue>, Option<Box<RawValue>>), Error> {
+    let kind = J::POLICY.kind;
+    let encode = |source| Error::Encode { kind, source };
+    let args = serde_json::value::to_raw_value(job).map_err(encode)?;
+    let metadata = metadata.map(serde_json::value::to_raw_value).transpose().map_err(encode)?;
+    if limits::escapes_surrogate(args.get()) {
+        serde_json::from_str::<serde_json::Value>(args.get()).map_err(encode)?;
+    }
+    let text = metadata.as_deref().map_or("", RawValue::get);
+    let bytes = args.get().len() + text.len();
+    if bytes > PAYLOAD_BYTES {
+        return Err(Error::PayloadTooLarge { kind, bytes, limit: PAYLOAD_BYTES });
+    }
+    limits::json("payload", "nesting of the payload", args.get())?;
+    limits::json("metadata", "nesting of the metadata", text)?;
+    Ok((args, metadata))
+}
+
+/// A key that fits.
+fn key(what: &'static str, key: Option<String>) -> Result<Option<String>, Error> {
+    limits::text(what, key.as_deref().unwrap_or(""), KEY_BYTES)?;
+    Ok(key)
 }
 
 pub(crate) async fn insert<'c, X: PgExecutor<'c>>(

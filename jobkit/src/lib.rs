@@ -39,6 +39,6 @@ pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
-pub use crate::policy::{Concurrency, Policy};
+pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
 pub use crate::worker::{Counts, Worker, WorkerHandle};

@@ -17,6 +17,8 @@ pub(crate) const NAME_BYTES: usize = 128;
 pub(crate) const KEY_BYTES: usize = 512;
 /// Deepest nesting of a payload: what serde_json reads.
 pub(crate) const NESTING: usize = 127;
+/// Longest name of an error's type.
+pub(crate) const TYPE_BYTES: usize = 256;
 /// Highest limit of a concurrency key.
 pub(crate) const LIMIT: u32 = 1_000_000;
 /// Most tags of a job.

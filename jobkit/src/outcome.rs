@@ -1,6 +1,10 @@
+use std::any::type_name;
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
+
+use crate::limits::TYPE_BYTES;
 
 /// What [`Job::run`](crate::Job::run) returns.
 pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
@@ -23,12 +27,19 @@ pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 /// # Ok(()) }
 /// ```
 ///
+/// The attempt is recorded with the texts of the error and of its causes, and with the Rust type of
+/// the error, which helps to tell one cause from another. A mere text has no type to record.
+///
 /// It does not implement [`std::error::Error`] itself: that is what lets `?` convert every other
 /// error into it.
 pub struct JobError {
     pub(crate) verdict: Verdict,
-    pub(crate) error: Box<dyn Error + Send + Sync>,
+    pub(crate) error: AnyError,
+    /// What `error` was before it was boxed; `None` if that says nothing.
+    pub(crate) error_type: Option<&'static str>,
 }
+
+type AnyError = Box<dyn Error + Send + Sync>;
 
 /// What a [`JobError`] asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,29 +60,46 @@ impl JobError {
     /// The attempt failed; try again after `wait` (at most 24 hours) instead of the backoff.
     /// Charges an attempt.
     pub fn retry_in(wait: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { verdict: Verdict::RetryIn(wait), error: error.into() }
+        Self::new(Verdict::RetryIn(wait), error)
     }
 
     /// The job has become pointless: end it, without retry and without a dead letter.
     pub fn discard(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { verdict: Verdict::Discard, error: reason.into() }
+        Self::new(Verdict::Discard, reason)
     }
 
     /// No retry can help: make it a dead letter now.
     pub fn dead(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { verdict: Verdict::Dead, error: error.into() }
+        Self::new(Verdict::Dead, error)
     }
 
     /// Not now: run again after `wait`. Charges no attempt and is not logged as a failure.
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
-        Self { verdict: Verdict::Snooze(wait), error: "snoozed".into() }
+        Self::new(Verdict::Snooze(wait), "snoozed")
     }
+
+    fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {
+        Self { verdict, error: error.into(), error_type: telling_type::<E>() }
+    }
+}
+
+/// The name of the type, cut; none for texts and for errors that are boxed already.
+fn telling_type<E>() -> Option<&'static str> {
+    let name = type_name::<E>();
+    let silent = [
+        type_name::<&str>(),
+        type_name::<String>(),
+        type_name::<Cow<'_, str>>(),
+        type_name::<AnyError>(),
+    ];
+    let end = name.floor_char_boundary(TYPE_BYTES);
+    (!silent.contains(&name)).then_some(&name[..end])
 }
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
     fn from(error: E) -> Self {
-        Self { verdict: Verdict::Retry, error: error.into() }
+        Self::new(Verdict::Retry, error)
     }
 }
 
@@ -80,6 +108,7 @@ impl fmt::Debug for JobError {
         f.debug_struct("JobError")
             .field("verdict", &self.verdict)
             .field("error", &self.error)
+            .field("error_type", &self.error_type)
             .finish()
     }
 }
@@ -87,5 +116,54 @@ impl fmt::Debug for JobError {
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no such card")]
+    struct NoCard;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0:?}")]
+    struct Several<E: fmt::Debug>(E);
+
+    #[test]
+    fn an_error_keeps_the_name_of_its_type() {
+        let name = type_name::<NoCard>();
+        assert!(name.ends_with("::NoCard"), "{name}");
+        for error in [
+            JobError::from(NoCard),
+            JobError::retry_in(Duration::ZERO, NoCard),
+            JobError::discard(NoCard),
+            JobError::dead(NoCard),
+        ] {
+            assert_eq!(error.error_type, Some(name), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn texts_and_boxes_have_no_type_that_tells_anything() {
+        let boxed: AnyError = Box::new(NoCard);
+        for error in [
+            JobError::from("a"),
+            JobError::from("a".to_owned()),
+            JobError::from(Cow::Borrowed("a")),
+            JobError::from(boxed),
+            JobError::dead("a"),
+            JobError::snooze(Duration::ZERO),
+        ] {
+            assert_eq!(error.error_type, None, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let all = || (NoCard, NoCard, NoCard, NoCard, NoCard);
+        let error = JobError::from(Several((all(), all(), all())));
+        assert_eq!(error.error_type.map(str::len), Some(TYPE_BYTES), "{error:?}");
     }
 }

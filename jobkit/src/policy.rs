@@ -25,10 +25,21 @@ pub struct Policy {
     pub timeout: Option<Duration>,
     /// How long to wait after a failed attempt.
     pub backoff: Backoff,
+    /// Whether dead letters of this kind are replayed by themselves; `None` leaves them to a human.
+    pub auto_replay: Option<AutoReplay>,
     /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
     pub retention: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
+}
+
+/// When a dead letter is replayed without anybody asking for it, and when that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AutoReplay {
+    /// How long after its failure, 1 second to 30 days.
+    pub after: Duration,
+    /// How often it may be buried, 2 to 1000: after so many failures it stays for a human.
+    pub max_cycles: u16,
 }
 
 /// How many jobs of one concurrency key may run at a time, and which key space they share.
@@ -42,7 +53,7 @@ pub struct Concurrency {
 
 impl Policy {
     /// The policy of a kind that asks for nothing: queue `default`, priority 0, 20 attempts, no
-    /// timeout, kept for one day.
+    /// timeout, dead letters left to a human, kept for one day.
     #[must_use]
     pub const fn new(kind: &'static str) -> Self {
         Self {
@@ -53,6 +64,7 @@ impl Policy {
             max_attempts: 20,
             timeout: None,
             backoff: Backoff::Quartic,
+            auto_replay: None,
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             concurrency: None,
         }

@@ -3,4 +3,4 @@
 pub use inventory;
 
 pub use crate::declared::{Declared, key};
-pub use crate::{Backoff, Concurrency, Policy, Registration};
+pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

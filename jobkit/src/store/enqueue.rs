@@ -6,7 +6,7 @@ use sqlx::PgExecutor;
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
 
-use super::worker::interval;
+use super::worker::{interval, sparse};
 
 /// A job to be stored; everything in it has been checked.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct NewJob {
     pub(crate) at: Option<DateTime<Utc>>,
     pub(crate) group: Option<&'static str>,
     pub(crate) key: Option<String>,
+    pub(crate) dead_letter_key: Option<String>,
     pub(crate) args: Box<RawValue>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
@@ -45,6 +46,7 @@ struct Columns {
     args: Vec<Json<Box<RawValue>>>,
     tags: Vec<Option<Json<Vec<String>>>>,
     metadata: Vec<Option<Json<Box<RawValue>>>>,
+    dead_letter_keys: Vec<Option<String>>,
 }
 
 impl Columns {
@@ -60,6 +62,7 @@ impl Columns {
         self.args.push(Json(job.args));
         self.tags.push(Some(job.tags).filter(|tags| !tags.is_empty()).map(Json));
         self.metadata.push(job.metadata.map(Json));
+        self.dead_letter_keys.push(job.dead_letter_key);
     }
 }
 
@@ -82,6 +85,7 @@ pub(crate) async fn enqueue<'c>(
         .bind(columns.args)
         .bind(columns.tags)
         .bind(columns.metadata)
+        .bind(sparse(columns.dead_letter_keys.into_iter()))
         .fetch_all(executor)
         .await
 }

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use tracing::Span;
 
 use super::Call;
-use super::worker::interval;
+use super::worker::{interval, sparse};
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub(crate) struct Settlement {
     pub(crate) job: i64,
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<String>,
+    /// The Rust type of the error, if it tells anything.
+    pub(crate) error_type: Option<&'static str>,
     /// Why it was buried: `exhausted`, `dead` or `undecodable`.
     pub(crate) reason: Option<&'static str>,
     pub(crate) delay: Option<Duration>,
@@ -58,6 +60,7 @@ impl Settlement {
             job,
             outcome: Outcome::Release,
             error: None,
+            error_type: None,
             reason: None,
             delay: None,
             keep: None,
@@ -122,7 +125,8 @@ impl Call for Settle<'_> {
             .bind(sparse(column.clone().map(|s| s.reason)))
             .bind(sparse(column.clone().map(|s| time(s.delay))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
-            .bind(sparse(column.map(|s| time(took(s)))))
+            .bind(sparse(column.clone().map(|s| time(took(s)))))
+            .bind(sparse(column.map(|s| s.error_type)))
             .fetch_all(connection)
             .await?;
         let mut settled = Settled::default();
@@ -137,12 +141,6 @@ impl Call for Settle<'_> {
         }
         Ok(settled)
     }
-}
-
-/// A column without a value is sent empty: the function takes what is missing for null.
-fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
-    let column: Vec<_> = column.collect();
-    if column.iter().all(Option::is_none) { Vec::new() } else { column }
 }
 
 fn ending(text: &str) -> Ending {

@@ -14,6 +14,12 @@ pub(crate) fn interval(duration: Duration) -> PgInterval {
     PgInterval { months: 0, days: 0, microseconds }
 }
 
+/// A column without a value is sent empty: the function takes what is missing for null.
+pub(super) fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let column: Vec<_> = column.collect();
+    if column.iter().all(Option::is_none) { Vec::new() } else { column }
+}
+
 /// Whether this binary can work with the schema as it is.
 pub(crate) struct SchemaCheck;
 
@@ -91,7 +97,9 @@ impl Call for Announce {
             .bind(column.clone().map(|p| attempts(p.max_attempts)).collect::<Vec<_>>())
             .bind(column.clone().map(|p| p.retention.map(interval)).collect::<Vec<_>>())
             .bind(column.clone().map(|p| p.concurrency.map(|c| c.group)).collect::<Vec<_>>())
-            .bind(column.map(|p| p.concurrency.map(|c| limit(c.limit))).collect::<Vec<_>>())
+            .bind(column.clone().map(|p| p.concurrency.map(|c| limit(c.limit))).collect::<Vec<_>>())
+            .bind(sparse(column.clone().map(|p| p.auto_replay.map(|r| interval(r.after)))))
+            .bind(sparse(column.map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
             .execute(connection)
             .await
             .map(drop)

@@ -247,8 +247,11 @@ fn outcome(
         tracing::warn!(error = %text, ?delay, "jobkit: attempt failed");
     }
     let reason = (outcome == Outcome::Bury).then_some("dead");
-    let error = (outcome != Outcome::Snooze).then_some(text);
-    Settlement { outcome, error, reason, delay: Some(delay), ..settlement }
+    let (error, error_type) = match outcome {
+        Outcome::Snooze => (None, None),
+        _ => (Some(text), error.error_type),
+    };
+    Settlement { outcome, error, error_type, reason, delay: Some(delay), ..settlement }
 }
 
 /// The wait when a custom backoff panics.

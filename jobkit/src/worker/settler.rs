@@ -139,7 +139,9 @@ impl Settler {
         tokio::spawn(async move {
             sleep(rest).await;
             // Gone when the worker has stopped: then the lease ends, and the job is reaped.
-            let _stopped = again.upgrade().map(|outcomes| outcomes.send(settlement));
+            if let Some(outcomes) = again.upgrade() {
+                let _stopped = outcomes.send(settlement);
+            }
         });
     }
 
@@ -190,6 +192,7 @@ fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
     Settlement {
         outcome: Outcome::Retry,
         error: Some(clean(&text)),
+        error_type: None,
         reason: None,
         delay: Some(Duration::from_secs(60)),
         stand_in: true,
