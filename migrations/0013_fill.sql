@@ -21,7 +21,7 @@ begin
         select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, b.*,
             coalesce(cardinality(b.jobs), 0) - f.freed as change,
             b.jobs is null and l.taken = f.freed and l.override_limit is null as unused,
-            l.crowded and (b.jobs is not null or f.free = 0 or exists (
+            l.crowded and (b.jobs is not null or (f.free = 0 and l.taken > f.freed) or exists (
                 select from jobkit.blocked_executions b
                 where b.concurrency_group = k.grp and b.concurrency_key = k.key
             )) as stays_crowded

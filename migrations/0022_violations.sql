@@ -36,7 +36,7 @@ create view jobkit.job_violations as
     ) e
     join jobkit.jobs j on j.id = e.job_id
     union all
-    select d.replay_id, 'gone, but replays dead letter ' || d.id
+    select d.replay_id, 'replays a dead letter and is gone'
     from jobkit.dead_letters d
     where d.state = 'replaying' and not exists (
         select from jobkit.jobs j where j.id = d.replay_id and j.dead_letter_id = d.id
@@ -91,11 +91,11 @@ create view jobkit.job_violations as
 create view jobkit.key_violations as
     select s.concurrency_group, s.concurrency_key, 'taken is not the number of permits' as what
     from jobkit.semaphores s
-    where s.taken <> (
-        select count(*) from jobkit.permits p
-        where p.concurrency_group = s.concurrency_group
-            and p.concurrency_key = s.concurrency_key
-    )
+    left join (
+        select p.concurrency_group, p.concurrency_key, count(*) as n
+        from jobkit.permits p group by 1, 2
+    ) h on h.concurrency_group = s.concurrency_group and h.concurrency_key = s.concurrency_key
+    where s.taken <> coalesce(h.n, 0)
     union all
     select s.concurrency_group, s.concurrency_key, 'a semaphore for nothing'
     from jobkit.semaphores s

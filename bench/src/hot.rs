@@ -63,15 +63,11 @@ async fn unkeyed(pool: &PgPool, ahead: usize, concurrency: usize) -> Result<Dura
 /// From the end of one holder's run to the beginning of the next one's, with 1,000 blocked and
 /// 100,000 jobs without a key ready in the same queue.
 pub(crate) async fn hand_over(pool: &PgPool, concurrency: usize) -> Result<()> {
+    // Ahead of the others, so that all but one are blocked from the beginning.
+    jobkit::enqueue_all((0..1000).map(|n| Relay(Payload::new(n))), pool).await?;
     for start in (0..100_000).step_by(1000) {
         jobkit::enqueue_all((start..start + 1000).map(|n| Noop(Payload::new(n))), pool).await?;
     }
-    let relay = (0..1000).map(|n| Relay(Payload::new(n)));
-    jobkit::enqueue_all(relay, pool).await?;
-    // Ahead of the others, so that all but one are blocked from the beginning.
-    let first = "update jobkit.ready set job_id = -job_id where kind = 'relay';
-        update jobkit.jobs set id = -id where kind = 'relay'";
-    sqlx::raw_sql(first).execute(pool).await?;
     settle_down(pool).await?;
     let worker = worker(pool, concurrency).await?;
     let runs = || RUNS.lock().unwrap_or_else(PoisonError::into_inner).len();

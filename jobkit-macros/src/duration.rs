@@ -43,7 +43,7 @@ pub(crate) const WAIT: Purpose = Purpose {
 pub(crate) const REPLAY: Purpose = Purpose {
     shortest: Duration::from_secs(1),
     too_short: "a dead letter rests for at least a second: write `auto_replay = \"1s\"` or more; \
-                retries before that are for `max_attempts` and `backoff`",
+                quicker retries are what `backoff` is for",
     longest: DAY.saturating_mul(30),
     too_long: "a dead letter is replayed after at most 30 days: write `auto_replay = \"30d\"` or \
                less, or `auto_replay = none` to leave it to a human",

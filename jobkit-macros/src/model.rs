@@ -128,8 +128,8 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
         mistakes.add(
             name,
             format_args!(
-                "`{name}` counts replays that happen by themselves: add `auto_replay = \"1h\"`, \
-                 or leave it out"
+                "`{name}` counts replays that happen by themselves: write `auto_replay = \"1h\"`, \
+                 or leave `{name}` out"
             ),
         );
     }

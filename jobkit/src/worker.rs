@@ -1,5 +1,6 @@
 mod claimer;
 mod counters;
+mod duties;
 mod execution;
 mod handle;
 mod heart;
@@ -11,6 +12,7 @@ mod low_water;
 mod promoter;
 mod pruner;
 mod reaper;
+mod recoverer;
 mod running;
 mod settings;
 mod settler;
@@ -129,6 +131,20 @@ impl Worker {
     /// day; 5 s by default. They should find none: permits are passed on when a job ends.
     pub fn sweep_every(mut self, every: Duration) -> Self {
         self.settings.sweep_every = every;
+        self
+    }
+
+    /// How often this worker looks for jobs that a crash left without attempts, and for dead
+    /// letters whose kind replays them by itself, 1 ms to one day; 5 s by default.
+    pub fn recover_every(mut self, every: Duration) -> Self {
+        self.settings.recover_every = every;
+        self
+    }
+
+    /// How long a dead letter is kept once its replay has succeeded, up to ten years; 7 days by
+    /// default. What is open stays until somebody discards or purges it.
+    pub fn keep_resolved(mut self, keep: Duration) -> Self {
+        self.settings.keep_resolved = keep;
         self
     }
 

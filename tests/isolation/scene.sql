@@ -21,6 +21,7 @@ begin
     delete from jobkit.queues;
     delete from jobkit.concurrency_groups;
     perform setval('jobkit.jobs_id_seq', 1, false);
+    perform setval('jobkit.dead_letters_id_seq', 1, false);
     perform jobkit.announce_limits(array['g'], array[p_limit]);
     for v_worker in 1 .. 3 loop
         perform scene.register(v_worker);
@@ -44,6 +45,19 @@ language sql as $$
         array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count])) e
 $$;
 
+-- lettered: jobs that share a dead-letter key and nothing else.
+create function scene.lettered(p_count integer) returns text
+language sql as $$
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_jobs(
+        array_fill('act'::text, array[p_count]), array_fill('default'::text, array[p_count]),
+        array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
+        array_fill(null::interval, array[p_count]),
+        array_fill(null::timestamptz, array[p_count]), array_fill(null::text, array[p_count]),
+        array_fill(null::text, array[p_count]), array_fill('{}'::jsonb, array[p_count]),
+        array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count]),
+        array_fill('d'::text, array[p_count])) e
+$$;
+
 -- claim: the jobs a worker gets, at most so many of each queue.
 create function scene.claim(
     p_worker bigint, p_n bigint, p_slots integer default 1, p_queues text[] default '{default}'
@@ -63,7 +77,8 @@ returns text
 language sql as $$
     select coalesce(string_agg(s.ending || ' ' || s.job_id, ', ' order by s.ending, s.job_id), '')
     from jobkit.settle(p_worker, array_fill(p_n, array[cardinality(p_jobs)]), p_jobs,
-        array_fill(p_outcome, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}', '{}') s
+        array_fill(p_outcome, array[cardinality(p_jobs)]),
+        array_fill('because'::text, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}') s
 $$;
 
 -- finish: all jobs of a claim, as far as it is there.
@@ -71,6 +86,32 @@ create function scene.finish(p_worker bigint, p_n bigint) returns text
 language sql as $$
     select scene.settle(c.worker_id, c.n, 'finish', c.job_ids) from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n
+$$;
+
+create function scene.bury(p_worker bigint, p_n bigint) returns text
+language sql as $$
+    select scene.settle(c.worker_id, c.n, 'bury', c.job_ids) from jobkit.claims c
+    where c.worker_id = p_worker and c.n = p_n
+$$;
+
+create function scene.replay(p_letter bigint) returns text
+language sql as $$
+    select outcome from jobkit.replay(p_letter, 'somebody')
+$$;
+
+create function scene.replay_all() returns text
+language sql as $$
+    select 'replayed ' || replayed from jobkit.dead_letter_replay_all(p_until => 'infinity')
+$$;
+
+create function scene.discard(p_letter bigint) returns text
+language sql as $$
+    select jobkit.discard_dead_letter(p_letter, 'somebody')
+$$;
+
+create function scene.purge() returns text
+language sql as $$
+    select 'purged ' || jobkit.dead_letter_purge('0')
 $$;
 
 create function scene.cancel_mark(variadic p_jobs bigint[]) returns text

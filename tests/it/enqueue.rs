@@ -42,6 +42,21 @@ impl Job for Keyed {
     }
 }
 
+/// Its failures share a dead letter.
+#[derive(Serialize, Deserialize)]
+#[job(
+    dead_letter_key = self.0.as_ref().map(|key| key.replace("NUL", "\0")),
+    auto_replay = "1h",
+    max_cycles = 5,
+)]
+struct Shared(Option<String>);
+
+impl Job for Shared {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
 /// JSON as it is written.
 #[derive(Serialize, Deserialize)]
 #[job]
@@ -204,6 +219,12 @@ async fn what_is_refused_leaves_the_transaction_usable() {
     ] {
         answers.push((text, Keyed(key).enqueue(&mut *tx).await));
     }
+    for (text, key) in [
+        ("dead-letter key contains a NUL", "NUL".to_owned()),
+        ("dead-letter key has 513 bytes", "k".repeat(513)),
+    ] {
+        answers.push((text, Shared(Some(key)).enqueue(&mut *tx).await));
+    }
     answers.push(("kind has 0 bytes", Unnamed.enqueue(&mut *tx).await));
     for (text, answer) in answers {
         let error = answer.expect_err(text);
@@ -216,8 +237,32 @@ async fn what_is_refused_leaves_the_transaction_usable() {
     verbatim(&nested).enqueue(&mut *tx).await.unwrap();
     verbatim(r#"["\ud83d\ude00", "\\u0000", "\\ud800"]"#).enqueue(&mut *tx).await.unwrap();
     Keyed("k".repeat(512)).enqueue(&mut *tx).await.unwrap();
+    Shared(Some("k".repeat(512))).enqueue(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(lab.count("jobkit.jobs").await, 3);
+    assert_eq!(lab.count("jobkit.jobs").await, 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_key_is_stored_beside_the_job() {
+    let lab = announced().await;
+    let jobs = [Some("a"), None, Some("")].map(|key| Shared(key.map(ToOwned::to_owned)));
+    jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    Shared(None).enqueue(lab.pool()).await.unwrap();
+    lab.run("select jobkit.enqueue('shared', '\"b\"', p_dead_letter_key => 'c')").await;
+    let keys =
+        "select string_agg(coalesce(dead_letter_key, '-'), ',' order by id) from jobkit.jobs";
+    assert_eq!(lab.value::<String>(keys).await, "a,-,,-,c");
+    assert_eq!(lab.count("jobkit.jobs where concurrency_key is not null").await, 0);
+    assert_eq!(lab.count("jobkit.ready").await, 5);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_announces_what_replays_by_itself() {
+    let lab = announced().await;
+    let kinds = "select string_agg(concat_ws(' ', kind, auto_replay, max_cycles), ',' \
+        order by kind) from jobkit.kinds";
+    assert_eq!(lab.value::<String>(kinds).await, "keyed 0,look 0,shared 01:00:00 5");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -242,7 +287,11 @@ async fn without_the_schema_the_error_says_to_migrate() {
 /// A database whose kinds a worker has announced.
 async fn announced() -> Lab {
     let lab = Lab::guarded().await;
-    let jobs = [Registration::of::<Look, _>(), Registration::of::<Keyed, _>()];
+    let jobs = [
+        Registration::of::<Look, _>(),
+        Registration::of::<Keyed, _>(),
+        Registration::of::<Shared, _>(),
+    ];
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs).queue("nothing", 1);
     worker.start().await.unwrap().stop().await;
     lab

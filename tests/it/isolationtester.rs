@@ -30,9 +30,11 @@ macro_rules! specs {
 }
 
 specs![
+    bury_bury,
     cancel_claim,
     cancel_fresh,
     cancel_unblock,
+    discard_replay,
     finish_finish,
     forget,
     forget_later,
@@ -44,8 +46,11 @@ specs![
     park_finish,
     pause_claim,
     pause_finish,
+    purge_replay,
     raise_finish,
     reap_finish,
+    replay_replay,
+    resolve_bury,
     resume_finish,
     start_finish,
     wait_finish,
@@ -56,7 +61,9 @@ async fn stage() -> Lab {
     let lab = Lab::guarded().await;
     lab.run(include_str!("../isolation/scene.sql")).await;
     // As long as it takes to see it wait.
-    lab.run("alter function jobkit.settle set lock_timeout = '1min'").await;
+    for function in ["settle", "replay", "discard_dead_letter"] {
+        lab.run(&format!("alter function jobkit.{function} set lock_timeout = '1min'")).await;
+    }
     lab
 }
 

@@ -77,6 +77,23 @@ async fn a_timeout_is_a_failed_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_type_of_an_error_is_recorded_but_not_that_of_a_text() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    let types = "select string_agg(coalesce(e->>'error_type', '-'), ',') \
+        from jobkit.dead_letters, jsonb_array_elements(errors) as e";
+    let job = act(&lab, Then::Fail("no".to_owned())).await;
+    assert_eq!(outcome(&lab, job).await, "exhausted");
+    assert_eq!(lab.value::<String>(types).await, "-,-,-");
+    lab.run("delete from jobkit.dead_letters; drop table effects").await;
+    let job = act(&lab, Then::Succeed).await;
+    assert_eq!(outcome(&lab, job).await, "exhausted");
+    let name = std::any::type_name::<sqlx::Error>();
+    assert_eq!(lab.value::<String>(types).await, [name; 3].join(","));
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stop_that_is_dropped_ends_the_worker_all_the_same() {
     let lab = lab().await;
     let worker = start(&lab).await;

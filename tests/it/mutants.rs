@@ -49,6 +49,7 @@ macro_rules! mutants {
     };
 }
 
+mod dead_letters;
 mod permits;
 mod transitions;
 
@@ -120,6 +121,11 @@ fn each_is_found(mutants: &'static [Mutant]) {
         }
     }
     assert!(survivors.is_empty(), "not found:\n{}", survivors.join("\n"));
+}
+
+#[test]
+fn each_mutant_of_a_dead_letter_is_found_by_its_race() {
+    each_is_found(dead_letters::MUTANTS);
 }
 
 #[test]

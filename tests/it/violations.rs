@@ -58,8 +58,10 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "insert into jobkit.dead_letters (job_id, kind, queue, priority, reason, error, errors,
-            attempt, max_attempts, snoozes, created_at, failed_at, args)
-        select id, kind, queue, priority, 'dead', '', '[]', 0, 3, 0, now(), now(), '{}'
+            fingerprint, attempt, attempts, max_attempts, snoozes, created_at, first_failed_at,
+            failed_at, args)
+        select id, kind, queue, priority, 'dead', '', '[]', '', 0, 0, 3, 0, now(), now(), now(),
+            '{}'
         from jobkit.jobs where id = 5;
         update jobkit.jobs set attempt = 1 where id = 5",
         "ended and live",
@@ -77,11 +79,23 @@ const UNGUARDED: &[(&str, &str, &str)] = &[
     ),
     (
         "insert into jobkit.dead_letters (job_id, kind, queue, priority, reason, error, errors,
-            attempt, max_attempts, snoozes, created_at, failed_at, args)
-        select 99, kind, queue, priority, 'dead', '', '[]', 0, 3, 0, now(), now(), '{}'
+            fingerprint, attempt, attempts, max_attempts, snoozes, created_at, first_failed_at,
+            failed_at, args)
+        select 99, kind, queue, priority, 'dead', '', '[]', '', 0, 0, 3, 0, now(), now(), now(),
+            '{}'
         from jobkit.jobs where id in (4, 5)",
         "ended twice",
         "99",
+    ),
+    (
+        "insert into jobkit.dead_letters (job_id, kind, queue, priority, reason, error, errors,
+            fingerprint, attempt, attempts, max_attempts, snoozes, created_at, first_failed_at,
+            failed_at, args, state, replay_id)
+        select 99, kind, queue, priority, 'dead', '', '[]', '', 0, 0, 3, 0, now(), now(), now(),
+            '{}', 'replaying', 98
+        from jobkit.jobs where id = 4",
+        "replays a dead letter and is gone",
+        "98",
     ),
 ];
 

@@ -44,7 +44,7 @@ const SHARED_BY_SERVICES: [&str; 10] = [
 ];
 
 /// The files under `worker/` that wire the services.
-const WIRING: [&str; 2] = ["handle", "start"];
+const WIRING: [&str; 3] = ["duties", "handle", "start"];
 
 /// The paths that a file names, in `use` and elsewhere, each with its line.
 #[derive(Default)]

@@ -17,6 +17,7 @@ mod inspect;
 mod link;
 mod maintain;
 mod operate;
+mod recover;
 mod replay;
 mod semaphores;
 mod settle;
@@ -40,6 +41,7 @@ pub(crate) use self::maintain::{
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
 };
+pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{
     DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
 };

@@ -24,6 +24,8 @@ pub struct Counts {
     pub lost: u64,
     /// Jobs of dead workers taken back.
     pub reaped: u64,
+    /// Jobs without attempts left that a crash left behind, made dead letters.
+    pub recovered: u64,
     /// Jobs whose claim was never answered, given back.
     pub unanswered: u64,
     /// Ready rows whose job was gone.
@@ -53,7 +55,8 @@ macro_rules! counters {
 }
 
 counters! {
-    claimed finished retried snoozed buried discarded cancelled released lost reaped unanswered
+    claimed finished retried snoozed buried discarded cancelled released lost reaped recovered
+    unanswered
     orphans blocked swept
 }
 

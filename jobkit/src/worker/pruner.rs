@@ -2,18 +2,23 @@ use std::time::Duration;
 
 use super::ticker::Duty;
 use crate::Error;
-use crate::store::{ExpiredDays, Link, PrepareDays};
+use crate::store::{ExpiredDays, Link, PrepareDays, PruneResolved};
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;
 const DAY: u64 = 24 * 60 * 60;
 
-/// Makes the partitions of the history for the days to come, and drops those that have expired.
+/// Dead letters removed by one call.
+const PAGE: i32 = 1000;
+
+/// Makes the partitions of the history for the days to come, drops those that have expired, and
+/// removes dead letters that were resolved long ago.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
     pub(crate) link: Link,
     pub(crate) days: i32,
+    pub(crate) keep_resolved: Duration,
 }
 
 /// How many days of partitions are needed for jobs kept this long.
@@ -34,6 +39,8 @@ impl Duty for Pruner {
             self.link.call(&expired).await?;
             tracing::info!(day = %expired.day, "jobkit.prune: dropped a day of history");
         }
+        let resolved = PruneResolved { keep: self.keep_resolved, limit: PAGE };
+        while self.link.call(&resolved).await? == PAGE {}
         self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }

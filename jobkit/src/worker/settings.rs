@@ -14,6 +14,9 @@ pub(crate) struct Settings {
     pub(crate) heartbeat: Option<Duration>,
     pub(crate) reap_every: Duration,
     pub(crate) sweep_every: Duration,
+    pub(crate) recover_every: Duration,
+    /// How long resolved dead letters are kept.
+    pub(crate) keep_resolved: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
     pub(crate) stop_grace: Duration,
@@ -29,6 +32,8 @@ impl Default for Settings {
             heartbeat: None,
             reap_every: Duration::from_secs(5),
             sweep_every: Duration::from_secs(5),
+            recover_every: Duration::from_secs(5),
+            keep_resolved: LONGEST * 7,
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
             stop_grace: Duration::from_secs(30),
@@ -65,6 +70,7 @@ impl Settings {
             ("lease", Duration::from_secs(1), self.lease),
             ("reap_every", Duration::from_millis(1), self.reap_every),
             ("sweep_every", Duration::from_millis(1), self.sweep_every),
+            ("recover_every", Duration::from_millis(1), self.recover_every),
             ("poll", Duration::from_millis(1), self.poll),
             ("call_deadline", Duration::from_millis(1), self.call_deadline),
             ("stop_grace", Duration::ZERO, self.stop_grace),
@@ -75,6 +81,13 @@ impl Settings {
                     "`Worker::{name}` is {time:?}; {shortest:?} to {LONGEST:?} are allowed"
                 ));
             }
+        }
+        let years = LONGEST * 3650;
+        if self.keep_resolved > years {
+            gaps.push(format!(
+                "`Worker::keep_resolved` is {:?}; 0s to {years:?} are allowed",
+                self.keep_resolved
+            ));
         }
         gaps
     }

@@ -139,7 +139,9 @@ impl Settler {
         tokio::spawn(async move {
             sleep(rest).await;
             // Gone when the worker has stopped: then the lease ends, and the job is reaped.
-            let _stopped = again.upgrade().map(|outcomes| outcomes.send(settlement));
+            if let Some(outcomes) = again.upgrade() {
+                let _stopped = outcomes.send(settlement);
+            }
         });
     }
 

@@ -14,43 +14,38 @@ use super::handle::{Engine, Stops, WorkerHandle};
 use super::heart::Heart;
 use super::lease::Lease;
 use super::ledger::Ledger;
-use super::listener::Listener;
-use super::lookout::Lookout;
-use super::promoter::Promoter;
-use super::pruner::{Pruner, days_ahead};
-use super::reaper::Reaper;
+use super::pruner::days_ahead;
 use super::running::Running;
 use super::settings::Settings;
 use super::settler::Settler;
 use super::slots::{Served, Slots};
-use super::sweeper::Sweeper;
 use super::wake::Wake;
 use super::{counters, ticker};
 use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, AnnounceLimits, Durability, Ear, Link, PrepareDays, Register, SchemaCheck,
-    Settlement, UnservedQueues,
+    Announce, AnnounceLimits, Durability, Link, PrepareDays, Register, SchemaCheck, Settlement,
+    UnservedQueues,
 };
 use crate::{Error, Policy};
 
 const MOST_SLOTS: usize = 10_000;
 
 /// What the services share; each gets only the parts it needs.
-struct Parts {
-    pool: PgPool,
-    settings: Settings,
-    kinds: Vec<String>,
-    queues: Vec<Served>,
-    days: i32,
-    ledger: Arc<Ledger>,
-    lease: Arc<Lease>,
-    slots: Arc<Slots>,
-    running: Arc<Running>,
-    wake: Arc<Wake>,
-    counters: Arc<Counters>,
-    stops: Stops,
+pub(super) struct Parts {
+    pub(super) pool: PgPool,
+    pub(super) settings: Settings,
+    pub(super) kinds: Vec<String>,
+    pub(super) queues: Vec<Served>,
+    pub(super) days: i32,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) lease: Arc<Lease>,
+    pub(super) slots: Arc<Slots>,
+    pub(super) running: Arc<Running>,
+    pub(super) wake: Arc<Wake>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) stops: Stops,
 }
 
 /// Checks, registers, wires and spawns.
@@ -175,7 +170,7 @@ async fn register(
 }
 
 impl Parts {
-    fn link(&self, name: &'static str) -> Link {
+    pub(super) fn link(&self, name: &'static str) -> Link {
         Link::new(name, self.pool.clone(), self.settings.deadlines())
     }
 
@@ -274,53 +269,6 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
         }
-    }
-
-    fn duties(&self) -> Vec<tokio::task::JoinHandle<()>> {
-        let stop = || self.stops.duties.clone();
-        let reaper = Reaper {
-            link: self.link("reap"),
-            every: self.settings.reap_every,
-            ledger: Arc::clone(&self.ledger),
-            lease: Arc::clone(&self.lease),
-            wake: Arc::clone(&self.wake),
-            counters: Arc::clone(&self.counters),
-        };
-        let promoter = Promoter {
-            link: self.link("promote"),
-            poll: self.settings.poll,
-            wake: Arc::clone(&self.wake),
-        };
-        let sweeper = Sweeper {
-            link: self.link("sweep"),
-            every: self.settings.sweep_every,
-            ledger: Arc::clone(&self.ledger),
-            wake: Arc::clone(&self.wake),
-            counters: Arc::clone(&self.counters),
-            known: None,
-            started: None,
-        };
-        let pruner = Pruner { link: self.link("prune"), days: self.days };
-        let lookout = Lookout {
-            link: self.link("lookout"),
-            queues: self.queues.iter().map(|queue| queue.name.clone()).collect(),
-            kinds: self.kinds.clone(),
-            seen: HashSet::new(),
-            stopping: self.stops.claims.clone(),
-        };
-        let mut duties = vec![
-            tokio::spawn(ticker::run(reaper, stop())),
-            tokio::spawn(ticker::run(promoter, stop())),
-            tokio::spawn(ticker::run(sweeper, stop())),
-            tokio::spawn(ticker::run(pruner, stop())),
-            tokio::spawn(ticker::run(lookout, stop())),
-        ];
-        if self.settings.listen {
-            let ear = Ear::new(self.pool.clone(), self.settings.call_deadline);
-            let listener = Listener { ear, wake: Arc::clone(&self.wake) };
-            duties.push(tokio::spawn(ticker::run(listener, stop())));
-        }
-        duties
     }
 }
 

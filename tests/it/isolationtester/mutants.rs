@@ -91,6 +91,19 @@ const MUTANTS: &[Mutant] = &[
         )],
         specs: &["cancel_unblock"],
     },
+    Mutant {
+        what: "a replay does not lock",
+        passages: &[("replay", "where d.id = p_id for update", "where d.id = p_id")],
+        specs: &["replay_replay", "discard_replay", "purge_replay"],
+    },
+    Mutant {
+        what: "a success looks at no generation",
+        passages: &[
+            ("resolve", "and d.generation = p_job.generation", ""),
+            ("resolve", "and d.state = 'replaying'", ""),
+        ],
+        specs: &["resolve_bury"],
+    },
 ];
 
 #[tokio::test]

@@ -13,13 +13,22 @@ const CALLS: &[(&str, &str)] = &[
         "1, 9, array['act'], array['default'], array[1], array[true], \
          array_fill(0::bigint, array[14])",
     ),
+    ("discard_dead_letter", "1, 'somebody'"),
+    (
+        "discard_page",
+        "'open', null, null, null, null, 'infinity', '-infinity', 0, 9, 'somebody', 'purge'",
+    ),
     ("finished_prepare", "9"),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
     ("pause", "'default'"),
     ("reap_claim", "3, 4"),
     ("reap_workers", ""),
+    ("recover", "array[2]"),
     ("release_lost", "1, 1, '{}', '{}'"),
+    ("replay", "1"),
+    ("replay_due", "9"),
+    ("replay_page", "null, null, null, null, 'infinity', '-infinity', 0, 9, 'somebody'"),
     ("reschedule", "array[2]::bigint[], null"),
     ("resume", "'other'"),
     ("settle", "1, array[1], array[1], array['finish'], '{}', '{}', '{}', '{}', '{}'"),
@@ -49,7 +58,8 @@ async fn names(lab: &Lab) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap()
 }
 
-/// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused.
+/// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused; there is
+/// a dead letter.
 #[tokio::test]
 async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
     let lab = stage().await;
@@ -58,6 +68,11 @@ async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
         "select scene.enqueue(2), scene.claim(2, 2), jobkit.cancel_mark(array[2])",
         "select jobkit.limit_key('g', 'k', 2), scene.enqueue(1), scene.claim(3, 4, 9)",
         "select jobkit.deregister(3), jobkit.pause('other')",
+        "insert into jobkit.dead_letters (id, kind, job_id, queue, priority, max_attempts, reason,
+            error, fingerprint, errors, attempt, attempts, snoozes, created_at, first_failed_at,
+            failed_at, replay_at, args)
+        values (1, 'act', 9, 'default', 0, 3, 'dead', 'broken', '', '[]', 1, 1, 0, now(), now(),
+            now(), now(), '1')",
     ] {
         lab.run(sql).await;
     }

@@ -236,3 +236,77 @@ pub(crate) fn reschedule(jobs: &[i64], delay: &str) -> String {
         from jobkit.reschedule(array{jobs:?}::bigint[], now() + {delay}::interval) r"
     )
 }
+
+/// A job with a dead-letter key, or with none when it is empty.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lettered {
+    pub(crate) key: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) payload: i32,
+}
+
+impl From<&'static str> for Lettered {
+    fn from(key: &'static str) -> Self {
+        Self { key, kind: "act", payload: 0 }
+    }
+}
+
+/// Enqueues jobs with dead-letter keys; each has three attempts.
+pub(crate) fn enqueue_lettered(jobs: &[Lettered]) -> String {
+    let rows = jobs.iter().enumerate().map(|(at, Lettered { key, kind, payload })| {
+        format!("({at}, '{kind}', nullif('{key}', ''), to_jsonb({payload}))")
+    });
+    let rows = rows.collect::<Vec<_>>().join(", ");
+    let fill =
+        |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{}])", jobs.len());
+    let [times, texts, jsons] = ["timestamptz", "text", "jsonb"].map(|kind| fill("null", kind));
+    format!(
+        "select string_agg(e::text, ' ' order by e) from (
+            select array_agg(kind order by at) as kinds, array_agg(key order by at) as keys,
+                array_agg(args order by at) as args
+            from (values {rows}) as j (at, kind, key, args)
+        ) i, jobkit.enqueue_jobs(i.kinds, {}, {}, {}, {}, {times}, {texts}, {texts}, i.args,
+            {jsons}, {jsons}, i.keys) e",
+        fill("'default'", "text"),
+        fill("0", "smallint"),
+        fill("3", "smallint"),
+        fill("null", "interval"),
+    )
+}
+
+/// "replay 7", "already 7", "resolved 7" or "missing".
+pub(crate) fn replay(letter: i64) -> String {
+    format!("select concat_ws(' ', outcome, job_id) from jobkit.replay({letter}, 'somebody')")
+}
+
+/// "2 replayed, 1 skipped", of the oldest so many.
+pub(crate) fn replay_page(limit: i32) -> String {
+    format!(
+        "select format('%s replayed, %s skipped', replayed, skipped) from jobkit.replay_page(
+            null, null, null, null, 'infinity', '-infinity', 0, {limit}, 'somebody')"
+    )
+}
+
+/// How many became jobs again by themselves.
+pub(crate) fn replay_due() -> String {
+    "select jobkit.replay_due(100)::text".to_owned()
+}
+
+/// "discard", "replaying" or "missing".
+pub(crate) fn discard(letter: i64) -> String {
+    format!("select jobkit.discard_dead_letter({letter}, 'somebody')")
+}
+
+/// "2 discarded, 1 skipped".
+pub(crate) fn discard_page(state: &str) -> String {
+    format!(
+        "select format('%s discarded, %s skipped', discarded, skipped)
+        from jobkit.discard_page('{state}', null, null, null, null, 'infinity', '-infinity', 0,
+            100, 'somebody', 'purge')"
+    )
+}
+
+/// How many became dead letters.
+pub(crate) fn recover(jobs: &[i64]) -> String {
+    format!("select jobkit.recover(array{jobs:?}::bigint[])::text")
+}

@@ -55,7 +55,9 @@ impl World {
         )
         .await;
         // As long as it takes to see it wait.
-        lab.run("alter function jobkit.settle set lock_timeout = '1min'").await;
+        for function in ["settle", "replay", "discard_dead_letter"] {
+            lab.run(&format!("alter function jobkit.{function} set lock_timeout = '1min'")).await;
+        }
         let world = Self { lab };
         world.register(1).await;
         world.register(2).await;

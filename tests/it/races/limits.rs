@@ -3,7 +3,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, announce_limit, claim, limit_group, limit_key, pause, resume, settle, settle_all, sweep,
+    Keyed, announce_limit, cancel_mark, cancel_take, claim, limit_group, limit_key, pause, resume,
+    settle, settle_all, sweep,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
@@ -25,6 +26,7 @@ in_a_lab![
     two_limits_of_a_key_take_turns,
     a_key_with_a_limit_of_its_own_is_kept_while_idle,
     a_limit_of_zero_stops_a_key,
+    a_key_emptied_under_a_limit_of_zero_is_forgotten,
     an_unknown_group_has_no_limit,
     an_announcement_that_changes_nothing_waits_for_nobody,
 ];
@@ -324,6 +326,22 @@ pub(crate) async fn a_limit_of_zero_stops_a_key(lab: Lab) {
         world.expect(job, READY).await;
     }
     world.expect_key("a", &[x, y], &[]).await;
+}
+
+/// No permit is free then, and yet nobody waits for one.
+pub(crate) async fn a_key_emptied_under_a_limit_of_zero_is_forgotten(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [w]) = world.running_keyed(["a"]).await;
+    let [x] = world.blocked(["a"]).await;
+    world.call(cancel_mark(x)).await;
+    assert_eq!(world.call(cancel_take(x)).await, "true");
+    assert_eq!(world.call(limit_group("0")).await, "true");
+    assert_eq!(world.call(settle(1, n, w, "finish")).await, "");
+    world.expect_key("a", &[], &[]).await;
+    let [y] = world.blocked(["a"]).await;
+    world.call(cancel_mark(y)).await;
+    assert_eq!(world.call(cancel_take(y)).await, "true");
+    world.expect_key("a", &[], &[]).await;
 }
 
 /// A mistyped name makes no semaphore.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use jobkit::{Backoff, Concurrency, Declared, Job, JobContext, job};
+use jobkit::{AutoReplay, Backoff, Concurrency, Declared, Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
     timeout = "1m 30s",
     retention = "7d",
     backoff = exponential("500ms", max = "1h"),
+    auto_replay = "1h 30m",
+    max_cycles = 5,
+    dead_letter_key = self.account_id,
     concurrency_key = format!("{}/{}", self.account_id, self.region),
     concurrency_limit = 2,
     concurrency_group = "accounts",
@@ -42,7 +45,10 @@ fn main() {
         Backoff::Exponential { first, max }
             if first == Duration::from_millis(500) && max == Duration::from_secs(3600)
     ));
+    let replay = AutoReplay { after: Duration::from_secs(5400), max_cycles: 5 };
+    assert_eq!(policy.auto_replay, Some(replay));
     assert_eq!(policy.concurrency, Some(Concurrency { group: "accounts", limit: 2 }));
     let job = SendReceipt { account_id: 7, region: "eu".to_owned() };
     assert_eq!(job.concurrency_key().as_deref(), Some("7/eu"));
+    assert_eq!(job.dead_letter_key().as_deref(), Some("7"));
 }

@@ -14,7 +14,7 @@ mod waits {
 macro_rules! retried {
     ($name:ident, $($backoff:tt)*) => {
         #[derive(Serialize, Deserialize)]
-        #[job(backoff = $($backoff)*, timeout = none, retention = none)]
+        #[job(backoff = $($backoff)*, timeout = none, retention = none, auto_replay = none)]
         struct $name;
 
         impl Job for $name {
@@ -48,4 +48,5 @@ fn main() {
     assert_eq!(third(Own::POLICY.backoff), 10);
     assert_eq!(Own::POLICY.timeout, None);
     assert_eq!(Own::POLICY.retention, None);
+    assert_eq!(Own::POLICY.auto_replay, None);
 }

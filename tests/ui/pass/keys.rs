@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! keyed {
     ($name:ident, $key:expr) => {
         #[derive(Debug, Serialize, Deserialize)]
-        #[job(concurrency_key = $key)]
+        #[job(concurrency_key = $key, dead_letter_key = $key)]
         struct $name {
             id: i64,
             name: String,
@@ -61,5 +61,7 @@ fn main() {
     assert_eq!(key(&|team| ByOption::sample(team).concurrency_key()), some("1"));
     assert_eq!(key(&|team| ByReference::sample(team).concurrency_key()), some("1"));
     assert_eq!(key(&|team| ByChain::sample(team).concurrency_key()), some("1/7"));
+    assert_eq!(key(&|team| ByChain::sample(team).dead_letter_key()), some("1/7"));
+    assert_eq!(key(&|team| ByLiteral::sample(team).dead_letter_key()), both("all"));
     let _ = ByNumber::sample(None).full_name();
 }

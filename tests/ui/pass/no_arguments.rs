@@ -25,6 +25,8 @@ impl Job for Greet {
 fn main() {
     assert_eq!(HTTPFetch::POLICY.kind, "http_fetch");
     assert_eq!(HTTPFetch::POLICY.queue, "default");
+    assert_eq!(HTTPFetch::POLICY.auto_replay, None);
     assert_eq!(HTTPFetch.concurrency_key(), None);
+    assert_eq!(HTTPFetch.dead_letter_key(), None);
     assert_eq!(Greet::POLICY.kind, "greet");
 }

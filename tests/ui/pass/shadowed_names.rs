@@ -21,7 +21,14 @@ mod surroundings {
 use surroundings::{Declared, Duration, None, Option, Some, String};
 
 #[derive(serde::Serialize, serde::Deserialize)]
-#[job(timeout = "90s", retention = none, aliases = ["old"], concurrency_key = self.0)]
+#[job(
+    timeout = "90s",
+    retention = none,
+    aliases = ["old"],
+    auto_replay = "1h",
+    dead_letter_key = self.0,
+    concurrency_key = self.0,
+)]
 struct Ping(u8);
 
 impl jobkit::Job for Ping {

@@ -1,0 +1,3 @@
+-- recover: buries jobs without attempts left; returns how many.
+-- $1 jobs
+select jobkit.recover($1)

@@ -1,0 +1,79 @@
+//! The duties of a worker: what it does beside claiming, running and settling.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::listener::Listener;
+use super::lookout::Lookout;
+use super::promoter::Promoter;
+use super::pruner::Pruner;
+use super::reaper::Reaper;
+use super::recoverer::Recoverer;
+use super::start::Parts;
+use super::sweeper::Sweeper;
+use super::ticker;
+use crate::store::Ear;
+
+impl Parts {
+    /// Starts them all.
+    pub(super) fn duties(&self) -> Vec<tokio::task::JoinHandle<()>> {
+        let stop = || self.stops.duties.clone();
+        let reaper = Reaper {
+            link: self.link("reap"),
+            every: self.settings.reap_every,
+            ledger: Arc::clone(&self.ledger),
+            lease: Arc::clone(&self.lease),
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+        };
+        let promoter = Promoter {
+            link: self.link("promote"),
+            poll: self.settings.poll,
+            wake: Arc::clone(&self.wake),
+        };
+        let keep_resolved = self.settings.keep_resolved;
+        let pruner = Pruner { link: self.link("prune"), days: self.days, keep_resolved };
+        let lookout = Lookout {
+            link: self.link("lookout"),
+            queues: self.queues.iter().map(|queue| queue.name.clone()).collect(),
+            kinds: self.kinds.clone(),
+            seen: HashSet::new(),
+            stopping: self.stops.claims.clone(),
+        };
+        let mut duties = vec![
+            tokio::spawn(ticker::run(reaper, stop())),
+            tokio::spawn(ticker::run(promoter, stop())),
+            tokio::spawn(ticker::run(self.sweeper(), stop())),
+            tokio::spawn(ticker::run(self.recoverer(), stop())),
+            tokio::spawn(ticker::run(pruner, stop())),
+            tokio::spawn(ticker::run(lookout, stop())),
+        ];
+        if self.settings.listen {
+            let ear = Ear::new(self.pool.clone(), self.settings.call_deadline);
+            let listener = Listener { ear, wake: Arc::clone(&self.wake) };
+            duties.push(tokio::spawn(ticker::run(listener, stop())));
+        }
+        duties
+    }
+
+    fn sweeper(&self) -> Sweeper {
+        Sweeper {
+            link: self.link("sweep"),
+            every: self.settings.sweep_every,
+            ledger: Arc::clone(&self.ledger),
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+            known: None,
+            started: None,
+        }
+    }
+
+    fn recoverer(&self) -> Recoverer {
+        Recoverer {
+            link: self.link("recover"),
+            every: self.settings.recover_every,
+            wake: Arc::clone(&self.wake),
+            counters: Arc::clone(&self.counters),
+        }
+    }
+}
