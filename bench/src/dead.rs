@@ -36,22 +36,22 @@ async fn read(admin: &Admin) -> Result<()> {
     let nothing = all.clone().queue("none");
     let cause = admin.dead_letter_groups(1).await?[0].fingerprint.clone();
     let cause = all.clone().fingerprint(cause);
-    let page = admin.dead_letters(&all, None, 50).await?;
-    let id = page.entries[0].id;
-    median("a dead letter", async || Ok(drop(admin.dead_letter(id).await?))).await?;
+    let first = admin.dead_letters(&all, None, 50).await?;
+    let (id, next) = (first.entries[0].id, first.next);
+    median("a dead letter", async || admin.dead_letter(id).await.map(|_| ())).await?;
+    let page =
+        async |filter, after, limit| admin.dead_letters(filter, after, limit).await.map(|_| ());
+    let count = async |filter| admin.count_dead_letters(filter).await.map(|_| ());
     for (what, filter) in [("all", &all), ("cause", &cause), ("queue", &queue)] {
-        let list = async || Ok(drop(admin.dead_letters(filter, page.next, 50).await?));
-        median(&format!("page of 50, {what}"), list).await?;
-        let count = async || Ok(drop(admin.count_dead_letters(filter).await?));
-        median(&format!("count, {what}"), count).await?;
+        median(&format!("page of 50, {what}"), || page(filter, next, 50)).await?;
+        median(&format!("count, {what}"), || count(filter)).await?;
     }
-    median("page of 500", async || Ok(drop(admin.dead_letters(&all, None, 500).await?))).await?;
-    median("page of none", async || Ok(drop(admin.dead_letters(&nothing, None, 50).await?)))
-        .await?;
-    median("100 groups", async || Ok(drop(admin.dead_letter_groups(100).await?))).await
+    median("page of 500", || page(&all, None, 500)).await?;
+    median("page of none", || page(&nothing, None, 50)).await?;
+    median("100 groups", async || admin.dead_letter_groups(100).await.map(|_| ())).await
 }
 
-async fn median(what: &str, call: impl AsyncFn() -> Result<()>) -> Result<()> {
+async fn median(what: &str, call: impl AsyncFn() -> Result<(), jobkit::Error>) -> Result<()> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();

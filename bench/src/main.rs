@@ -15,8 +15,8 @@
 //! `keyed` drains jobs with concurrency keys beside jobs without; `behind` drains 10,000 jobs
 //! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
 //! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
-//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. Absolute figures drift with the machine; the ratio within one run is what
-//! counts.
+//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. Absolute
+//! figures drift with the machine; the ratio within one run is what counts.
 
 mod dead;
 mod drain;

@@ -1,6 +1,7 @@
 //! Dead letters: finding them, and their end.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,6 +10,7 @@ use jobkit::{
     DeadLetterState, DeadReason, Error, JobId,
 };
 use serde_json::json;
+use sqlx::AssertSqlSafe;
 
 use super::kit::{Desk, HOUR, WORKER};
 
@@ -251,6 +253,26 @@ async fn the_newest_groups_are_found_among_any_number() {
     let found: BTreeSet<_> = groups.iter().map(|group| &*group.fingerprint).collect();
     assert_eq!((groups.len(), found.len(), &*groups[0].fingerprint), (100, 100, "0777"));
     assert!(found.iter().all(|f| (728..=827).contains(&f.parse().unwrap())), "{found:?}");
+}
+
+/// Whatever the number of entries, groups are read from one index, and counted in it alone.
+#[tokio::test]
+async fn groups_are_counted_in_the_index_alone() {
+    let desk = Desk::without_worker().await;
+    let columns = "queue, error, fingerprint, failed_at";
+    let values = "'default', repeat('no', 100), md5((i % 20)::text), now() - i * interval '1 s'";
+    desk.dead_in_bulk(30_000, columns, values).await;
+    desk.lab.run("vacuum analyze jobkit.dead_letters").await;
+    let file = "../jobkit/src/store/sql/dead_letters_groups.sql";
+    let sql = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let explain = ["explain (analyze, timing off)\n", &sql].concat();
+    let explain = sqlx::query_scalar(AssertSqlSafe(explain)).bind(100_i64);
+    let plan: Vec<String> = explain.fetch_all(desk.lab.pool()).await.unwrap();
+    let plan = plan.join("\n");
+    let scan = "Index Only Scan using dead_letters_group on dead_letters";
+    let (_, counted) = plan.rsplit_once(scan).expect(&plan);
+    assert!(counted.contains("rows=1001 loops=20)") && !plan.contains("Seq Scan"), "{plan}");
+    assert_eq!(plan.matches("Heap Fetches: 0").count(), 3, "{plan}");
 }
 
 #[tokio::test]
