@@ -109,8 +109,83 @@ begin
 end
 $$;
 
+-- dead_letters_after: the dead letters of a state after a place, in the order in which they failed,
+-- p_rows at most; of a key, or of a fingerprint when they are open, if one is given. The branches
+-- have an index each; one condition for all of them would have none.
+create function jobkit.dead_letters_after(
+    p_state text, p_key text, p_fingerprint text, p_after_at timestamptz, p_after_id bigint,
+    p_until timestamptz, p_rows integer
+) returns table (
+    id bigint, kind text, queue text, key text, fingerprint text, failed_at timestamptz
+)
+language sql stable as $$
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is not null and coalesce(d.key, '') = p_key and d.key is not null
+            and d.state = p_state and (d.failed_at, d.id) > (p_after_at, p_after_id)
+            and d.failed_at <= p_until
+        order by d.failed_at, d.id limit p_rows
+    )
+    union all
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is null and p_fingerprint is not null and p_state = 'open'
+            and d.state = 'open' and d.fingerprint = p_fingerprint
+            and (d.failed_at, d.id) > (p_after_at, p_after_id) and d.failed_at <= p_until
+        order by d.failed_at, d.id limit p_rows
+    )
+    union all
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is null and (p_fingerprint is null or p_state <> 'open')
+            and d.state = p_state
+            and (d.failed_at, d.id) > (p_after_at, p_after_id) and d.failed_at <= p_until
+        order by d.failed_at, d.id limit p_rows
+    )
+$$;
+
+-- dead_letters_before: the same, backwards from a place: the newest failure first.
+create function jobkit.dead_letters_before(
+    p_state text, p_key text, p_fingerprint text, p_before_at timestamptz, p_before_id bigint,
+    p_after timestamptz, p_rows integer
+) returns table (
+    id bigint, kind text, queue text, key text, fingerprint text, failed_at timestamptz
+)
+language sql stable as $$
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is not null and coalesce(d.key, '') = p_key and d.key is not null
+            and d.state = p_state and (d.failed_at, d.id) < (p_before_at, p_before_id)
+            and d.failed_at > p_after
+        order by d.failed_at desc, d.id desc limit p_rows
+    )
+    union all
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is null and p_fingerprint is not null and p_state = 'open'
+            and d.state = 'open' and d.fingerprint = p_fingerprint
+            and (d.failed_at, d.id) < (p_before_at, p_before_id) and d.failed_at > p_after
+        order by d.failed_at desc, d.id desc limit p_rows
+    )
+    union all
+    (
+        select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
+        from jobkit.dead_letters d
+        where p_key is null and (p_fingerprint is null or p_state <> 'open')
+            and d.state = p_state
+            and (d.failed_at, d.id) < (p_before_at, p_before_id) and d.failed_at > p_after
+        order by d.failed_at desc, d.id desc limit p_rows
+    )
+$$;
+
 -- dead_letters_page: those that a filter means, in the order in which they failed: of the next
 -- 10,000 those that fit, p_limit at most, and where the next page begins, null after the last.
+-- Planned each time, so that the branches that cannot apply are gone and nothing is sorted.
 create function jobkit.dead_letters_page(
     p_state text, p_kind text, p_queue text, p_key text, p_fingerprint text, p_until timestamptz,
     p_after_at timestamptz, p_after_id bigint, p_limit integer,
@@ -119,60 +194,32 @@ create function jobkit.dead_letters_page(
 language plpgsql
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
-declare
-    v_looked integer;
 begin
-    -- The branches have an index each; one condition for all of them would have none.
-    with looked_at as materialized (
-        select * from (
-            (
-                select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
-                from jobkit.dead_letters d
-                where p_key is not null and coalesce(d.key, '') = p_key and d.key is not null
-                    and d.state = p_state and (d.failed_at, d.id) > (p_after_at, p_after_id)
-                    and d.failed_at <= p_until
-                order by d.failed_at, d.id limit 10000
-            )
-            union all
-            (
-                select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
-                from jobkit.dead_letters d
-                where p_key is null and p_fingerprint is not null and p_state = 'open'
-                    and d.state = 'open' and d.fingerprint = p_fingerprint
-                    and (d.failed_at, d.id) > (p_after_at, p_after_id) and d.failed_at <= p_until
-                order by d.failed_at, d.id limit 10000
-            )
-            union all
-            (
-                select d.id, d.kind, d.queue, d.key, d.fingerprint, d.failed_at
-                from jobkit.dead_letters d
-                where p_key is null and (p_fingerprint is null or p_state <> 'open')
-                    and d.state = p_state
-                    and (d.failed_at, d.id) > (p_after_at, p_after_id) and d.failed_at <= p_until
-                order by d.failed_at, d.id limit 10000
-            )
-        ) l
-    ), page as (
-        select l.* from looked_at l
+    with page as materialized (
+        select l.id, l.failed_at
+        from jobkit.dead_letters_after(p_state, p_key, p_fingerprint, p_after_at, p_after_id,
+            p_until, 10000) l
         where (p_kind is null or l.kind = p_kind) and (p_queue is null or l.queue = p_queue)
-            and (p_key is null or l.key = p_key)
             and (p_fingerprint is null or l.fingerprint = p_fingerprint)
         order by l.failed_at, l.id limit p_limit
     )
-    select array(select p.id from page p order by p.failed_at, p.id),
-        (select count(*) from looked_at), l.failed_at, l.id
-    into ids, v_looked, last_at, last_id
-    from (
-        select case when (select count(*) from page) = p_limit then
-            (select p.id from page p order by p.failed_at desc, p.id desc limit 1)
-            else (select l.id from looked_at l order by l.failed_at desc, l.id desc limit 1)
-            end as id
-    ) e
-    left join looked_at l on l.id = e.id;
-    if v_looked < 10000 and cardinality(ids) < p_limit then
-        last_at := null;
-        last_id := null;
-    end if;
+    select array(select p.id from page p order by p.failed_at, p.id), e.failed_at, e.id
+    into ids, last_at, last_id
+    from (select count(*) = p_limit as full from page) f
+    left join lateral (
+        (
+            select p.failed_at, p.id from page p where f.full
+            order by p.failed_at desc, p.id desc limit 1
+        )
+        union all
+        (
+            select l.failed_at, l.id
+            from jobkit.dead_letters_after(p_state, p_key, p_fingerprint, p_after_at, p_after_id,
+                p_until, 10000) l
+            where not f.full order by l.failed_at, l.id offset 9999
+        )
+    ) e on true;
 end
 $$;

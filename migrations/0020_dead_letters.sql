@@ -20,7 +20,7 @@ begin
         p_fingerprint, p_until, p_after_at, p_after_id, p_limit);
     v_open := array(
         select d.id from jobkit.dead_letters d
-        where d.id = any (v_page.ids) and d.state = 'open'
+        where d.id = any (v_page.ids) and d.state = 'open' and d.failed_at <= p_until
         order by d.failed_at, d.id for update skip locked
     );
     replayed := cardinality(v_open);

@@ -8,15 +8,17 @@
 //! cargo run --release -p jobkit-bench -- handover [concurrency]
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
+//! cargo run --release -p jobkit-bench -- dead [entries]
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
 //! `keyed` drains jobs with concurrency keys beside jobs without; `behind` drains 10,000 jobs
 //! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
 //! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
-//! held open for 10 ms. Absolute figures drift with the machine; the ratio within one run is what
-//! counts.
+//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. Absolute
+//! figures drift with the machine; the ratio within one run is what counts.
 
+mod dead;
 mod drain;
 mod hot;
 mod keyed;
@@ -51,6 +53,7 @@ async fn main() -> Result<()> {
         "handover" => hot::hand_over(&pool, number(500)?).await,
         "pinned" => hot::pinned(&pool, number(60)?).await,
         "producers" => producers::compare(&pool, number(5)?).await,
+        "dead" => dead::measure(&pool, number(1_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),
     }
 }

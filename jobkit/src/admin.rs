@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::PgPool;
@@ -5,18 +6,23 @@ use sqlx::PgPool;
 use crate::Error;
 use crate::store::{Call, Deadlines, Link};
 
+mod audit;
 mod bulk;
+mod dead_letters;
 mod explain;
 mod jobs;
 mod queues;
 mod reason;
+mod replay;
 mod semaphores;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
+pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
 pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
 pub use self::queues::PausedQueue;
 pub use self::reason::{KeyUse, Reason};
+pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,
@@ -34,6 +40,8 @@ pub use self::semaphores::{
 #[derive(Debug, Clone)]
 pub struct Admin {
     pool: PgPool,
+    /// Who uses it, for the audit.
+    actor: Option<Arc<str>>,
 }
 
 impl Admin {
@@ -43,7 +51,7 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone() }
+        Self { pool: pool.clone(), actor: None }
     }
 
     fn link(&self) -> Link {

@@ -112,6 +112,12 @@ pub enum Error {
     /// The server only reads: a standby, or a primary that was demoted.
     #[error("this server is read-only (a standby?); connect to the primary")]
     ReadOnly,
+    /// Somebody's open transaction has had this in hand for a second. Try again later.
+    #[error("somebody else has this in hand and does not let go of it; try again later")]
+    Busy,
+    /// What is being replayed cannot be removed: cancel the jobs that replay it first.
+    #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
+    Replaying,
     /// A worker cannot start; every gap is named.
     #[error("the worker cannot start:{0}")]
     Start(Gaps),
@@ -174,6 +180,11 @@ impl Error {
             }
             _ => None,
         }
+    }
+
+    /// The same; but a lock that was not to be had in time is called what it is.
+    pub(crate) fn or_busy(self) -> Self {
+        if self.code().as_deref() == Some("55P03") { Self::Busy } else { self }
     }
 
     /// Whether the server refused the statement itself, so that repeating it as it is won't help.

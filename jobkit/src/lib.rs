@@ -3,6 +3,7 @@
 mod admin;
 mod backoff;
 mod context;
+mod dead_letter;
 mod declared;
 mod enqueue;
 mod error;
@@ -25,12 +26,17 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, Explanation, JobFilter,
-    JobSummary, KeyUse, Limited, PausedQueue, PermitHolder, Reason, RescheduleCounts, Rescheduled,
-    Semaphore, SemaphoreDetail, SemaphoreFilter, State,
+    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
+    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, JobSummary, KeyUse, Limited,
+    PausedQueue, PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError,
+    RescheduleCounts, Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
+pub use crate::dead_letter::{
+    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
+};
 pub use crate::declared::{Declared, IntoKey};
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, Gaps};

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use crate::context::Attempt;
 use crate::states::States;
 use crate::{Job, JobContext, Policy, Result};
@@ -21,10 +23,14 @@ pub struct Registration {
     job: fn() -> (TypeId, &'static str),
     state: fn() -> (TypeId, &'static str),
     start: Start,
+    key: Key,
 }
 
 /// Decodes a payload and makes the handler's future.
 type Start = fn(&[u8], Arc<Attempt>, &States) -> Result<Running, String>;
+
+/// Decodes a payload and computes its concurrency key.
+type Key = fn(&[u8]) -> Result<Option<String>, String>;
 
 inventory::collect!(Registration);
 
@@ -37,6 +43,7 @@ impl Registration {
             job: || (TypeId::of::<J>(), type_name::<J>()),
             state: || (TypeId::of::<S>(), type_name::<S>()),
             start: start::<J, S>,
+            key: |payload| Ok(decode::<J>(payload)?.concurrency_key()),
         }
     }
 
@@ -70,6 +77,11 @@ impl Registration {
     ) -> Result<Running, String> {
         (self.start)(payload, attempt, states)
     }
+
+    /// The concurrency key of the job with this payload; `Err` as for [`start`](Self::start).
+    pub(crate) fn key_of(&self, payload: &[u8]) -> Result<Option<String>, String> {
+        (self.key)(payload)
+    }
 }
 
 fn start<J: Job<S>, S: Send + Sync + 'static>(
@@ -77,12 +89,16 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
     attempt: Arc<Attempt>,
     states: &States,
 ) -> Result<Running, String> {
-    let mut json = serde_json::Deserializer::from_slice(payload);
-    let job: J = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        format!("the payload does not decode at `{}`: {}", error.path(), error.inner())
-    })?;
+    let job = decode::<J>(payload)?;
     let state = states.get::<S>().expect("the start-up check found every state");
     Ok(Box::pin(job.run(JobContext::new(attempt, state))))
+}
+
+fn decode<J: DeserializeOwned>(payload: &[u8]) -> Result<J, String> {
+    let mut json = serde_json::Deserializer::from_slice(payload);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        format!("the payload does not decode at `{}`: {}", error.path(), error.inner())
+    })
 }
 
 impl fmt::Debug for Registration {

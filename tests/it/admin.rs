@@ -2,8 +2,10 @@
 
 mod bulk;
 mod bulk_races;
+mod dead_letters;
 mod explain;
 mod jobs;
 mod kit;
 mod queues;
+mod replay;
 mod semaphores;

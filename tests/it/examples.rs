@@ -21,6 +21,8 @@ fn examples_are_short() {
     assert!(quickstart.lines().count() <= 80, "quickstart.rs may have 80 lines");
     let concurrency = read("concurrency.rs");
     assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
+    let dead_letters = read("dead_letters.rs");
+    assert!(dead_letters.lines().count() <= 110, "dead_letters.rs may have 110 lines");
     let minimal = read("minimal.rs");
     let lines = minimal.lines().filter(|line| !line.trim().is_empty());
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
@@ -38,7 +40,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "concurrency"]);
+        build.args(["--example", "concurrency", "--example", "dead_letters"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
     BUILT.get_or_init(build).await;
@@ -141,5 +143,25 @@ async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
     let accounts = "  acme: at most 2 at a time\n  größe & co: at most 2 at a time\n";
     let end = format!("hashed 24 files\n{accounts}");
     assert!(said.ends_with(&end), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dead_letters_example_merges_groups_replays_and_resolves() {
+    let (lab, folder) = (Lab::empty().await, Folder::new());
+    for _again in 0..2 {
+        let command = &mut example("dead_letters", &lab, &folder.0).await;
+        let said = said(&command.output().await.unwrap());
+        assert!(
+            said.starts_with("2 dead letters of one cause, such as: the bank answered 503 to ")
+        );
+        for open in ["acme: open, 3 jobs, 6 attempts\n", "globex: open, 1 jobs, 2 attempts\n"] {
+            assert!(said.contains(open), "{said}");
+            assert!(said.contains(&open.replace("open", "resolved")), "{said}");
+        }
+        assert_eq!(said.matches("the bank was told").count(), 2, "one of each account: {said}");
+        assert!(said.contains("globex has 4 cents, "), "{said}");
+        assert!(said.ends_with("purged 2\n"), "{said}");
+    }
     lab.check_invariants().await;
 }

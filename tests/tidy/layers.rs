@@ -4,9 +4,20 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 12] = [
-    "backoff", "context", "cron", "declared", "error", "id", "limits", "outcome", "policy", "row",
-    "state", "states",
+const PURE: [&str; 13] = [
+    "backoff",
+    "context",
+    "cron",
+    "dead_letter",
+    "declared",
+    "error",
+    "id",
+    "limits",
+    "outcome",
+    "policy",
+    "row",
+    "state",
+    "states",
 ];
 
 /// What they must not import.

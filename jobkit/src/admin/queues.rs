@@ -24,7 +24,8 @@ pub struct PausedQueue {
 impl Admin {
     /// Pauses a queue (1 to 128 bytes): once this returns no job of it starts. What runs goes on
     /// running; jobs that hold a permit of their key and wait give it to others. `actor` and
-    /// `reason` are free text for those who ask later, of which 16 KiB are kept.
+    /// `reason` are free text for those who ask later, of which 16 KiB are kept. An empty `actor`
+    /// is the one of [`acting_as`](Self::acting_as).
     ///
     /// Returns whether the queue was not paused before; if it was, it keeps its time and takes the
     /// new actor and reason.
@@ -34,6 +35,7 @@ impl Admin {
     /// gives up ([`Error::Database`]) when claims in flight hold it up for two seconds.
     pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, Error> {
         limits::name("queue", queue, NAME_BYTES)?;
+        let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
         let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
         self.ask(&Pause { queue, actor, reason }).await
     }

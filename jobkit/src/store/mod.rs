@@ -9,6 +9,7 @@
 mod bulk;
 mod call;
 mod claim;
+mod dead_letters;
 mod ear;
 mod enqueue;
 mod explain;
@@ -17,6 +18,7 @@ mod link;
 mod maintain;
 mod operate;
 mod recover;
+mod replay;
 mod semaphores;
 mod settle;
 mod sweep;
@@ -25,6 +27,9 @@ mod worker;
 pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
+pub(crate) use self::dead_letters::{
+    Audit, DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+};
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
@@ -37,6 +42,9 @@ pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
 };
 pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
+pub(crate) use self::replay::{
+    DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
+};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };

@@ -1,0 +1,271 @@
+//! Dead letters: which there are, what is behind them, and their end.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::Admin;
+use crate::Error;
+use crate::dead_letter::{
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    DeadLetterState,
+};
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+use crate::store::{
+    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, DiscardPage, Meant,
+    OneDeadLetter, Stretch, Until,
+};
+
+/// Which dead letters a call means: those for which everything set here is so. Without a
+/// [`state`](Self::state) only open ones are meant.
+///
+/// ```
+/// use jobkit::DeadLetterFilter;
+///
+/// let payments = DeadLetterFilter::all().kind("charge_card").key("account-7");
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DeadLetterFilter {
+    pub(super) meant: Meant,
+}
+
+impl DeadLetterFilter {
+    /// Every open dead letter. Narrow it down, unless that is what you mean.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { meant: Meant::default() }
+    }
+
+    /// Only those in this state, instead of the open ones.
+    #[must_use]
+    pub fn state(mut self, state: DeadLetterState) -> Self {
+        self.meant.state = state;
+        self
+    }
+
+    /// Only those of this stored kind; 1 to 128 bytes.
+    #[must_use]
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.meant.kind = Some(kind.into());
+        self
+    }
+
+    /// Only those whose last job was of this queue; 1 to 128 bytes.
+    #[must_use]
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.meant.queue = Some(queue.into());
+        self
+    }
+
+    /// Only those with this dead-letter key, of whatever kind; at most 512 bytes.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.meant.key = Some(key.into());
+        self
+    }
+
+    /// Only those with this fingerprint, as [`Admin::dead_letter_groups`] has it.
+    #[must_use]
+    pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
+        self.meant.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// Only those whose last failure was earlier than this, by the database's clock.
+    #[must_use]
+    pub fn failed_before(mut self, time: DateTime<Utc>) -> Self {
+        self.meant.failed_before = Some(limits::time(time));
+        self
+    }
+
+    /// Only those whose last failure was later than this, by the database's clock.
+    #[must_use]
+    pub fn failed_after(mut self, time: DateTime<Utc>) -> Self {
+        self.meant.failed_after = Some(limits::time(time));
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Meant { kind, queue, key, fingerprint, .. } = &self.meant;
+        for (what, name) in [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)] {
+            name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
+        }
+        limits::text("dead-letter key", key.as_deref().unwrap_or(""), KEY_BYTES)
+    }
+}
+
+/// What [`Admin::discard_dead_letter`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeadLetterDiscarded {
+    /// It is gone for good.
+    Now,
+    /// A job replays it: it stays. Cancel that job first, which opens it again.
+    Replaying,
+    /// There is no such dead letter.
+    NotFound,
+}
+
+/// What became of the dead letters of [`Admin::discard_dead_letters`] or
+/// [`Admin::purge_dead_letters`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiscardCounts {
+    /// Those that are gone for good.
+    pub discarded: u64,
+    /// Those that somebody else had in hand, or whose state had just changed: they stay.
+    pub skipped: u64,
+}
+
+impl Admin {
+    /// A page of 1 to 500 dead letters that the filter means (a `limit` outside of that is taken
+    /// for the nearest end), the newest failure first. The next page begins after the cursor that
+    /// this one returns; keep the filter the same.
+    ///
+    /// A page looks at 10,000 dead letters at most, so it may have fewer entries than there is
+    /// room for, or none, and still a cursor. The filter's key, its fingerprint of open ones, its
+    /// state and its times are looked up in an index; its kind and queue are not.
+    ///
+    /// What fails again between two pages moves to the front of the list. All others are met once.
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    pub async fn dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+        after: Option<DeadLetterCursor>,
+        limit: u32,
+    ) -> Result<DeadLetterPage, Error> {
+        filter.check()?;
+        let limit = limit.clamp(1, 500).into();
+        self.ask(&DeadLetters { meant: &filter.meant, after, limit }).await
+    }
+
+    /// How many dead letters the filter means. 10,000 at most are looked at, the newest failures
+    /// first.
+    ///
+    /// # Errors
+    /// As [`dead_letters`](Self::dead_letters).
+    pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
+        filter.check()?;
+        self.ask(&DeadLetterCount(&filter.meant)).await
+    }
+
+    /// The open dead letters by what seems to be their cause: their kind, the Rust type of the
+    /// error, and its text without numbers, ids, quotes and addresses. 1 to 100 groups (a `limit`
+    /// outside of that is taken for the nearest end), the one that failed last first.
+    ///
+    /// All groups are looked at while there are no more than 300 of them, and beyond that those of
+    /// the newest 10,000 dead letters and 300 others.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, Error> {
+        self.ask(&DeadLetterGroups(limit.clamp(1, 100).into())).await
+    }
+
+    /// A dead letter with all that is kept of it; `None` when there is none with this id.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
+        self.ask(&OneDeadLetter(id.0)).await
+    }
+
+    /// Removes a dead letter for good, unless a job replays it. What it was is kept in the
+    /// [`audit`](Self::audit): kind, key, cycles, error and payload.
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Busy`] when somebody's open transaction has had it in hand for
+    /// a second.
+    pub async fn discard_dead_letter(
+        &self,
+        id: DeadLetterId,
+    ) -> Result<DeadLetterDiscarded, Error> {
+        let call = DiscardDeadLetter { id: id.0, actor: self.actor() };
+        let outcome = self.ask(&call).await.map_err(Error::or_busy)?;
+        Ok(match &*outcome {
+            "discard" => DeadLetterDiscarded::Now,
+            "replaying" => DeadLetterDiscarded::Replaying,
+            _ => DeadLetterDiscarded::NotFound,
+        })
+    }
+
+    /// Removes every dead letter that the filter means for good, open or resolved ones; never one
+    /// that a job replays, nor one that fails again while this call runs.
+    ///
+    /// 500 at a time are removed, and each time committed, with an entry in the
+    /// [`audit`](Self::audit).
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Length`] and [`Error::Nul`] for the texts of the filter, and
+    /// [`Error::Replaying`] when it means those that are replayed, before anything is done. After
+    /// another error what was done stays done: call it again.
+    pub async fn discard_dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+    ) -> Result<DiscardCounts, Error> {
+        self.discard_all_of("discard", Duration::ZERO, filter).await
+    }
+
+    /// Removes every dead letter that the filter means and whose last failure was longer ago than
+    /// this (at most 1,000 years), as [`discard_dead_letters`](Self::discard_dead_letters) does.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use jobkit::{Admin, DeadLetterFilter, DeadLetterState};
+    /// # async fn f(admin: Admin) -> Result<(), jobkit::Error> {
+    /// let resolved = DeadLetterFilter::all().state(DeadLetterState::Resolved);
+    /// let month = Duration::from_secs(30 * 24 * 60 * 60);
+    /// let purged = admin.purge_dead_letters(month, &resolved).await?;
+    /// println!("{} old ones are gone", purged.discarded);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`discard_dead_letters`](Self::discard_dead_letters).
+    pub async fn purge_dead_letters(
+        &self,
+        older_than: Duration,
+        filter: &DeadLetterFilter,
+    ) -> Result<DiscardCounts, Error> {
+        self.discard_all_of("purge", older_than, filter).await
+    }
+
+    async fn discard_all_of(
+        &self,
+        action: &'static str,
+        ago: Duration,
+        filter: &DeadLetterFilter,
+    ) -> Result<DiscardCounts, Error> {
+        filter.check()?;
+        let meant = &filter.meant;
+        if meant.state == DeadLetterState::Replaying {
+            return Err(Error::Replaying);
+        }
+        let mut link = self.link();
+        let until = link.call(&Until { ago, before: meant.failed_before }).await?;
+        let mut stretch = Stretch { meant, until, after: None, limit: 500, actor: self.actor() };
+        let mut counts = DiscardCounts::default();
+        loop {
+            let page = link.call(&DiscardPage { stretch, action }).await?;
+            counts.discarded += page.done;
+            counts.skipped += page.skipped;
+            tracing::debug!(
+                action,
+                discarded = page.done,
+                skipped = page.skipped,
+                "jobkit.discard: a page"
+            );
+            stretch.after = page.next;
+            if stretch.after.is_none() {
+                break;
+            }
+        }
+        link.close().await;
+        let DiscardCounts { discarded, skipped } = counts;
+        tracing::info!(action, discarded, skipped, "jobkit.discard: all done");
+        Ok(counts)
+    }
+}

@@ -1,0 +1,308 @@
+//! Replays: of one dead letter, once; of many, page by page.
+
+use std::time::{Duration, Instant};
+
+use chrono::{TimeDelta, Utc};
+use jobkit::{
+    Admin, DeadLetterFilter, DeadLetterId, DeadLetterState, Enqueue, Error, Job, JobContext, JobId,
+    Registration, ReplayError, State, job,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::dead_letters::all;
+use super::kit::{Desk, HOUR};
+
+/// Waits until an operator waits for somebody.
+async fn until_waiting(desk: &Desk) {
+    let waits = "exists (select from pg_stat_activity where datname = current_database()
+        and application_name = 'jobkit admin' and wait_event_type = 'Lock')";
+    desk.lab.until(waits).await;
+}
+
+fn in_background(admin: &Admin, id: DeadLetterId) -> JoinHandle<Result<JobId, ReplayError>> {
+    let admin = admin.clone();
+    tokio::spawn(async move { admin.replay(id).await })
+}
+
+async fn state(desk: &Desk, id: DeadLetterId) -> DeadLetterState {
+    desk.dead_letter(id).await.summary.state
+}
+
+#[tokio::test]
+async fn a_replay_happens_once_and_resolves_when_it_succeeds() {
+    let desk = Desk::new().await;
+    let (id, first) = desk.dead("a").await;
+    let job = desk.admin.acting_as("alice").replay(id).await.unwrap();
+    assert_ne!(job, first);
+    assert_eq!(desk.place(job).await, "ready");
+    let dead = desk.dead_letter(id).await;
+    assert_eq!((dead.summary.state, dead.replay), (DeadLetterState::Replaying, Some(job)));
+    let error = desk.admin.replay(id).await.unwrap_err();
+    assert!(matches!(error, ReplayError::AlreadyReplayed(other) if other == job), "{error}");
+    let (n, claimed) = desk.claim().await;
+    assert_eq!(claimed, [job]);
+    desk.settle(n, job, "finish").await;
+    let dead = desk.dead_letter(id).await;
+    assert_eq!(dead.summary.state, DeadLetterState::Resolved);
+    assert!(dead.resolved_at.is_some());
+    let error = desk.admin.replay(id).await.unwrap_err();
+    assert!(matches!(error, ReplayError::Resolved(other) if other == job), "{error}");
+    let error = desk.admin.replay(DeadLetterId(0)).await.unwrap_err();
+    assert!(matches!(error, ReplayError::NotFound), "{error}");
+    let [entry] = &desk.audit().await[..] else { panic!("one thing was done") };
+    assert_eq!((entry.actor.as_deref(), &*entry.action), (Some("alice"), "replay"));
+    assert_eq!(entry.subject_id, Some(id.0));
+    assert_eq!(entry.detail, json!({"job": job.0, "generation": 1}));
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_replay_that_is_cancelled_opens_the_dead_letter_again() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let job = desk.admin.replay(id).run_at(Utc::now() + HOUR).await.unwrap();
+    assert_eq!(desk.state(job).await, State::Scheduled);
+    desk.admin.cancel(job).await.unwrap();
+    let dead = desk.dead_letter(id).await;
+    assert_eq!((dead.summary.state, dead.generation), (DeadLetterState::Open, 2));
+    let again = desk.admin.replay(id).run_at(Utc::now() - HOUR).await.unwrap();
+    assert_eq!(desk.state(again).await, State::Ready);
+    assert_ne!(again, job);
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_replay_has_what_it_is_told_and_else_what_was_stored() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let args = json!({"account": "größe", "more": [null, 1.5]});
+    let replay = desk.admin.replay(id).queue("slow").attempts(7).args(args.clone());
+    let job = replay.run_at(Utc::now() + HOUR).await.unwrap();
+    let of = format!("from jobkit.jobs where id = {job}");
+    let columns = "jsonb_build_array(queue, max_attempts, args, concurrency_group, concurrency_key,
+        dead_letter_id, generation)";
+    let stored: Value = desk.lab.value(&format!("select {columns} {of}")).await;
+    assert_eq!(stored, json!(["slow", 7, args, "pay", "größe", id.0, 1]));
+    assert_eq!(desk.dead_letter(id).await.args, json!({"account": "a"}));
+    let [entry] = &desk.audit().await[..] else { panic!("one thing was done") };
+    assert_eq!(entry.detail["args"], args);
+    assert_eq!(
+        (&entry.detail["queue"], &entry.detail["max_attempts"]),
+        (&json!("slow"), &json!(7))
+    );
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_payload_that_no_job_could_have_is_refused_and_nothing_changes() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let account = |text: &str| json!({"account": text});
+    let nested = (0..127).fold(json!(1), |value, _| json!([value]));
+    for (args, what) in [
+        (json!({"account": 7}), "the payload does not decode at `account`: invalid type"),
+        (json!({}), "the payload does not decode at `.`: missing field `account`"),
+        (json!(null), "the payload does not decode at `.`: "),
+        (account("a\0b"), "the payload contains a NUL character"),
+        (account(&"x".repeat(513)), "the concurrency key has 513 bytes"),
+        (account(&"x".repeat(1024 * 1024)), "the payload has 1048590 bytes"),
+        (json!({"account": "a", "deep": nested}), "the nesting of the payload is 128"),
+    ] {
+        let error = desk.admin.replay(id).args(args).await.unwrap_err();
+        assert!(error.to_string().starts_with(what), "{error}");
+        let decodes = !matches!(error, ReplayError::Undecodable(_));
+        assert_eq!(decodes, !what.contains("decode"), "{error:?}");
+    }
+    for attempts in [0, 1001] {
+        let error = desk.admin.replay(id).attempts(attempts).await.unwrap_err();
+        assert!(matches!(error, ReplayError::Failed(Error::Range { .. })), "{error}");
+    }
+    for queue in ["", "a\0", &*"x".repeat(129)] {
+        let error = desk.admin.replay(id).queue(queue).await.unwrap_err();
+        let known = matches!(error, ReplayError::Failed(Error::Length { .. } | Error::Nul { .. }));
+        assert!(known, "{error}");
+    }
+    let error = desk.admin.replay(DeadLetterId(0)).args(json!({})).await.unwrap_err();
+    assert!(matches!(error, ReplayError::NotFound), "{error}");
+    assert_eq!(state(&desk, id).await, DeadLetterState::Open);
+    assert_eq!((desk.lab.count("jobkit.jobs").await, desk.audit().await.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_payload_of_a_kind_that_is_not_linked_is_taken_as_it_is() {
+    let desk = Desk::new().await;
+    let elsewhere = "update jobkit.dead_letters set kind = 'elsewhere', concurrency_group = 'g',
+        concurrency_key = 'k', metadata = to_jsonb(repeat('x', 1000))";
+    desk.alike(1).await;
+    desk.lab.run(elsewhere).await;
+    let id = DeadLetterId(1);
+    let large = json!("x".repeat(1024 * 1024 - 1000));
+    let error = desk.admin.replay(id).args(large).await.unwrap_err();
+    assert!(matches!(error, ReplayError::Failed(Error::Length { .. })), "{error}");
+    let job = desk.admin.replay(id).args(json!([1])).await.unwrap();
+    let key =
+        format!("select concurrency_group || concurrency_key from jobkit.jobs where id = {job}");
+    assert_eq!(desk.lab.value::<String>(&key).await, "gk");
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn who_comes_second_waits_and_is_told_of_the_first() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let mut first = desk.lab.session("first").await;
+    first.run("begin").await.unwrap();
+    let sql = format!("select job_id from jobkit.replay({id})");
+    let job = JobId(first.value(&sql).await.unwrap());
+    let second = in_background(&desk.admin, id);
+    until_waiting(&desk).await;
+    first.run("commit").await.unwrap();
+    let error = second.await.unwrap().unwrap_err();
+    assert!(matches!(error, ReplayError::AlreadyReplayed(other) if other == job), "{error}");
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn who_does_not_let_go_makes_it_busy() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let mut holder = desk.lab.session("holder").await;
+    let hold = format!("select from jobkit.dead_letters where id = {id} for update");
+    holder.run(&format!("begin; {hold}")).await.unwrap();
+    let waiting = in_background(&desk.admin, id);
+    until_waiting(&desk).await;
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error, ReplayError::Failed(Error::Busy)), "{error}");
+    let error = desk.admin.discard_dead_letter(id).await.unwrap_err();
+    assert!(matches!(error, Error::Busy), "{error}");
+    let counts = desk.admin.replay_all(&all()).await.unwrap();
+    assert_eq!((counts.replayed, counts.skipped), (0, 1));
+    holder.run("rollback").await.unwrap();
+    assert_eq!(desk.admin.replay_all(&all()).await.unwrap().replayed, 1);
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_noted_is_not_done() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    desk.lab.run("alter table jobkit.audit add constraint nothing check (false)").await;
+    let error = desk.admin.replay(id).await.unwrap_err();
+    assert!(matches!(error, ReplayError::Failed(Error::Database(_))), "{error}");
+    assert!(desk.admin.replay_all(&all()).await.is_err());
+    assert!(desk.admin.discard_dead_letter(id).await.is_err());
+    assert!(desk.admin.discard_dead_letters(&all()).await.is_err());
+    assert_eq!(state(&desk, id).await, DeadLetterState::Open);
+    assert_eq!(desk.lab.count("jobkit.jobs").await, 0);
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn all_that_failed_before_are_replayed_in_that_order() {
+    let desk = Desk::new().await;
+    desk.alike(1_203).await;
+    let tomorrow = "clock_timestamp() + interval '1 day'";
+    let later = format!("update jobkit.dead_letters set failed_at = {tomorrow} where id = 9");
+    desk.lab.run(&later).await;
+    let resolved = all().state(DeadLetterState::Resolved);
+    assert_eq!(desk.admin.replay_all(&resolved).await.unwrap(), Default::default());
+    let mut told = Vec::new();
+    let alice = desk.admin.acting_as("alice");
+    let filter = all();
+    let replay = alice.replay_all(&filter).progress(|counts| told.push(counts.replayed));
+    let counts = replay.await.unwrap();
+    assert_eq!((counts.replayed, counts.skipped, counts.conflicts), (1_202, 0, 0));
+    assert_eq!(told, [500, 1_000, 1_202]);
+    let ordered = "bool_and(newer) from (select dead_letter_id >
+        lag(dead_letter_id, 1, 0::bigint) over (order by id) as newer from jobkit.jobs) j";
+    assert!(desk.lab.value::<bool>(&format!("select {ordered}")).await);
+    let audit = desk.audit().await;
+    assert_eq!(audit.iter().filter_map(|e| e.detail["count"].as_i64()).sum::<i64>(), 1_202);
+    assert!(audit.len() == 3 && audit.iter().all(|e| e.actor.as_deref() == Some("alice")));
+    assert_eq!(desk.admin.replay_all(&all()).await.unwrap().replayed, 0);
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_is_dropped_between_two_pages_loses_nothing() {
+    let desk = Desk::new().await;
+    desk.alike(1_100).await;
+    let (told, filter) = (Notify::new(), all());
+    let replay = desk.admin.replay_all(&filter).per_second(500).progress(|_| told.notify_one());
+    tokio::select! {
+        () = told.notified() => {}
+        counts = replay => panic!("{counts:?}"),
+    }
+    assert_eq!(desk.lab.count("jobkit.ready").await, 500);
+    desk.lab.check_invariants().await;
+    assert_eq!(desk.admin.replay_all(&filter).await.unwrap().replayed, 600);
+    desk.lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn no_more_are_replayed_in_a_second_than_asked_for() {
+    let desk = Desk::new().await;
+    desk.alike(9).await;
+    let (mut told, filter, begin) = (Vec::new(), all(), Instant::now());
+    let replay = desk.admin.replay_all(&filter).per_second(4);
+    replay.progress(|counts| told.push((counts.replayed, begin.elapsed()))).await.unwrap();
+    let counts: Vec<_> = told.iter().map(|(count, _)| *count).collect();
+    assert_eq!(counts, [4, 8, 9]);
+    assert!(told[2].1 - told[0].1 > Duration::from_millis(1_500), "{told:?}");
+    for rate in [0, 1_000_001] {
+        let error = desk.admin.replay_all(&filter).per_second(rate).await.unwrap_err();
+        assert!(matches!(error, Error::Range { what: "rate", .. }), "{error}");
+    }
+}
+
+/// Fails until it is corrected. Those of one account share a dead letter.
+#[derive(Serialize, Deserialize)]
+#[job(dead_letter_key = self.account, max_attempts = 1)]
+struct Charge {
+    account: String,
+    corrected: bool,
+}
+
+impl Job for Charge {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        if self.corrected { Ok(()) } else { Err(format!("no answer to job {}", cx.id()).into()) }
+    }
+}
+
+#[tokio::test]
+async fn ten_failures_of_one_key_are_one_dead_letter_that_one_success_resolves() {
+    let desk = Desk::without_worker().await;
+    let worker = desk.lab.worker().jobs([Registration::of::<Charge, _>()]);
+    let worker = worker.queue("default", 2).start().await.unwrap();
+    let charge = Charge { account: "a".to_owned(), corrected: false };
+    let first = charge.enqueue(desk.lab.pool()).await.unwrap();
+    let filter = DeadLetterFilter::all().kind("charge").key("a");
+    let open = |cycles| format!("count(*) = 1 from jobkit.dead_letters where cycles = {cycles}");
+    desk.lab.until(&open(1)).await;
+    let page = desk.admin.dead_letters(&filter, None, 10).await.unwrap();
+    let id = page.entries[0].id;
+    for cycle in 2..=10 {
+        desk.admin.replay(id).await.unwrap();
+        desk.lab.until(&open(cycle)).await;
+    }
+    assert_eq!(desk.lab.count("jobkit.dead_letters").await, 1);
+    let dead = desk.dead_letter(id).await;
+    assert_eq!((dead.summary.state, dead.summary.cycles), (DeadLetterState::Open, 10));
+    assert_eq!((dead.summary.attempts, dead.generation), (10, 10));
+    assert_eq!((dead.errors.len(), dead.errors[0].job), (10, first));
+    assert!(dead.errors.is_sorted_by_key(|attempt| attempt.job));
+    assert_eq!(dead.errors[9].error, format!("no answer to job {}", dead.job));
+    assert!(dead.summary.failed_at - dead.summary.first_failed_at > TimeDelta::zero());
+    let [group] = &desk.admin.dead_letter_groups(10).await.unwrap()[..] else { panic!("one") };
+    assert_eq!((&group.fingerprint, group.sample), (&dead.summary.fingerprint, id));
+    let corrected = json!({"account": "b", "corrected": true});
+    desk.admin.replay(id).args(corrected).await.unwrap();
+    desk.lab.until("count(*) = 1 from jobkit.dead_letters where state = 'resolved'").await;
+    let dead = desk.dead_letter(id).await;
+    assert_eq!((dead.summary.key.as_deref(), dead.summary.cycles), (Some("a"), 10));
+    worker.stop().await;
+    desk.lab.check_invariants().await;
+}
