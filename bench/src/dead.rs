@@ -72,7 +72,8 @@ async fn fill(pool: &PgPool, entries: i64) -> Result<()> {
     let insert = "insert into jobkit.dead_letters (kind, key, job_id, queue, priority, max_attempts,
             reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
             first_failed_at, failed_at, args)
-        select 'charge_card', case when i % 2 = 0 then 'account-' || i end, -i, 'queue ' || i % 4, 0,
+        select 'charge_card', case when i % 2 = 0 then 'account-' || i end, -i,
+            'queue ' || i % 4, 0,
             20, 'exhausted', 'the bank said no to payment ' || i,
             left(md5((i % 300)::text), 16),
             jsonb_build_array(jsonb_build_object('job_id', -i, 'attempt', 20, 'outcome', 'bury',
