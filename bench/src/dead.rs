@@ -73,7 +73,8 @@ async fn fill(pool: &PgPool, entries: i64) -> Result<()> {
             reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
             first_failed_at, failed_at, args)
         select 'charge_card', case when i % 2 = 0 then 'account-' || i end, -i,
-            'queue ' || i % 4, 0, 20, 'exhausted', 'the bank said no to payment ' || i,
+            'queue ' || i % 4, 0,
+            20, 'exhausted', 'the bank said no to payment ' || i,
             left(md5((i % 300)::text), 16),
             jsonb_build_array(jsonb_build_object('job_id', -i, 'attempt', 20, 'outcome', 'bury',
                 'error', 'the bank said no to payment ' || i, 'ended_at', f.at, 'took', '12 ms')),

@@ -104,7 +104,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "jobkit.signal(v_held)" => "jobkit.signal(p_job)" with
     settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
-    settle: "v_keyed := v_keyed or v_claim_keyed;" => "v_keyed := v_claim_keyed and v_n < 0;",
+    settle: "v_keyed := v_keyed or v_claim.keyed;" => "v_keyed := v_claim.keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
     settle: "v_freed.freed) f group" => "v_freed.freed) f where false group",
         permits::t06_two_finishes_unblock_two;
