@@ -69,7 +69,8 @@ async fn median(what: &str, call: impl AsyncFn() -> Result<(), jobkit::Error>) -
 async fn fill(pool: &PgPool, entries: i64) -> Result<()> {
     let tables = "dead_letters, jobkit.jobs, jobkit.ready, jobkit.audit";
     sqlx::raw_sql(sqlx::AssertSqlSafe(format!("truncate jobkit.{tables}"))).execute(pool).await?;
-    let insert = "insert into jobkit.dead_letters (kind, key, job_id, queue, priority, max_attempts,
+    let insert =
+        "insert into jobkit.dead_letters (kind, key, job_id, queue, priority, max_attempts,
             reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
             first_failed_at, failed_at, args)
         select 'charge_card', case when i % 2 = 0 then 'account-' || i end, -i,
