@@ -58,8 +58,8 @@ async fn names(lab: &Lab) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap()
 }
 
-/// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused; there is
-/// a dead letter.
+/// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused; there
+/// is a dead letter.
 #[tokio::test]
 async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
     let lab = stage().await;
