@@ -1,5 +1,4 @@
 use std::io;
-use std::sync::Arc;
 
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
@@ -34,12 +33,25 @@ enum Trap {
     Cut,
 }
 
+/// What burns down while packets pass, in its states' order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fuse {
+    Off,
+    /// So many packets of connections made from now on pass.
+    Lit(usize),
+    /// The last of them is on its way, and nothing else passes.
+    Last,
+    /// It has passed.
+    Blown,
+}
+
 /// A TCP proxy in front of a PostgreSQL server, whose network a test can spoil.
 #[derive(Debug)]
 pub struct Proxy {
     url: String,
     network: watch::Sender<Network>,
     trap: watch::Sender<Trap>,
+    fuse: watch::Sender<Fuse>,
     accepting: JoinHandle<()>,
 }
 
@@ -51,14 +63,15 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
         let (network, trap) = (watch::Sender::new(Network::Passes), watch::Sender::new(Trap::Off));
-        let wires = Wires { network: network.clone(), trap: trap.clone() };
+        let fuse = watch::Sender::new(Fuse::Off);
+        let wires = Wires { network: network.clone(), trap: trap.clone(), fuse: fuse.clone() };
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 tokio::spawn(wires.clone().carry(client, upstream.clone()));
             }
         });
         let url = options.host("127.0.0.1").port(port).to_url_lossy().to_string();
-        Ok(Self { url, network, trap, accepting })
+        Ok(Self { url, network, trap, fuse, accepting })
     }
 
     /// The address of the database through the proxy.
@@ -78,6 +91,23 @@ impl Proxy {
         let sprung = trap.wait_for(|trap| *trap == Trap::Sprung).await;
         sprung.expect("the proxy holds the sender");
         Held { proxy: self }
+    }
+
+    /// Lets so many packets pass of the connections that are made from now on, in both directions
+    /// together; after the last one nothing passes any more, of any connection.
+    pub fn light_fuse(&self, packets: usize) {
+        self.fuse.send_replace(Fuse::Lit(packets));
+    }
+
+    /// Whether packets may still pass, or no fuse was lit.
+    pub fn is_open(&self) -> bool {
+        matches!(*self.fuse.borrow(), Fuse::Off | Fuse::Lit(_))
+    }
+
+    /// Waits until the last packet has passed.
+    pub async fn blown(&self) {
+        let mut fuse = self.fuse.subscribe();
+        drop(fuse.wait_for(|fuse| *fuse == Fuse::Blown).await);
     }
 }
 
@@ -112,6 +142,14 @@ impl Held<'_> {
 struct Wires {
     network: watch::Sender<Network>,
     trap: watch::Sender<Trap>,
+    fuse: watch::Sender<Fuse>,
+}
+
+/// What a connection of a proxy is subject to.
+struct Line {
+    caught: watch::Sender<bool>,
+    /// Whether its packets burn the fuse.
+    burns: bool,
 }
 
 impl Wires {
@@ -124,11 +162,12 @@ impl Wires {
             server.set_nodelay(true)?;
             let (client_reads, client_writes) = client.into_split();
             let (server_reads, server_writes) = server.into_split();
-            let caught = Arc::new(watch::Sender::new(false));
+            let burns = *self.fuse.borrow() != Fuse::Off;
+            let line = Line { caught: watch::Sender::new(false), burns };
             tokio::select! {
-                done = self.forth(client_reads, server_writes, &caught) => done,
-                done = self.back(server_reads, client_writes, &caught) => done,
-                () = self.cut(&caught) => Ok(()),
+                done = self.forth(client_reads, server_writes, &line) => done,
+                done = self.back(server_reads, client_writes, &line) => done,
+                () = self.cut(&line.caught) => Ok(()),
             }
         };
         // Either way both connections are closed here.
@@ -143,7 +182,7 @@ impl Wires {
         &self,
         mut from: OwnedReadHalf,
         mut to: OwnedWriteHalf,
-        caught: &watch::Sender<bool>,
+        line: &Line,
     ) -> io::Result<()> {
         let mut buffer = vec![0; 64 * 1024];
         // What names the connection comes early, perhaps in pieces.
@@ -156,16 +195,15 @@ impl Wires {
             if let Trap::Set(name) = *self.trap.borrow()
                 && contains(&early, name)
             {
-                caught.send_replace(true);
+                line.caught.send_replace(true);
             }
             if early.len() < 4096 {
                 early.extend_from_slice(&buffer[..read]);
             }
-            if *caught.borrow() {
+            if *line.caught.borrow() {
                 self.hold().await;
             }
-            pass(&self.network).await;
-            to.write_all(&buffer[..read]).await?;
+            self.send(&buffer[..read], &mut to, line).await?;
         }
     }
 
@@ -174,7 +212,7 @@ impl Wires {
         &self,
         mut from: OwnedReadHalf,
         mut to: OwnedWriteHalf,
-        caught: &watch::Sender<bool>,
+        line: &Line,
     ) -> io::Result<()> {
         let mut buffer = vec![0; 64 * 1024];
         loop {
@@ -182,11 +220,35 @@ impl Wires {
             if read == 0 {
                 return Ok(());
             }
-            pass(&self.network).await;
-            if !*caught.borrow() {
-                to.write_all(&buffer[..read]).await?;
+            if *line.caught.borrow() {
+                pass(&self.network).await;
+            } else {
+                self.send(&buffer[..read], &mut to, line).await?;
             }
         }
+    }
+
+    /// Sends a packet on, if the network and the fuse let it pass.
+    async fn send(&self, packet: &[u8], to: &mut OwnedWriteHalf, line: &Line) -> io::Result<()> {
+        pass(&self.network).await;
+        let (mut last, mut burnt) = (false, false);
+        self.fuse.send_if_modified(|fuse| {
+            match fuse {
+                Fuse::Lit(1) if line.burns => (*fuse, last) = (Fuse::Last, true),
+                Fuse::Lit(left) if line.burns => *left -= 1,
+                Fuse::Off | Fuse::Lit(_) => {}
+                Fuse::Last | Fuse::Blown => burnt = true,
+            }
+            last
+        });
+        if burnt {
+            return std::future::pending().await;
+        }
+        to.write_all(packet).await?;
+        if last {
+            self.fuse.send_replace(Fuse::Blown);
+        }
+        Ok(())
     }
 
     /// Holds a message until the test releases it.

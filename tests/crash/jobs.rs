@@ -40,6 +40,8 @@ pub(crate) enum Act {
     WaitOnce,
     /// Blocks its thread, and says so on standard output before.
     Block(Duration),
+    /// Fails, whatever the attempt.
+    Fail,
     /// Ends the process.
     Abort,
     /// Its outcome depends on seed, job and attempt.
@@ -135,6 +137,7 @@ impl Act {
                 say("cancelled", &json!({ "job": cx.id().0, "at": now() }));
                 return Err("stopped when asked".into());
             }
+            Self::Fail => return Err("failed as told".into()),
             Self::Abort => std::process::abort(),
             Self::Chance(seed) => {
                 let outcome = chance(seed, &cx).await;

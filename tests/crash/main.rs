@@ -4,6 +4,7 @@
 
 mod crowd;
 mod cut_off;
+mod dead_letters;
 mod jobs;
 mod keyed;
 mod kill;

@@ -30,6 +30,7 @@ mod producers;
 mod prune;
 mod queues;
 mod races;
+mod recovery;
 mod startup;
 mod statements;
 mod violations;

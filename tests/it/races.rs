@@ -22,4 +22,5 @@ pub(crate) mod producers;
 pub(crate) mod prune;
 pub(crate) mod reap;
 pub(crate) mod recovery;
+pub(crate) mod replayers;
 pub(crate) mod settle;
