@@ -96,6 +96,8 @@ $$;
 -- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one
 -- that it replays or shares: that is open then, whatever it was. The caller holds the job's row and
 -- comes in the order of dead letters.
+-- One with a key is found by that. Where it is gone, a new one begins, with an id of its own: those
+-- who replayed the old one may still be on their way.
 create function jobkit.bury(
     p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
 ) returns void
@@ -118,7 +120,8 @@ begin
         reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
         first_failed_at, failed_at, replay_at, worker_id, concurrency_group, concurrency_key,
         args, tags, metadata)
-    values (coalesce(p_job.dead_letter_id, nextval('jobkit.dead_letters_id_seq')), p_job.kind,
+    values (coalesce(case when p_job.dead_letter_key is null then p_job.dead_letter_id end,
+            nextval('jobkit.dead_letters_id_seq')), p_job.kind,
         p_job.dead_letter_key, p_job.id, p_job.queue, p_job.priority, p_job.max_attempts,
         p_reason, p_error, v_new.fingerprint, jobkit.newest_errors(v_new.errors), p_attempt,
         p_attempt, p_job.snoozes, p_job.created_at, v_now, v_now,

@@ -21,9 +21,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::an_old_replay_resolves_nothing;
     bury: "jobkit.newest_errors(d.errors || excluded.errors)" => "excluded.errors",
         dead_letters::t61_a_replay_that_fails_keeps_the_identity_of_its_dead_letter;
-    bury: "coalesce(p_job.dead_letter_id, nextval('jobkit.dead_letters_id_seq'))" =>
-        "nextval('jobkit.dead_letters_id_seq')",
+    bury: "then p_job.dead_letter_id end" => "then null::bigint end",
         dead_letters::t61_a_replay_that_fails_keeps_the_identity_of_its_dead_letter;
+    bury: "case when p_job.dead_letter_key is null then p_job.dead_letter_id end" =>
+        "p_job.dead_letter_id",
+        dead_letters::a_replay_of_what_was_purged_resolves_nothing;
     bury: "d.cycles + 1 < v_kind.max_cycles" => "d.cycles < v_kind.max_cycles",
         dead_letters::t52_ten_failed_replays_are_ten_cycles_of_one_dead_letter;
     settle: "order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job" => "order by o.job",

@@ -25,6 +25,7 @@ in_a_lab![
     t124_a_replay_behind_the_success_of_the_first_is_refused,
     a_replay_that_is_cancelled_leaves_the_dead_letter_open,
     an_old_replay_resolves_nothing,
+    a_replay_of_what_was_purged_resolves_nothing,
     a_purge_spares_what_failed_again,
     a_prune_spares_what_failed_again,
     two_of_a_key_in_one_batch_are_two_cycles,
@@ -361,6 +362,26 @@ pub(crate) async fn an_old_replay_resolves_nothing(lab: Lab) {
         let state = format!("replaying, 2 cycles, generation 2, last job {job}");
         expect_letter(&world, letter, &state).await;
     }
+}
+
+/// Nor what came after it under the same key, in the same generation again.
+pub(crate) async fn a_replay_of_what_was_purged_resolves_nothing(lab: Lab) {
+    let world = World::new(lab).await;
+    let (letter, _) = dead(&world, "k").await;
+    let (n, first) = replaying(&world, letter).await;
+    assert_eq!(dead(&world, "k").await.0, letter);
+    let (m, second) = replaying(&world, letter).await;
+    assert_eq!(dead(&world, "k").await.0, letter);
+    assert_eq!(world.call(discard(letter)).await, "discard");
+
+    assert_eq!(world.call(settle(2, n, first, "bury")).await, "");
+    let next = letter_of(&world, first).await;
+    let (_, _third) = replaying(&world, next).await;
+    let (_, last) = dead(&world, "k").await;
+    let (_, _fourth) = replaying(&world, next).await;
+    assert_eq!(world.call(settle(2, m, second, "finish")).await, "");
+    let state = format!("replaying, 2 cycles, generation 2, last job {last}");
+    expect_letter(&world, next, &state).await;
 }
 
 /// What is read before the lock is not what counts.
