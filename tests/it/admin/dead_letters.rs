@@ -252,7 +252,7 @@ async fn the_newest_groups_are_found_among_any_number() {
     let groups = desk.admin.dead_letter_groups(1_000).await.unwrap();
     let found: BTreeSet<_> = groups.iter().map(|group| &*group.fingerprint).collect();
     assert_eq!((groups.len(), found.len(), &*groups[0].fingerprint), (100, 100, "0777"));
-    assert!(found.iter().all(|f| (728..=827).contains(&f.parse().unwrap())), "{found:?}");
+    assert!(found.iter().all(|f| (727..=827).contains(&f.parse().unwrap())), "{found:?}");
 }
 
 /// Whatever the number of entries, groups are read from one index, and counted in it alone.

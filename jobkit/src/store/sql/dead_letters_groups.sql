@@ -4,35 +4,35 @@
 -- $1 how many groups at most
 with recursive known as (
     (
-        select 1 as n, d.fingerprint, d.failed_at, d.id from jobkit.dead_letters d
+        select 1 as n, d.fingerprint, d.failed_at from jobkit.dead_letters d
         where d.state = 'open'
         order by d.fingerprint desc, d.failed_at desc, d.id desc limit 1
     )
     union all
-    select k.n + 1, e.fingerprint, e.failed_at, e.id
+    select k.n + 1, e.fingerprint, e.failed_at
     from known k
     cross join lateral (
-        select d.fingerprint, d.failed_at, d.id from jobkit.dead_letters d
+        select d.fingerprint, d.failed_at from jobkit.dead_letters d
         where d.state = 'open' and d.fingerprint < k.fingerprint
         order by d.fingerprint desc, d.failed_at desc, d.id desc limit 1
     ) e
-    where k.n < 300
+    where k.n <= 300
 ), newest as (
-    select d.fingerprint, d.failed_at, d.id from jobkit.dead_letters d
-    where d.state = 'open' and (select count(*) from known) = 300
+    select d.fingerprint, d.failed_at from jobkit.dead_letters d
+    where d.state = 'open' and (select count(*) from known) > 300
     order by d.failed_at desc, d.id desc limit 10000
-), grouped as (
-    select distinct on (e.fingerprint) e.fingerprint, e.failed_at, e.id
-    from (select k.fingerprint, k.failed_at, k.id from known k union all table newest) e
-    order by e.fingerprint, e.failed_at desc, e.id desc
 )
-select g.fingerprint, d.kind, least(c.number, 1000) as number, c.number > 1000 as more, g.id,
-    left(d.error, 300) as error, c.first_failed_at, g.failed_at as last_failed_at
-from (select * from grouped order by failed_at desc, id desc limit $1) g
-join jobkit.dead_letters d on d.id = g.id
+select g.fingerprint, s.kind, least(c.number, 1000) as number, c.number > 1000 as more, s.id,
+    left(s.error, 300) as error, c.first_failed_at, s.failed_at as last_failed_at
+from (
+    select e.fingerprint, max(e.failed_at) as failed_at
+    from (select k.fingerprint, k.failed_at from known k union all table newest) e
+    group by e.fingerprint order by max(e.failed_at) desc limit $1
+) g
+cross join lateral (select * from jobkit.dead_letters d where d.state = 'open'
+    and d.fingerprint = g.fingerprint order by d.failed_at desc, d.id desc limit 1) s
 cross join lateral (
     select count(*) as number, min(e.failed_at) as first_failed_at
     from (select d.failed_at from jobkit.dead_letters d where d.state = 'open'
         and d.fingerprint = g.fingerprint order by d.failed_at, d.id limit 1001) e
-) c
-order by g.failed_at desc, g.id desc
+) c order by s.failed_at desc, s.id desc
