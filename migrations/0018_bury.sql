@@ -22,7 +22,7 @@ create table jobkit.dead_letters (
     max_attempts smallint not null,
     reason text not null check (reason in ('exhausted', 'dead', 'undecodable', 'crashed')),
     error text not null,
-    fingerprint text not null,                   -- of the cause: see `fingerprint`
+    fingerprint text collate "C" not null,       -- of the cause: see `fingerprint`
     errors jsonb not null,                       -- the failed attempts, oldest first: the last 20
     attempt integer not null,                    -- attempts of the last job
     attempts integer not null,                   -- … and of all of them

@@ -10,6 +10,8 @@ create function jobkit.replay_page(
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_page record;
@@ -96,6 +98,8 @@ create function jobkit.discard_page(
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_page record;
@@ -162,6 +166,10 @@ as $$
 declare
     v_replay record;
 begin
+    if octet_length(p_args::text) > 1024 * 1024 then
+        raise exception 'jobkit: the payload has % bytes; 1048576 are allowed',
+            octet_length(p_args::text) using errcode = 'JK005';
+    end if;
     select * into v_replay from jobkit.replay(p_id, coalesce(p_actor, session_user), p_queue,
         p_run_at, p_args, p_max_attempts);
     if v_replay.outcome = 'missing' then
