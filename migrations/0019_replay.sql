@@ -11,7 +11,6 @@ create table jobkit.audit (
     subject_id bigint,                           -- … which one; null: those of `detail`
     detail jsonb
 );
-create index audit_at on jobkit.audit (at, id);
 
 create function jobkit.note(
     p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb

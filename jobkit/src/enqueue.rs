@@ -143,7 +143,7 @@ fn payload<J: Declared + Serialize>(
 }
 
 /// A key that fits.
-fn key(what: &'static str, key: Option<String>) -> Result<Option<String>, Error> {
+pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<String>, Error> {
     limits::text(what, key.as_deref().unwrap_or(""), KEY_BYTES)?;
     Ok(key)
 }

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::{Admin, DeadLetterFilter};
 use crate::dead_letter::{DeadLetter, DeadLetterId, DeadLetterState};
-use crate::limits::{self, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES};
+use crate::enqueue;
+use crate::limits::{self, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
 use crate::store::{Link, OneDeadLetter, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until};
 use crate::{Error, JobId};
@@ -129,7 +130,7 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
     let registry = Registry::linked();
     let Some(registration) = registry.get(&entry.summary.kind) else { return Ok(None) };
     let key = registration.key_of(text.as_bytes()).map_err(ReplayError::Undecodable)?;
-    limits::text("concurrency key", key.as_deref().unwrap_or(""), KEY_BYTES)?;
+    let key = enqueue::key("concurrency key", key)?;
     let keyed = registration.policy().concurrency.zip(key);
     Ok(Some(match keyed {
         Some((concurrency, key)) => [Some(concurrency.group.to_owned()), Some(key)],

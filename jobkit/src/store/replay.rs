@@ -2,8 +2,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
+use sqlx::postgres::PgArguments;
+use sqlx::query::QueryAs;
 use sqlx::types::Json;
+use sqlx::{PgConnection, Postgres};
 use tracing::Span;
 
 use super::Call;
@@ -70,7 +72,25 @@ impl Stretch<'_> {
             (None, begin) => (begin, i64::MAX),
         }
     }
+
+    /// A statement with this as $1 to $9.
+    fn bound(&self, sql: &'static str) -> QueryAs<'_, Postgres, PageRow, PgArguments> {
+        let (at, id) = self.place();
+        sqlx::query_as(sql)
+            .bind(self.meant.kind.as_deref())
+            .bind(self.meant.queue.as_deref())
+            .bind(self.meant.key.as_deref())
+            .bind(self.meant.fingerprint.as_deref())
+            .bind(self.until)
+            .bind(at)
+            .bind(id)
+            .bind(self.limit)
+            .bind(self.actor)
+    }
 }
+
+/// How many, how many skipped, and where the next page begins.
+type PageRow = (i32, i32, Option<DateTime<Utc>>, Option<i64>);
 
 /// What was done with a page.
 #[derive(Debug)]
@@ -81,7 +101,7 @@ pub(crate) struct PageDone {
 }
 
 impl PageDone {
-    fn of((done, skipped, at, id): (i32, i32, Option<DateTime<Utc>>, Option<i64>)) -> Self {
+    fn of((done, skipped, at, id): PageRow) -> Self {
         let number = |number: i32| u64::try_from(number).unwrap_or(0);
         Self { done: number(done), skipped: number(skipped), next: cursor(at, id) }
     }
@@ -98,18 +118,8 @@ impl Call for ReplayPage<'_> {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<PageDone> {
-        let (at, id) = self.0.place();
-        let Stretch { meant, until, limit, actor, .. } = self.0;
-        sqlx::query_as(include_str!("sql/dead_letters_replay_page.sql"))
-            .bind(meant.kind.as_deref())
-            .bind(meant.queue.as_deref())
-            .bind(meant.key.as_deref())
-            .bind(meant.fingerprint.as_deref())
-            .bind(until)
-            .bind(at)
-            .bind(id)
-            .bind(limit)
-            .bind(actor)
+        self.0
+            .bound(include_str!("sql/dead_letters_replay_page.sql"))
             .fetch_one(connection)
             .await
             .map(PageDone::of)
@@ -154,19 +164,9 @@ impl Call for DiscardPage<'_> {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<PageDone> {
-        let (at, id) = self.stretch.place();
-        let Stretch { meant, until, limit, actor, .. } = self.stretch;
-        sqlx::query_as(include_str!("sql/dead_letters_discard_page.sql"))
-            .bind(meant.state.as_str())
-            .bind(meant.kind.as_deref())
-            .bind(meant.queue.as_deref())
-            .bind(meant.key.as_deref())
-            .bind(meant.fingerprint.as_deref())
-            .bind(until)
-            .bind(at)
-            .bind(id)
-            .bind(limit)
-            .bind(actor)
+        self.stretch
+            .bound(include_str!("sql/dead_letters_discard_page.sql"))
+            .bind(self.stretch.meant.state.as_str())
             .bind(self.action)
             .fetch_one(connection)
             .await
