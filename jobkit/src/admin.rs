@@ -12,6 +12,7 @@ mod dead_letters;
 mod explain;
 mod jobs;
 mod kinds;
+mod measures;
 mod overview;
 mod queues;
 mod reason;

@@ -18,6 +18,7 @@ mod explain;
 mod inspect;
 mod link;
 mod maintain;
+mod measures;
 mod observed;
 mod operate;
 mod overview;
@@ -44,6 +45,7 @@ pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
+pub(crate) use self::measures::{AddMeasures, Measured, MeasuresOfKinds, PruneMeasures, Series};
 pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
     Act, CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
@@ -62,7 +64,7 @@ pub(crate) use self::replay::{
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
+pub(crate) use self::settle::{Ending, Outcome, Ran, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
