@@ -144,7 +144,10 @@ async fn every_index_that_is_gone_is_missed() {
 async fn an_index_that_cannot_be_used_is_critical() {
     let desk = Desk::without_worker().await;
     desk.lab
-        .run("update pg_index set indisvalid = false where indexrelid = 'jobkit.ready_keyed'::regclass")
+        .run(
+            "update pg_index set indisvalid = false
+            where indexrelid = 'jobkit.ready_keyed'::regclass",
+        )
         .await;
     let finding = desk.finding(Check::Indexes).await;
     assert_eq!(finding.severity, Severity::Critical);
