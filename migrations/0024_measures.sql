@@ -52,8 +52,8 @@ as $$
         wait = jobkit.add_histograms(m.wait, excluded.wait)
 $$;
 
--- prune_measures: removes what was added longer ago than p_keep, single minutes after a day already;
--- p_limit rows of each at most. Returns how many.
+-- prune_measures: removes what was added longer ago than p_keep, single minutes after a day
+-- already; p_limit rows of each at most. Returns how many.
 create function jobkit.prune_measures(p_keep interval, p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

@@ -29,8 +29,8 @@ impl Admin {
     /// Workers add what they measured with their heartbeats, so the numbers are some seconds old,
     /// and belong to the minute in which they were added. They are kept for 7 days, unless
     /// [`Worker::keep_measures`](crate::Worker::keep_measures) says otherwise. Of those that the
-    /// filter means the newest 50,000 rows are looked at, one for each minute or quarter of an hour,
-    /// queue, kind and outcome: beyond that a series is empty.
+    /// filter means the newest 50,000 rows are looked at, one for each minute or quarter of an
+    /// hour, queue, kind and outcome: beyond that a series is empty.
     ///
     /// ```no_run
     /// # use std::time::Duration;

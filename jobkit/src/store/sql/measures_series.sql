@@ -1,8 +1,8 @@
 -- Measures in stretches of equal length up to now, by the primary key of `measures`: of the newest
 -- 50,000 rows. Histograms come as places, each with its two numbers; a stretch in which nothing was
 -- measured is there, too.
--- $1 how far back, $2 how long a stretch, $3 minutes of the rows to read: the stretch is a multiple;
--- $4 queue, $5 kind: null for any
+-- $1 how far back, $2 how long a stretch, a multiple of $3, the minutes of the rows to read; null
+-- for any: $4 queue, $5 kind
 with looked_at as materialized (
     select date_bin($2, m.minute, 'epoch') as at, m.outcome, m.count, m.run, m.wait
     from jobkit.measures m
