@@ -153,9 +153,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         pause::kinds_nobody_serves_get_no_permit;
     fill: "c.taken = c.freed and c.override_limit is null" => "c.override_limit is null",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
-    fill: " and l.override_limit is null" => "",
+    fill: " and c.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: "f.free = 0 and l.taken > f.freed" => "f.free = 0",
+    fill: "c.free = 0 and c.taken > c.freed" => "c.free = 0",
         limits::a_key_emptied_under_a_limit_of_zero_is_forgotten;
     fill: "where c.unused and not c.stays_crowded" => "where false",
         permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
