@@ -1,11 +1,15 @@
 //! What an operator may see and do, in every state a job can be in.
 
+mod audit;
 mod bulk;
 mod bulk_races;
 mod dead_letters;
+mod doctor;
 mod explain;
 mod jobs;
 mod kit;
+mod measures;
+mod overview;
 mod queues;
 mod replay;
 mod semaphores;

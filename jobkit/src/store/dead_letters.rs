@@ -2,15 +2,15 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::count::{count, number};
 use crate::JobId;
 use crate::dead_letter::{
-    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 
@@ -89,11 +89,6 @@ fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
     })
 }
 
-/// PostgreSQL has no types for numbers that are not negative.
-fn number(number: impl TryInto<u32>) -> u32 {
-    number.try_into().unwrap_or(0)
-}
-
 /// How many dead letters there are, as far as they can be counted.
 pub(crate) struct DeadLetterCount<'a>(pub(crate) &'a Meant);
 
@@ -113,10 +108,6 @@ impl Call for DeadLetterCount<'_> {
         let (counted, more): (i64, bool) = counted.fetch_one(connection).await?;
         Ok(count(counted.min(10_000), more))
     }
-}
-
-fn count(counted: i64, more: bool) -> Count {
-    if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
 }
 
 /// The open dead letters by fingerprint, this many groups at most.
@@ -206,33 +197,4 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         tags: tags.unwrap_or_default(),
         metadata: row.try_get("metadata")?,
     })
-}
-
-/// What operators did, the newest first.
-pub(crate) struct Audit {
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: i64,
-}
-
-impl Call for Audit {
-    type Answer = Vec<AuditEntry>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (i64, DateTime<Utc>, Option<String>, String, String, Option<i64>, Value);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/audit_list.sql"))
-            .bind(self.before)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        let entry = |(id, at, actor, action, subject, subject_id, detail)| AuditEntry {
-            id,
-            at,
-            actor,
-            action,
-            subject,
-            subject_id,
-            detail,
-        };
-        Ok(rows.into_iter().map(entry).collect())
-    }
 }

@@ -51,8 +51,21 @@ pub(crate) struct Settlement {
     /// The queue, by its place among those served, of a job with a concurrency key: the one that
     /// has its permit next may run in its slot.
     pub(crate) keyed_in: Option<usize>,
+    /// Set when the handler ran.
+    pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
+}
+
+/// What a handler's run is measured as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ran {
+    /// Index into the worker's queues.
+    pub(crate) queue: usize,
+    /// The name that the kind has now.
+    pub(crate) kind: &'static str,
+    /// How long the job had been due when its handler began.
+    pub(crate) waited: Duration,
 }
 
 impl Settlement {
@@ -69,6 +82,7 @@ impl Settlement {
             keep: None,
             took: Duration::ZERO,
             keyed_in: None,
+            ran: None,
             stand_in: false,
         }
     }

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::counters::Counters;
 use super::intake::{Intake, Order};
 use super::ledger::Ledger;
+use super::measures::Measures;
 use super::slots::Slots;
 use super::ticker::backoff;
 use super::wake::Wake;
@@ -34,6 +35,7 @@ pub(crate) struct Settler {
     pub(crate) intake: Arc<Intake>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) measures: Arc<Measures>,
 }
 
 /// What to do with outcomes whose write failed.
@@ -192,6 +194,7 @@ impl Settler {
         for settlement in group {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = endings.get(&settlement.job).copied();
+            self.measures.add(settlement, ending);
             let counter = match (ending, settlement.outcome) {
                 (Some(Ending::Lost), _) => &self.counters.lost,
                 (Some(Ending::Buried), _) | (None, Outcome::Bury) => &self.counters.buried,
