@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 13] = [
+const PURE: [&str; 15] = [
     "backoff",
     "context",
     "cron",
@@ -15,9 +15,11 @@ const PURE: [&str; 13] = [
     "limits",
     "outcome",
     "policy",
+    "query",
     "row",
     "state",
     "states",
+    "summary",
 ];
 
 /// What they must not import.
