@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::JobId;
+use crate::payload::Payload;
 
 /// The id of a dead letter: unique in its database, never used twice, not without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -221,11 +222,11 @@ pub struct DeadLetter {
     /// Its concurrency group and key.
     pub concurrency: Option<(String, String)>,
     /// Its payload: what a replay runs with, unless told otherwise.
-    pub args: Value,
+    pub args: Payload,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its metadata.
-    pub metadata: Option<Value>,
+    pub metadata: Option<Payload>,
 }
 
 /// An attempt that failed.
@@ -268,4 +269,6 @@ pub struct AuditEntry {
     pub subject_id: Option<i64>,
     /// The circumstances: the job of a replay, how many it was, which filter meant them, ….
     pub detail: Value,
+    /// The payload that was discarded, or that a replay ran with instead of the stored one.
+    pub args: Option<Payload>,
 }

@@ -5,14 +5,17 @@ mod backoff;
 mod context;
 mod dead_letter;
 mod declared;
+mod detail;
 mod enqueue;
 mod error;
 mod id;
 mod job;
 mod limits;
 mod migrate;
+mod operation;
 mod options;
 mod outcome;
+mod payload;
 mod policy;
 #[doc(hidden)]
 pub mod private;
@@ -28,7 +31,7 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
+    Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
     DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PausedQueue,
     PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
     Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter,
@@ -40,13 +43,16 @@ pub use crate::dead_letter::{
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 pub use crate::declared::{Declared, IntoKey};
+pub use crate::detail::JobDetail;
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
+pub use crate::operation::{Operation, OperationResult, OperationState, Preview};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
+pub use crate::payload::Payload;
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::query::{JobQuery, Listing, QueryError};
 pub use crate::registration::Registration;

@@ -49,6 +49,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     21 "0021_recover" readable_by 1,
     22 "0022_violations" readable_by 1,
     23 "0023_jobs" readable_by 1,
+    24 "0024_operations" readable_by 1,
+    25 "0025_operate" readable_by 1,
 };
 
 /// How long to wait for a connection.

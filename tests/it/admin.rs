@@ -7,6 +7,8 @@ mod explain;
 mod jobs;
 mod kit;
 mod list;
+mod operations;
 mod queues;
+mod redact;
 mod replay;
 mod semaphores;

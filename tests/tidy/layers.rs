@@ -4,16 +4,19 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 15] = [
+const PURE: [&str; 18] = [
     "backoff",
     "context",
     "cron",
     "dead_letter",
     "declared",
+    "detail",
     "error",
     "id",
     "limits",
+    "operation",
     "outcome",
+    "payload",
     "policy",
     "query",
     "row",

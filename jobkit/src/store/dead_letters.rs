@@ -2,17 +2,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::payloads::{hides, metadata, payload};
 use crate::JobId;
 use crate::dead_letter::{
     AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
+use crate::payload::Payload;
 
 /// Which dead letters are meant; `None` is any.
 #[derive(Debug, Clone, Default)]
@@ -147,7 +148,7 @@ pub(crate) struct OneDeadLetter(pub(crate) i64);
 
 /// A failed attempt as the database keeps it; times in microseconds.
 #[derive(Deserialize)]
-struct Attempt {
+pub(super) struct Attempt {
     job_id: i64,
     attempt: i64,
     outcome: String,
@@ -159,7 +160,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn failed(self) -> FailedAttempt {
+    pub(super) fn failed(self) -> FailedAttempt {
         FailedAttempt {
             job: JobId(self.job_id),
             attempt: number(self.attempt),
@@ -202,9 +203,9 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         created_at: row.try_get("created_at")?,
         worker: row.try_get("worker_id")?,
         concurrency: group.zip(row.try_get("concurrency_key")?),
-        args: row.try_get("args")?,
+        args: payload(row)?,
         tags: tags.unwrap_or_default(),
-        metadata: row.try_get("metadata")?,
+        metadata: metadata(row)?,
     })
 }
 
@@ -218,21 +219,25 @@ impl Call for Audit {
     type Answer = Vec<AuditEntry>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (i64, DateTime<Utc>, Option<String>, String, String, Option<i64>, Value);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/audit_list.sql"))
+        let rows = sqlx::query(include_str!("sql/audit_list.sql"))
             .bind(self.before)
             .bind(self.limit)
             .fetch_all(connection)
             .await?;
-        let entry = |(id, at, actor, action, subject, subject_id, detail)| AuditEntry {
-            id,
-            at,
-            actor,
-            action,
-            subject,
-            subject_id,
-            detail,
+        let entry = |row: &PgRow| {
+            let args: Option<String> = row.try_get("args")?;
+            let hides = hides(row)?;
+            Ok(AuditEntry {
+                id: row.try_get("id")?,
+                at: row.try_get("at")?,
+                actor: row.try_get("actor")?,
+                action: row.try_get("action")?,
+                subject: row.try_get("subject")?,
+                subject_id: row.try_get("subject_id")?,
+                detail: row.try_get("detail")?,
+                args: args.map(|args| Payload::new(args, hides)),
+            })
         };
-        Ok(rows.into_iter().map(entry).collect())
+        rows.iter().map(entry).collect()
     }
 }

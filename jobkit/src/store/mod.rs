@@ -18,6 +18,8 @@ mod jobs;
 mod link;
 mod maintain;
 mod operate;
+mod operations;
+mod payloads;
 mod recover;
 mod replay;
 mod semaphores;
@@ -35,13 +37,16 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
-pub(crate) use self::jobs::{ByIndex, DeadJob, JobsList, Listed};
+pub(crate) use self::jobs::{ByIndex, JobsList, Listed, OneJob};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+};
+pub(crate) use self::operations::{
+    BeginOperation, NextOperation, Operate, OperationResults, Operations, StopOperation,
 };
 pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{
