@@ -9,27 +9,32 @@ use crate::store::{Call, Deadlines, Link};
 mod audit;
 mod bulk;
 mod dead_letters;
+mod doctor;
 mod explain;
 mod jobs;
+mod kinds;
 mod list;
+mod measures;
 mod operations;
+mod overview;
 mod queues;
 mod reason;
 mod replay;
 mod semaphores;
+mod workers;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
 pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, Rescheduled};
 pub use self::operations::BulkAction;
-pub use self::queues::PausedQueue;
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,
 };
+pub use self::workers::StopRequest;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///
@@ -58,7 +63,11 @@ impl Admin {
     }
 
     fn link(&self) -> Link {
-        let call = Duration::from_secs(5);
+        self.link_for(Duration::from_secs(5)).by_index()
+    }
+
+    /// A connection on which a statement may take this long.
+    fn link_for(&self, call: Duration) -> Link {
         Link::new("admin", self.pool.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
     }
 

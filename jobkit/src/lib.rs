@@ -12,6 +12,7 @@ mod id;
 mod job;
 mod limits;
 mod migrate;
+mod observed;
 mod operation;
 mod options;
 mod outcome;
@@ -32,14 +33,14 @@ pub use jobkit_macros::job;
 
 pub use crate::admin::{
     Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
-    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PausedQueue,
-    PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
-    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter,
+    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
+    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Semaphore,
+    SemaphoreDetail, SemaphoreFilter, StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::dead_letter::{
-    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 pub use crate::declared::{Declared, IntoKey};
@@ -49,6 +50,14 @@ pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
+pub use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
+pub use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity, TableSize};
+pub use crate::observed::histogram::Histogram;
+pub use crate::observed::kind::KindSummary;
+pub use crate::observed::measure::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
+pub use crate::observed::overview::{Attention, Overview};
+pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
+pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
 pub use crate::operation::{Operation, OperationResult, OperationState, Preview};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};

@@ -9,6 +9,7 @@ mod ledger;
 mod listener;
 mod lookout;
 mod low_water;
+mod measures;
 mod promoter;
 mod pruner;
 mod reaper;
@@ -145,6 +146,18 @@ impl Worker {
     /// default. What is open stays until somebody discards or purges it.
     pub fn keep_resolved(mut self, keep: Duration) -> Self {
         self.settings.keep_resolved = keep;
+        self
+    }
+
+    /// How long the audit of what operators did is kept, up to ten years; 90 days by default.
+    pub fn keep_audit(mut self, keep: Duration) -> Self {
+        self.settings.keep_audit = keep;
+        self
+    }
+
+    /// How long [measures](crate::Admin::measures) are kept, up to ten years; 7 days by default.
+    pub fn keep_measures(mut self, keep: Duration) -> Self {
+        self.settings.keep_measures = keep;
         self
     }
 

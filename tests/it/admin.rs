@@ -1,13 +1,17 @@
 //! What an operator may see and do, in every state a job can be in.
 
+mod audit;
 mod bulk;
 mod bulk_races;
 mod dead_letters;
+mod doctor;
 mod explain;
 mod jobs;
 mod kit;
 mod list;
+mod measures;
 mod operations;
+mod overview;
 mod queues;
 mod redact;
 mod replay;

@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 18] = [
+const PURE: [&str; 19] = [
     "backoff",
     "context",
     "cron",
@@ -14,6 +14,7 @@ const PURE: [&str; 18] = [
     "error",
     "id",
     "limits",
+    "observed",
     "operation",
     "outcome",
     "payload",
@@ -35,12 +36,13 @@ const ABOVE_STORE: [&str; 9] =
 
 /// What the services under `worker/` share. All else there is a service, and services do not know
 /// each other.
-const SHARED_BY_SERVICES: [&str; 10] = [
+const SHARED_BY_SERVICES: [&str; 11] = [
     "counters",
     "execution",
     "lease",
     "ledger",
     "low_water",
+    "measures",
     "running",
     "settings",
     "slots",

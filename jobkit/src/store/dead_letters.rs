@@ -7,13 +7,13 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
-use super::payloads::{hides, metadata, payload};
+use super::count::{count, number};
+use super::payloads::{metadata, payload};
 use crate::JobId;
 use crate::dead_letter::{
-    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
-use crate::payload::Payload;
 
 /// Which dead letters are meant; `None` is any.
 #[derive(Debug, Clone, Default)]
@@ -90,11 +90,6 @@ fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
     })
 }
 
-/// PostgreSQL has no types for numbers that are not negative.
-fn number(number: impl TryInto<u32>) -> u32 {
-    number.try_into().unwrap_or(0)
-}
-
 /// How many dead letters there are, as far as they can be counted.
 pub(crate) struct DeadLetterCount<'a>(pub(crate) &'a Meant);
 
@@ -114,10 +109,6 @@ impl Call for DeadLetterCount<'_> {
         let (counted, more): (i64, bool) = counted.fetch_one(connection).await?;
         Ok(count(counted.min(10_000), more))
     }
-}
-
-fn count(counted: i64, more: bool) -> Count {
-    if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
 }
 
 /// The open dead letters by fingerprint, this many groups at most.
@@ -207,37 +198,4 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         tags: tags.unwrap_or_default(),
         metadata: metadata(row)?,
     })
-}
-
-/// What operators did, the newest first.
-pub(crate) struct Audit {
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: i64,
-}
-
-impl Call for Audit {
-    type Answer = Vec<AuditEntry>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let rows = sqlx::query(include_str!("sql/audit_list.sql"))
-            .bind(self.before)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        let entry = |row: &PgRow| {
-            let args: Option<String> = row.try_get("args")?;
-            let hides = hides(row)?;
-            Ok(AuditEntry {
-                id: row.try_get("id")?,
-                at: row.try_get("at")?,
-                actor: row.try_get("actor")?,
-                action: row.try_get("action")?,
-                subject: row.try_get("subject")?,
-                subject_id: row.try_get("subject_id")?,
-                detail: row.try_get("detail")?,
-                args: args.map(|args| Payload::new(args, hides)),
-            })
-        };
-        rows.iter().map(entry).collect()
-    }
 }

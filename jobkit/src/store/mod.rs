@@ -6,10 +6,13 @@
 //!
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 
+mod audit;
 mod bulk;
 mod call;
 mod claim;
+mod count;
 mod dead_letters;
+mod doctor;
 mod ear;
 mod enqueue;
 mod explain;
@@ -17,9 +20,13 @@ mod inspect;
 mod jobs;
 mod link;
 mod maintain;
+mod measures;
+mod observed;
 mod operate;
 mod operations;
+mod overview;
 mod payloads;
+mod queues;
 mod recover;
 mod replay;
 mod semaphores;
@@ -27,11 +34,16 @@ mod settle;
 mod sweep;
 mod worker;
 
+pub(crate) use self::audit::{Audit, PruneAudit};
 pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::dead_letters::{
-    Audit, DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+    DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+};
+pub(crate) use self::doctor::{
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Tables, Upkeep, UpkeepRow,
+    Violations,
 };
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
@@ -42,11 +54,20 @@ pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
+pub(crate) use self::measures::{AddMeasures, Measured, MeasuresOfKinds, PruneMeasures, Series};
+pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
-    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+    Act, CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+    StopWorker,
 };
 pub(crate) use self::operations::{
     BeginOperation, NextOperation, Operate, OperationResults, Operations, StopOperation,
+};
+pub(crate) use self::overview::{
+    KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds,
+};
+pub(crate) use self::queues::{
+    Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,
 };
 pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{
@@ -55,7 +76,7 @@ pub(crate) use self::replay::{
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
+pub(crate) use self::settle::{Ending, Outcome, Ran, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
