@@ -5,6 +5,7 @@ mod backoff;
 mod context;
 mod dead_letter;
 mod declared;
+mod detail;
 mod enqueue;
 mod error;
 mod id;
@@ -12,25 +13,29 @@ mod job;
 mod limits;
 mod migrate;
 mod observed;
+mod operation;
 mod options;
 mod outcome;
+mod payload;
 mod policy;
 #[doc(hidden)]
 pub mod private;
+mod query;
 mod registration;
 mod registry;
 mod states;
 mod store;
+mod summary;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
-    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, JobSummary, KeyUse, Limited,
-    PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
-    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State, StopRequest,
+    Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
+    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
+    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Semaphore,
+    SemaphoreDetail, SemaphoreFilter, StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
@@ -39,6 +44,7 @@ pub use crate::dead_letter::{
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 pub use crate::declared::{Declared, IntoKey};
+pub use crate::detail::JobDetail;
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
@@ -52,8 +58,12 @@ pub use crate::observed::measure::{MeasureFilter, MeasurePoint, MeasureSeries, M
 pub use crate::observed::overview::{Attention, Overview};
 pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
 pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
+pub use crate::operation::{Operation, OperationResult, OperationState, Preview};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
+pub use crate::payload::Payload;
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
+pub use crate::query::{JobQuery, Listing, QueryError};
 pub use crate::registration::Registration;
+pub use crate::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
 pub use crate::worker::{Counts, Worker, WorkerHandle};

@@ -4,21 +4,26 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 14] = [
+const PURE: [&str; 19] = [
     "backoff",
     "context",
     "cron",
     "dead_letter",
     "declared",
+    "detail",
     "error",
     "id",
     "limits",
     "observed",
+    "operation",
     "outcome",
+    "payload",
     "policy",
+    "query",
     "row",
     "state",
     "states",
+    "summary",
 ];
 
 /// What they must not import.
@@ -34,6 +39,7 @@ const ABOVE_STORE: [&str; 9] =
 const SHARED_BY_SERVICES: [&str; 11] = [
     "counters",
     "execution",
+    "intake",
     "lease",
     "ledger",
     "low_water",

@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::limits;
+use crate::payload::Payload;
 
 /// Something that an operator did.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,11 +14,11 @@ pub struct AuditEntry {
     pub at: DateTime<Utc>,
     /// Who, as they said; `None` when they did not.
     pub actor: Option<String>,
-    /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit` or
-    /// `stop`.
+    /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
+    /// `stop`; `begin` and `end` of an operation.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
-    /// several at once; `queue`, `concurrency_group`, `concurrency_key` or `worker`.
+    /// several at once; `queue`, `concurrency_group`, `concurrency_key`, `operation` or `worker`.
     pub subject: String,
     /// To which one; `None` when it was several, or when it has no id.
     pub subject_id: Option<i64>,
@@ -26,6 +27,8 @@ pub struct AuditEntry {
     /// The circumstances: the job of a replay, how many it was, which filter meant them, the limit
     /// and the one before, the reason, ….
     pub detail: Value,
+    /// The payload that was discarded, or that a replay ran with instead of the stored one.
+    pub args: Option<Payload>,
 }
 
 /// Which entries of the audit a call means: those for which everything set here is so.

@@ -1,0 +1,157 @@
+use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row};
+
+use super::Call;
+use super::dead_letters::Attempt;
+use super::maintain::wait;
+use super::payloads::{metadata, payload};
+use crate::JobId;
+use crate::dead_letter::DeadLetterId;
+use crate::detail::JobDetail;
+use crate::query::{JobQuery, Listing};
+use crate::summary::{Ended, JobSummary, State};
+
+/// Plans by indexes alone in this session, whatever the statistics say.
+pub(crate) struct ByIndex;
+
+impl Call for ByIndex {
+    type Answer = ();
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        sqlx::query(include_str!("sql/session_by_index.sql")).execute(connection).await.map(drop)
+    }
+}
+
+/// A page of a listing.
+pub(crate) struct JobsList<'a> {
+    pub(crate) listing: Listing,
+    pub(crate) query: &'a JobQuery,
+    /// The place before it, as a JSON array.
+    pub(crate) place: Option<&'a str>,
+    /// How many jobs are looked at.
+    pub(crate) window: i32,
+    pub(crate) rows: i32,
+}
+
+/// What such a page has.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) jobs: Vec<JobSummary>,
+    /// Of those looked at.
+    pub(crate) meant: i64,
+    pub(crate) looked_at: i64,
+    /// The place of the last of its jobs, when it is full.
+    pub(crate) page_end: Option<String>,
+    /// The place of the last job looked at, when there may be more.
+    pub(crate) search_end: Option<String>,
+}
+
+impl Call for JobsList<'_> {
+    type Answer = Listed;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Listed> {
+        let query = self.query;
+        let sql = match self.listing {
+            Listing::Finished | Listing::Discarded | Listing::Cancelled => {
+                include_str!("sql/jobs_list_ended.sql")
+            }
+            _ => include_str!("sql/jobs_list.sql"),
+        };
+        let (paths, values): (Vec<_>, Vec<_>) =
+            query.args.iter().map(|(path, value)| (path.as_str(), value.as_str())).unzip();
+        let rows = sqlx::query(sql)
+            .bind(self.listing.as_str())
+            .bind(self.place)
+            .bind(self.window)
+            .bind(self.rows)
+            .bind(query.kind.as_deref())
+            .bind(query.queue.as_deref())
+            .bind(query.tag.as_deref())
+            .bind(query.group.as_deref())
+            .bind(query.key.as_deref())
+            .bind(query.error.as_deref())
+            .bind(query.worker)
+            .bind(query.id.map(|id| id.0))
+            .bind(paths)
+            .bind(values)
+            .bind(query.reveal)
+            .fetch_all(connection)
+            .await?;
+        let mut listed = Listed::default();
+        for row in &rows {
+            listed.meant = row.try_get("meant")?;
+            listed.looked_at = row.try_get("looked_at")?;
+            listed.page_end = row.try_get("page_end")?;
+            listed.search_end = row.try_get("search_end")?;
+            if row.try_get::<Option<i64>, _>("id")?.is_some() {
+                listed.jobs.push(summary(row)?);
+            }
+        }
+        Ok(listed)
+    }
+}
+
+/// A job with all that is known of it.
+pub(crate) struct OneJob(pub(crate) i64);
+
+impl Call for OneJob {
+    type Answer = Option<JobDetail>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let live = include_str!("sql/jobs_get.sql");
+        for sql in [live, include_str!("sql/jobs_get_ended.sql")] {
+            let row = sqlx::query(sql).bind(self.0).fetch_optional(&mut *connection).await?;
+            if let Some(row) = row {
+                return detail(&row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn detail(row: &PgRow) -> sqlx::Result<JobDetail> {
+    let Json(attempts): Json<Vec<Attempt>> = row.try_get("errors")?;
+    let letter = |id: Option<i64>| id.map(DeadLetterId);
+    Ok(JobDetail {
+        summary: summary(row)?,
+        args: payload(row)?,
+        metadata: metadata(row)?,
+        attempts: attempts.into_iter().map(Attempt::failed).collect(),
+        crashes: row.try_get::<i32, _>("crashes")?.try_into().unwrap_or(0),
+        snoozes: row.try_get::<i32, _>("snoozes")?.try_into().unwrap_or(0),
+        cancel_requested_at: row.try_get("cancel_requested_at")?,
+        permit_since: row.try_get("permit_since")?,
+        dead_letter_key: row.try_get("dead_letter_key")?,
+        replays: letter(row.try_get("replays")?),
+        dead_letter: letter(row.try_get("dead_letter")?),
+        replayed_by: row.try_get::<Option<i64>, _>("replay_id")?.map(JobId),
+        reason: row.try_get("reason")?,
+        expires_at: row.try_get("expires_at")?,
+    })
+}
+
+fn summary(row: &PgRow) -> sqlx::Result<JobSummary> {
+    let group: Option<String> = row.try_get("concurrency_group")?;
+    let tags: Option<Vec<String>> = row.try_get("tags")?;
+    Ok(JobSummary {
+        id: JobId(row.try_get("id")?),
+        state: State::of(row.try_get("state")?),
+        ended: row.try_get::<Option<&str>, _>("outcome")?.map(Ended::of),
+        kind: row.try_get("kind")?,
+        queue: row.try_get("queue")?,
+        priority: row.try_get("priority")?,
+        attempt: row.try_get::<i32, _>("attempt")?.try_into().unwrap_or(0),
+        max_attempts: row.try_get::<i16, _>("max_attempts")?.try_into().unwrap_or(0),
+        worker: row.try_get("worker_id")?,
+        cancel_requested: row.try_get("cancel_requested")?,
+        run_at: row.try_get("run_at")?,
+        created_at: row.try_get("created_at")?,
+        since: row.try_get("since")?,
+        took: row.try_get::<Option<PgInterval>, _>("took")?.map(wait),
+        concurrency: group.zip(row.try_get("concurrency_key")?),
+        tags: tags.unwrap_or_default(),
+        error: row.try_get("error")?,
+    })
+}
