@@ -39,6 +39,7 @@ const ABOVE_STORE: [&str; 9] =
 const SHARED_BY_SERVICES: [&str; 11] = [
     "counters",
     "execution",
+    "intake",
     "lease",
     "ledger",
     "low_water",
