@@ -11,16 +11,18 @@ mod bulk;
 mod dead_letters;
 mod explain;
 mod jobs;
+mod kinds;
+mod overview;
 mod queues;
 mod reason;
 mod replay;
 mod semaphores;
+mod workers;
 
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
 pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
-pub use self::queues::PausedQueue;
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
 pub use self::semaphores::{
@@ -56,7 +58,8 @@ impl Admin {
 
     fn link(&self) -> Link {
         let call = Duration::from_secs(5);
-        Link::new("admin", self.pool.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
+        let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
+        Link::new("admin", self.pool.clone(), deadlines).by_index()
     }
 
     /// Makes one call, on a connection of its own.

@@ -11,6 +11,7 @@ mod id;
 mod job;
 mod limits;
 mod migrate;
+mod observed;
 mod options;
 mod outcome;
 mod policy;
@@ -28,8 +29,8 @@ pub use jobkit_macros::job;
 pub use crate::admin::{
     Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
     DeadLetterFilter, DiscardCounts, Explanation, JobFilter, JobSummary, KeyUse, Limited,
-    PausedQueue, PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError,
-    RescheduleCounts, Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State,
+    PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
+    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
@@ -43,6 +44,10 @@ pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
+pub use crate::observed::kind::KindSummary;
+pub use crate::observed::overview::{Attention, Overview};
+pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
+pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};

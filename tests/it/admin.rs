@@ -6,6 +6,7 @@ mod dead_letters;
 mod explain;
 mod jobs;
 mod kit;
+mod overview;
 mod queues;
 mod replay;
 mod semaphores;

@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 13] = [
+const PURE: [&str; 14] = [
     "backoff",
     "context",
     "cron",
@@ -13,6 +13,7 @@ const PURE: [&str; 13] = [
     "error",
     "id",
     "limits",
+    "observed",
     "outcome",
     "policy",
     "row",

@@ -1,8 +1,8 @@
 //! Why a job does not run.
 
-use super::queues::PausedQueue;
 use super::reason::{KeyUse, Reason};
 use super::{Admin, count};
+use crate::observed::queue::PausedQueue;
 use crate::store::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 use crate::{Error, JobId};
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
-use super::queues::PausedQueue;
 use crate::JobId;
+use crate::observed::queue::PausedQueue;
 
 /// Where counts end.
 const MANY: u32 = 10_000;

@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::count::{count, number};
 use crate::JobId;
 use crate::dead_letter::{
     AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
@@ -89,11 +90,6 @@ fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
     })
 }
 
-/// PostgreSQL has no types for numbers that are not negative.
-fn number(number: impl TryInto<u32>) -> u32 {
-    number.try_into().unwrap_or(0)
-}
-
 /// How many dead letters there are, as far as they can be counted.
 pub(crate) struct DeadLetterCount<'a>(pub(crate) &'a Meant);
 
@@ -113,10 +109,6 @@ impl Call for DeadLetterCount<'_> {
         let (counted, more): (i64, bool) = counted.fetch_one(connection).await?;
         Ok(count(counted.min(10_000), more))
     }
-}
-
-fn count(counted: i64, more: bool) -> Count {
-    if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
 }
 
 /// The open dead letters by fingerprint, this many groups at most.

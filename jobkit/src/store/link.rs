@@ -26,6 +26,8 @@ pub(crate) struct Link {
     /// Asked for its options at each connection: a password may have been rotated.
     pool: PgPool,
     deadlines: Deadlines,
+    /// Whether the server may choose to read a whole table where there is an index.
+    scans: bool,
     connection: Option<PgConnection>,
 }
 
@@ -34,7 +36,12 @@ impl Link {
     const TRIES: u32 = 4;
 
     pub(crate) fn new(name: &'static str, pool: PgPool, deadlines: Deadlines) -> Self {
-        Self { name, pool, deadlines, connection: None }
+        Self { name, pool, deadlines, scans: true, connection: None }
+    }
+
+    /// Follows indexes whatever the statistics say: for bounded looks at tables of any size.
+    pub(crate) fn by_index(self) -> Self {
+        Self { scans: false, ..self }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
@@ -96,6 +103,7 @@ impl Link {
             .bind(["jobkit ", self.name].concat())
             .bind(milliseconds(self.deadlines.call))
             .bind(milliseconds(self.deadlines.lock))
+            .bind(self.scans)
             .fetch_one(&mut connection)
             .await?;
         if row.try_get("reads_only")? { Err(Error::ReadOnly) } else { Ok(connection) }

@@ -9,6 +9,7 @@
 mod bulk;
 mod call;
 mod claim;
+mod count;
 mod dead_letters;
 mod ear;
 mod enqueue;
@@ -16,7 +17,10 @@ mod explain;
 mod inspect;
 mod link;
 mod maintain;
+mod observed;
 mod operate;
+mod overview;
+mod queues;
 mod recover;
 mod replay;
 mod semaphores;
@@ -38,8 +42,15 @@ pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
+pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
     CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+};
+pub(crate) use self::overview::{
+    KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds,
+};
+pub(crate) use self::queues::{
+    Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,
 };
 pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{

@@ -1,6 +1,7 @@
 -- Sets up a connection of the engine: its isolation level and its deadlines, whatever the role's or
 -- the database's defaults are. Returns whether this server only reads (a standby, after fail-over).
--- $1 application name, $2 statement timeout, $3 lock timeout
+-- $1 application name, $2 statement timeout, $3 lock timeout, $4 whether a table may be read as a
+-- whole although it has an index, when the statistics speak for it
 select set_config('application_name', $1, false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('default_transaction_read_only', 'off', false),
@@ -13,4 +14,5 @@ select set_config('application_name', $1, false),
     set_config('timezone', 'UTC', false),
     -- None of our statements runs for so long that compiling it pays.
     set_config('jit', 'off', false),
+    set_config('enable_seqscan', $4::boolean::text, false),
     pg_is_in_recovery() as reads_only

@@ -1,0 +1,73 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::JobId;
+
+/// A worker process, as the database knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerSummary {
+    /// Its id: random for each start, and another one after it was reaped.
+    pub id: i64,
+    /// What it calls itself: by default its host and its process id, as `host:pid`.
+    pub name: String,
+    /// When it registered.
+    pub started_at: DateTime<Utc>,
+    /// How long ago it last renewed its lease.
+    pub heartbeat_age: Duration,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// When its lease ends, unless it renews it.
+    pub lease_until: DateTime<Utc>,
+    /// Whether its lease has lapsed: its jobs are taken back soon.
+    pub lapsed: bool,
+    /// Whether less than a quarter of its lease is left.
+    pub late: bool,
+    /// Whether it claims no more.
+    pub stopping: bool,
+    /// When somebody asked it to stop.
+    pub stop_requested_at: Option<DateTime<Utc>>,
+    /// The queues it serves.
+    pub queues: Vec<ServedQueue>,
+    /// The kinds it knows.
+    pub kinds: Vec<String>,
+    /// How many jobs it runs.
+    pub running: u32,
+}
+
+/// A queue that a worker serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServedQueue {
+    /// Its name.
+    pub queue: String,
+    /// How many jobs of it the worker runs at a time; `None` when it does not say.
+    pub slots: Option<u32>,
+}
+
+/// A worker, and what it runs: read one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerDetail {
+    /// What a list shows of it.
+    pub summary: WorkerSummary,
+    /// The jobs it runs, those claimed first first, 500 at most.
+    pub jobs: Vec<RunningJob>,
+}
+
+/// A job that a worker runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunningJob {
+    /// The job.
+    pub job: JobId,
+    /// Its stored kind.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// When it was claimed.
+    pub since: DateTime<Utc>,
+}

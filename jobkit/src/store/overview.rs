@@ -1,0 +1,135 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::Call;
+use super::count::{capped, count, duration, number};
+use super::worker::interval;
+use crate::dead_letter::Count;
+use crate::observed::overview::Attention;
+
+/// What waits, runs and is dead.
+pub(crate) struct OverviewCounts;
+
+/// The numbers of an overview.
+#[derive(Debug)]
+pub(crate) struct OverviewRow {
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) ready: Count,
+    pub(crate) running: u32,
+    pub(crate) capacity: u32,
+    pub(crate) scheduled: Count,
+    pub(crate) due_soon: Count,
+    pub(crate) next_run_at: Option<DateTime<Utc>>,
+    pub(crate) retrying: Count,
+    pub(crate) blocked: Count,
+    pub(crate) dead: Count,
+    pub(crate) dead_lately: Count,
+}
+
+impl Call for OverviewCounts {
+    type Answer = OverviewRow;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<OverviewRow> {
+        let query = sqlx::query(include_str!("sql/overview_counts.sql"));
+        let row = query.fetch_one(connection).await?;
+        let scheduled = capped(row.try_get("scheduled")?);
+        let retrying = row.try_get("retrying")?;
+        Ok(OverviewRow {
+            at: row.try_get("at")?,
+            ready: capped(row.try_get("ready")?),
+            running: number(row.try_get::<i64, _>("running")?),
+            capacity: number(row.try_get::<i64, _>("capacity")?),
+            scheduled,
+            due_soon: capped(row.try_get("due_soon")?),
+            next_run_at: row.try_get("next_run_at")?,
+            retrying: count(retrying, matches!(scheduled, Count::AtLeast(_))),
+            blocked: capped(row.try_get("blocked")?),
+            dead: capped(row.try_get("dead")?),
+            dead_lately: capped(row.try_get("dead_lately")?),
+        })
+    }
+}
+
+/// How long the ready job has been due that was due first.
+pub(crate) struct ReadyAge;
+
+impl Call for ReadyAge {
+    type Answer = Option<Duration>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let query = sqlx::query_scalar(include_str!("sql/overview_ready.sql"));
+        let age: Option<i64> = query.fetch_one(connection).await?;
+        Ok(age.map(duration))
+    }
+}
+
+/// Keys without a permit left whose next job has waited for longer than this.
+pub(crate) struct KeysAtLimit(pub(crate) Duration);
+
+impl Call for KeysAtLimit {
+    /// How long the blocked job waits that waits longest, and the keys.
+    type Answer = (Option<Duration>, Vec<Attention>);
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let query = sqlx::query(include_str!("sql/overview_blocked.sql")).bind(interval(self.0));
+        let (mut oldest, mut keys) = (None, Vec::new());
+        for row in query.fetch_all(connection).await? {
+            oldest = row.try_get("oldest")?;
+            if let Some(group) = row.try_get("grp")? {
+                keys.push(Attention::KeyAtLimit {
+                    group,
+                    key: row.try_get("key")?,
+                    limit: number(row.try_get::<i32, _>("effective_limit")?),
+                    taken: number(row.try_get::<i32, _>("taken")?),
+                    blocked: capped(row.try_get("blocked")?),
+                    blocked_age: duration(row.try_get("age")?),
+                });
+            }
+        }
+        Ok((oldest.map(duration), keys))
+    }
+}
+
+/// The paused queues with ready jobs.
+pub(crate) struct PausedBacklogs;
+
+impl Call for PausedBacklogs {
+    type Answer = Vec<Attention>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let queue = |row: PgRow| {
+            Ok(Attention::PausedQueue {
+                queue: row.try_get("name")?,
+                since: row.try_get("paused_at")?,
+                actor: row.try_get("paused_by")?,
+                reason: row.try_get("reason")?,
+                ready: capped(row.try_get("number")?),
+            })
+        };
+        let query = sqlx::query(include_str!("sql/overview_paused.sql"));
+        query.fetch_all(connection).await?.into_iter().map(queue).collect()
+    }
+}
+
+/// Queues and kinds of ready jobs that no live worker serves; this many at most.
+pub(crate) struct UnservedKinds(pub(crate) i64);
+
+impl Call for UnservedKinds {
+    type Answer = Vec<Attention>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let kind = |row: PgRow| {
+            Ok(Attention::Unserved {
+                queue: row.try_get("queue")?,
+                kind: row.try_get("kind")?,
+                announced: row.try_get("announced")?,
+                ready: count(row.try_get("number")?, row.try_get("more")?),
+            })
+        };
+        let query = sqlx::query(include_str!("sql/overview_unserved.sql")).bind(self.0);
+        query.fetch_all(connection).await?.into_iter().map(kind).collect()
+    }
+}

@@ -1,0 +1,24 @@
+-- How long the job has been due that was due first, in microseconds: of the first 20 of each lane
+-- of 500 queues, by the primary keys of `ready` and `jobs`.
+with recursive q (n, queue) as (
+    (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
+    union all
+    select q.n + 1, e.queue
+    from q
+    cross join lateral (
+        select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
+    ) e
+    where q.n < 500
+)
+select (extract(epoch from now() - min(j.due)) * 1000000)::bigint as age
+from q
+cross join generate_series(-3, 3) as p (priority)
+cross join unnest('{f,t}'::boolean[]) as w (without_permit)
+cross join lateral (
+    select r.job_id from jobkit.ready r
+    where r.queue = q.queue and r.priority = p.priority and r.without_permit = w.without_permit
+    order by r.job_id limit 20
+) h
+cross join lateral (
+    select greatest(j.run_at, j.created_at) as due from jobkit.jobs j where j.id = h.job_id offset 0
+) j

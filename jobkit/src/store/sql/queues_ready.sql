@@ -1,0 +1,38 @@
+-- The ready jobs of 500 queues by kind, as many of each queue as the number of queues allows, and
+-- whether there are more; and how long the one has been due that was due first of the first 20 of
+-- each lane, in microseconds.
+with recursive q (n, queue) as (
+    (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
+    union all
+    select q.n + 1, e.queue
+    from q
+    cross join lateral (
+        select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
+    ) e
+    where q.n < 500
+), most (number) as (
+    select greatest(1000, least(10000, 100000 / greatest(count(*), 1))) from q
+)
+select q.queue, k.kinds, k.numbers, k.more, (
+    select (extract(epoch from now() - min(j.due)) * 1000000)::bigint
+    from generate_series(-3, 3) as p (priority)
+    cross join unnest('{f,t}'::boolean[]) as w (without_permit)
+    cross join lateral (
+        select r.job_id from jobkit.ready r where r.queue = q.queue and r.priority = p.priority
+            and r.without_permit = w.without_permit order by r.job_id limit 20
+    ) h
+    cross join lateral (select greatest(j.run_at, j.created_at) as due from jobkit.jobs j
+        where j.id = h.job_id offset 0) j
+) as age
+from q
+cross join most m
+cross join lateral (
+    select array_agg(k.kind) as kinds, array_agg(least(k.number, m.number)) as numbers,
+        sum(k.number) > m.number as more
+    from (
+        select e.kind, count(*) as number
+        from (select r.kind from jobkit.ready r where r.queue = q.queue
+            order by r.priority, r.without_permit, r.job_id limit m.number + 1) e
+        group by e.kind
+    ) k
+) k

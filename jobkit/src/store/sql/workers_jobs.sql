@@ -1,0 +1,11 @@
+-- The jobs that a worker runs, those claimed first first, 500 at most.
+-- $1 worker
+select j.id, j.kind, j.queue, j.attempt + 1 as attempt, c.claimed_at
+from (
+    select c.n, c.claimed_at, unnest(c.job_ids) as id from jobkit.claims c where c.worker_id = $1
+    order by c.n limit 500
+) c
+cross join lateral (
+    select j.id, j.kind, j.queue, j.attempt from jobkit.jobs j where j.id = c.id offset 0
+) j
+order by c.n, j.id
