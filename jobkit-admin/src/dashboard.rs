@@ -5,9 +5,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use jobkit::Admin;
+use jobkit::{Admin, Overview};
 
 use crate::access::{Access, Permissions};
+use crate::cached::Cached;
 use crate::events::Signals;
 use crate::router;
 
@@ -150,8 +151,8 @@ impl Dashboard<Decided> {
     /// The router. It has its own answer for what it does not know, and sets its own headers.
     pub fn into_router(self) -> Router {
         let Self { admin, instance, base_path, read_only, access: Decided(hook) } = self;
-        let signals = Signals::default();
-        router::router(Shared { admin, instance, base_path, read_only, hook, signals })
+        let (signals, overview) = (Signals::default(), Cached::default());
+        router::router(Shared { admin, instance, base_path, read_only, hook, signals, overview })
     }
 }
 
@@ -163,6 +164,8 @@ pub(crate) struct Shared {
     read_only: bool,
     hook: Hook,
     pub(crate) signals: Signals,
+    /// What every overview, and the metrics, show.
+    pub(crate) overview: Cached<Overview>,
 }
 
 impl Shared {

@@ -54,11 +54,13 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, what they need.
-const PLACES: [(&str, &str, &str, Permission); 5] = [
+const PLACES: [(&str, &str, &str, Permission); 7] = [
     ("/", "Overview", "o", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
+    ("/kinds", "Kinds", "k", Permission::View),
     ("/concurrency", "Concurrency", "c", Permission::View),
     ("/dead", "Dead letters", "d", Permission::View),
+    ("/workers", "Workers", "w", Permission::View),
     ("/audit", "Audit", "a", Permission::Audit),
 ];
 

@@ -82,6 +82,7 @@ impl Gate {
             Err(failure) => visit.fail(failure),
         };
         if entry.method == Method::POST && entry.needs.is_some() {
+            self.shared.overview.forget().await;
             self.shared.signals.tell();
         }
         visit.finish(response)

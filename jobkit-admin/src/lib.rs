@@ -7,6 +7,7 @@
 mod access;
 mod api;
 mod assets;
+mod cached;
 mod dashboard;
 mod events;
 mod failure;

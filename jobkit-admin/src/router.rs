@@ -32,16 +32,17 @@ pub(crate) struct Entry {
 
 macro_rules! table {
     ($($method:ident $path:literal $needs:expr => $handler:path;)*) => {
-        const TABLE: &[Entry] = &[$(Entry {
-            method: Method::$method,
+        &[$($crate::router::Entry {
+            method: axum::http::Method::$method,
             path: $path,
             needs: $needs,
             run: |visit| Box::pin($handler(visit)),
-        },)*];
+        },)*]
     };
 }
+pub(crate) use table;
 
-table! {
+const TABLE: &[Entry] = table! {
     GET "/healthz" None => metrics::healthy;
     GET "/readyz" None => metrics::ready;
     GET "/assets/{file}" None => assets::file;
@@ -54,6 +55,9 @@ table! {
     GET "/queues" Some(View) => pages::queues::list;
     POST "/queues/pause" Some(Pause) => pages::queues::pause;
     POST "/queues/resume" Some(Pause) => pages::queues::resume;
+    GET "/kinds" Some(View) => pages::kinds::list;
+    GET "/workers" Some(View) => pages::workers::list;
+    GET "/workers/{id}" Some(View) => pages::workers::show;
     GET "/concurrency" Some(View) => pages::concurrency::list;
     GET "/concurrency/key" Some(View) => pages::semaphore::show;
     POST "/concurrency/limit-group" Some(Limit) => pages::concurrency::limit_group;
@@ -74,7 +78,7 @@ table! {
     GET "/events" Some(View) => events::stream;
 
     GET "/metrics" Some(Metrics) => metrics::text;
-}
+};
 
 /// A route of the dashboard, as documentation and tests see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,14 +95,14 @@ pub struct Route {
 
 /// All routes there are. What is not in here is not served.
 pub fn routes() -> impl Iterator<Item = Route> {
-    table().map(|entry| Route {
+    entries().map(|entry| Route {
         method: if entry.method == Method::POST { "POST" } else { "GET" },
         path: entry.path,
         permission: entry.needs,
     })
 }
 
-fn table() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().chain(api::TABLE)
 }
 
@@ -106,7 +110,7 @@ pub(crate) fn router(shared: Shared) -> Router {
     let shared = Arc::new(shared);
     let pass = Arc::new(gate::Gate::new(shared));
     let mut router = Router::new();
-    for entry in table() {
+    for entry in entries() {
         let filter =
             if entry.method == Method::POST { MethodFilter::POST } else { MethodFilter::GET };
         let serve = move |gate: State<Arc<gate::Gate>>, params: RawPathParams, request: Request| async move {

@@ -21,7 +21,7 @@ pub(crate) fn number(number: impl Into<i64>) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "−" } else { "" });
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -79,6 +79,14 @@ pub(crate) fn span(time: &Duration) -> String {
     }
 }
 
+/// A qualifier of the search, as a part of a query: `kind:send_receipt`, `kind:"two words"`.
+pub(crate) fn qualifier(name: &str, value: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
+    let quoted = || format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
+    let value = if value.chars().all(plain) { value.to_owned() } else { quoted() };
+    url(&format!("{name}:{value}"))
+}
+
 /// A worker's id, as the log has it.
 pub(crate) fn worker(id: &i64) -> String {
     format!("{id:x}")
@@ -86,15 +94,15 @@ pub(crate) fn worker(id: &i64) -> String {
 
 /// JSON, indented, with what is hidden replaced. Numbers keep all their digits.
 pub(crate) fn json(value: &Value, redaction: Option<Redaction>) -> String {
-    let Some(redaction) = redaction else { return pretty(&hidden(value)) };
-    match redaction {
-        Redaction::Everything => pretty(&hidden(value)),
-        Redaction::Marked | Redaction::Nothing => pretty(value),
-    }
+    serde_json::to_string_pretty(&redacted(value, redaction)).unwrap_or_default()
 }
 
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
+/// A value as somebody may see it; without a redaction, they may see nothing of it.
+pub(crate) fn redacted(value: &Value, redaction: Option<Redaction>) -> Value {
+    match redaction {
+        None | Some(Redaction::Everything) => hidden(value),
+        Some(Redaction::Marked | Redaction::Nothing) => value.clone(),
+    }
 }
 
 /// The shape of a value without what is in it.

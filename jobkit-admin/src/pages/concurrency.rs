@@ -77,7 +77,7 @@ pub(super) fn limit_text(what: &str, limit: Option<u32>) -> String {
     }
 }
 
-pub(super) fn said(limited: Limited) -> Result<(), Failure> {
+pub(crate) fn said(limited: Limited) -> Result<(), Failure> {
     match limited {
         Limited::UnknownGroup => {
             Err(Failure::Invalid("No worker has announced this group.".into()))

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use jobkit::{
     Count, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadLetterSummary,
 };
-use serde_json::json;
 
+use crate::api::values;
 use crate::failure::html;
 use crate::frame::Frame;
 use crate::router::Answer;
@@ -21,14 +21,14 @@ const PAGE: u32 = 50;
 const EXPORT: usize = 1000;
 
 /// What a list was asked for, as the URL has it.
-pub(super) struct Asked {
-    pub(super) state: DeadLetterState,
-    pub(super) texts: Vec<(&'static str, String)>,
+pub(crate) struct Asked {
+    pub(crate) state: DeadLetterState,
+    pub(crate) texts: Vec<(&'static str, String)>,
 }
 
 impl Asked {
     /// Reads it from a query or a form.
-    pub(super) fn of<'a>(text: impl Fn(&'static str) -> Option<&'a str>) -> Self {
+    pub(crate) fn of<'a>(text: impl Fn(&'static str) -> Option<&'a str>) -> Self {
         let state = match text("state") {
             Some("replaying") => DeadLetterState::Replaying,
             Some("resolved") => DeadLetterState::Resolved,
@@ -39,7 +39,7 @@ impl Asked {
         Self { state, texts: texts.collect() }
     }
 
-    pub(super) fn filter(&self) -> DeadLetterFilter {
+    pub(crate) fn filter(&self) -> DeadLetterFilter {
         let filter = DeadLetterFilter::all().state(self.state);
         self.texts.iter().fold(filter, |filter, (name, text)| match *name {
             "kind" => filter.kind(text),
@@ -56,7 +56,7 @@ impl Asked {
     }
 
     /// The same as a query.
-    pub(super) fn query(&self) -> String {
+    pub(crate) fn query(&self) -> String {
         let texts = self.texts.iter().map(|(name, text)| format!("&{name}={}", show::url(text)));
         format!("state={}{}", self.state.as_str(), texts.collect::<String>())
     }
@@ -86,15 +86,18 @@ pub(crate) async fn list(visit: &Visit) -> Answer {
         admin.count_dead_letters(&filter),
         admin.dead_letters(&filter, cursor(visit), PAGE),
     )?;
-    let next = page.next.map(|next| {
-        let micros = next.failed_at.timestamp_micros();
-        format!("/dead/entries?{}&at={micros}&id={}", asked.query(), next.id)
-    });
+    let next = page.next.map(|page| format!("/dead/entries?{}", next(&asked, page)));
     let frame = visit.frame("Dead letters");
     Ok(html(&Entries { frame, asked, count, entries: page.entries, next }))
 }
 
-fn cursor(visit: &Visit) -> Option<DeadLetterCursor> {
+/// The query of the page after this cursor.
+pub(crate) fn next(asked: &Asked, cursor: DeadLetterCursor) -> String {
+    let micros = cursor.failed_at.timestamp_micros();
+    format!("{}&at={micros}&id={}", asked.query(), cursor.id)
+}
+
+pub(crate) fn cursor(visit: &Visit) -> Option<DeadLetterCursor> {
     let at: i64 = visit.query("at")?.parse().ok()?;
     let id = DeadLetterId(visit.query("id")?.parse().ok()?);
     let failed_at = DateTime::<Utc>::from_timestamp_micros(at)?;
@@ -109,14 +112,7 @@ pub(crate) async fn export(visit: &Visit) -> Answer {
         let page = admin.dead_letters(&filter, after, 100).await?;
         for entry in &page.entries {
             let Some(letter) = admin.dead_letter(entry.id).await? else { continue };
-            let args: serde_json::Value =
-                serde_json::from_str(&show::json(&letter.args, visit.redaction()))
-                    .unwrap_or_default();
-            let line = json!({"id": entry.id.0, "state": entry.state.as_str(), "kind": entry.kind,
-                "queue": entry.queue, "key": entry.key, "reason": entry.reason.as_str(),
-                "error": letter.error, "cycles": entry.cycles, "attempts": entry.attempts,
-                "first_failed_at": show::iso(&entry.first_failed_at),
-                "failed_at": show::iso(&entry.failed_at), "args": args, "tags": letter.tags});
+            let line = values::dead_letter(visit, &letter);
             lines.push_str(&line.to_string());
             lines.push('\n');
             written += 1;

@@ -1,7 +1,9 @@
 //! What is happening now.
 
+use std::sync::Arc;
+
 use askama::Template;
-use jobkit::{Count, DeadLetterFilter, DeadLetterGroup, PausedQueue, Semaphore, SemaphoreFilter};
+use jobkit::{Attention, DeadLetterGroup, Overview};
 
 use crate::failure::html;
 use crate::frame::Frame;
@@ -11,23 +13,15 @@ use crate::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
-struct Overview<'a> {
+struct Page<'a> {
     frame: Frame<'a>,
-    dead: Count,
-    paused: Vec<PausedQueue>,
-    at_limit: Vec<Semaphore>,
+    now: Arc<Overview>,
     groups: Vec<DeadLetterGroup>,
 }
 
 pub(crate) async fn show(visit: &Visit) -> Answer {
     let admin = visit.admin();
-    let waiting = SemaphoreFilter::all().at_limit().blocked();
-    let all = DeadLetterFilter::all();
-    let (dead, paused, at_limit, groups) = tokio::try_join!(
-        admin.count_dead_letters(&all),
-        admin.paused(),
-        admin.semaphores(&waiting, None, 10),
-        admin.dead_letter_groups(5),
-    )?;
-    Ok(html(&Overview { frame: visit.frame("Overview"), dead, paused, at_limit, groups }))
+    let overview = visit.shared.overview.get(admin.overview());
+    let (now, groups) = tokio::try_join!(overview, admin.dead_letter_groups(5))?;
+    Ok(html(&Page { frame: visit.frame("Overview"), now, groups }))
 }

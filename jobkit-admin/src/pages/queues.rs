@@ -1,23 +1,24 @@
 //! Queues, and their pauses.
 
 use askama::Template;
-use jobkit::PausedQueue;
+use jobkit::QueueSummary;
 
 use crate::failure::html;
 use crate::frame::Frame;
 use crate::router::Answer;
+use crate::show;
 use crate::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "queues.html")]
 struct Queues<'a> {
     frame: Frame<'a>,
-    paused: Vec<PausedQueue>,
+    queues: Vec<QueueSummary>,
 }
 
 pub(crate) async fn list(visit: &Visit) -> Answer {
-    let paused = visit.admin().paused().await?;
-    Ok(html(&Queues { frame: visit.frame("Queues"), paused }))
+    let queues = visit.admin().queues().await?;
+    Ok(html(&Queues { frame: visit.frame("Queues"), queues }))
 }
 
 pub(crate) async fn pause(visit: &Visit) -> Answer {
