@@ -38,27 +38,41 @@ $$;
 
 -- limit_group: an operator's limit for every key of a group, whatever workers say; null gives it
 -- back to them. False when no worker has announced the group.
-create function jobkit.limit_group(p_group text, p_limit integer) returns boolean
+create function jobkit.limit_group(
+    p_group text, p_limit integer, p_actor text default null
+) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+declare
+    v_before integer;
 begin
     perform jobkit.require_read_committed();
     lock table jobkit.concurrency_groups in exclusive mode;
+    select g.override_limit into v_before from jobkit.concurrency_groups g where g.name = p_group;
+    if not found then
+        return false;
+    end if;
     update jobkit.concurrency_groups g
     set override_limit = p_limit, changed_at = clock_timestamp()
     where g.name = p_group;
-    return found;
+    perform jobkit.note(p_actor, 'limit', 'concurrency_group', null,
+        jsonb_build_object('limit', p_limit, 'before', v_before), p_group);
+    return true;
 end
 $$;
 
 -- limit_key: an operator's limit for one key; null gives it back to its group. What it frees is
 -- granted at once. False when no worker has announced the group.
-create function jobkit.limit_key(p_group text, p_key text, p_limit integer) returns boolean
+create function jobkit.limit_key(
+    p_group text, p_key text, p_limit integer, p_actor text default null
+) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_before integer;
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
@@ -66,8 +80,12 @@ begin
         return false;
     end if;
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
+    select s.override_limit into v_before from jobkit.semaphores s
+    where s.concurrency_group = p_group and s.concurrency_key = p_key;
     update jobkit.semaphores s set override_limit = p_limit
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
+    perform jobkit.note(p_actor, 'limit', 'concurrency_key', null, jsonb_build_object(
+        'group', p_group, 'limit', p_limit, 'before', v_before), p_key);
     perform jobkit.fill_and_wake(array[p_group], array[p_key], null);
     return true;
 end

@@ -30,13 +30,15 @@ begin
         join jobkit.ready r on r.queue = p_queue and r.priority = p.priority
             and not r.without_permit
     ));
+    perform jobkit.note(p_actor, 'pause', 'queue', null,
+        jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_queue);
     return v_new;
 end
 $$;
 
 -- resume: the queue is served again. Blocked jobs of it whose key has permits left are looked after
 -- by the `sweep` that follows. Returns whether it was paused.
-create function jobkit.resume(p_queue text) returns boolean
+create function jobkit.resume(p_queue text, p_actor text default null) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
@@ -51,6 +53,7 @@ begin
     where q.name = p_queue and q.paused_at is not null;
     v_resumed := found;
     if v_resumed then
+        perform jobkit.note(p_actor, 'resume', 'queue', null, '{}', p_queue);
         perform jobkit.wake(array[p_queue]);
     end if;
     return v_resumed;

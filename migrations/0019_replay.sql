@@ -8,16 +8,30 @@ create table jobkit.audit (
     actor text,                                  -- as the caller says; null: it did not
     action text not null,
     subject text not null,                       -- what kind of thing, …
-    subject_id bigint,                           -- … which one; null: those of `detail`
+    subject_id bigint,                           -- … which one; null: those of `detail`, …
+    subject_name text,                           -- … or the one of this name
     detail jsonb
 );
 
 create function jobkit.note(
-    p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb
+    p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb,
+    p_subject_name text default null
 ) returns void
 language sql as $$
-    insert into jobkit.audit (actor, action, subject, subject_id, detail)
-    values (p_actor, p_action, p_subject, p_subject_id, p_detail)
+    insert into jobkit.audit (actor, action, subject, subject_id, subject_name, detail)
+    values (p_actor, p_action, p_subject, p_subject_id, p_subject_name, p_detail)
+$$;
+
+-- note_jobs: the same of jobs: nothing when there are none.
+create function jobkit.note_jobs(
+    p_actor text, p_action text, p_jobs bigint[], p_detail jsonb
+) returns void
+language sql as $$
+    select jobkit.note(p_actor, p_action, case when one then 'job' else 'jobs' end,
+        case when one then p_jobs[1] end, jsonb_strip_nulls(coalesce(p_detail, '{}')
+            || case when one then '{}'
+                else jsonb_build_object('count', cardinality(p_jobs), 'ids', p_jobs) end))
+    from (select cardinality(p_jobs) = 1 as one) j where p_jobs <> '{}'
 $$;
 
 -- replay_open: makes a job of each of these dead letters, which the caller has locked and seen to

@@ -29,6 +29,7 @@ pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,
 };
+pub use self::workers::StopRequest;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///

@@ -249,23 +249,3 @@ pub struct FailedAttempt {
     /// How long it took; `None` after a crash.
     pub took: Option<Duration>,
 }
-
-/// Something that an operator did.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct AuditEntry {
-    /// Numbers the entries, not without gaps.
-    pub id: i64,
-    /// When.
-    pub at: DateTime<Utc>,
-    /// Who, as they said; `None` when they did not.
-    pub actor: Option<String>,
-    /// What: `replay`, `discard` or `purge`.
-    pub action: String,
-    /// To what kind of thing: `dead_letter`, or `dead_letters` when it was several at once.
-    pub subject: String,
-    /// To which one; `None` when it was several.
-    pub subject_id: Option<i64>,
-    /// The circumstances: the job of a replay, how many it was, which filter meant them, ….
-    pub detail: Value,
-}

@@ -30,12 +30,12 @@ pub use crate::admin::{
     Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
     DeadLetterFilter, DiscardCounts, Explanation, JobFilter, JobSummary, KeyUse, Limited,
     PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
-    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State,
+    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State, StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::dead_letter::{
-    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 pub use crate::declared::{Declared, IntoKey};
@@ -44,6 +44,7 @@ pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
+pub use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use crate::observed::kind::KindSummary;
 pub use crate::observed::overview::{Attention, Overview};
 pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};

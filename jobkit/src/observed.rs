@@ -1,5 +1,6 @@
 //! What an operator sees of the whole: numbers that are bounded, whatever there is.
 
+pub(crate) mod audit;
 pub(crate) mod kind;
 pub(crate) mod overview;
 pub(crate) mod queue;

@@ -148,6 +148,12 @@ impl Worker {
         self
     }
 
+    /// How long the audit of what operators did is kept, up to ten years; 90 days by default.
+    pub fn keep_audit(mut self, keep: Duration) -> Self {
+        self.settings.keep_audit = keep;
+        self
+    }
+
     /// How often an idle worker looks for jobs without being told; 1 s by default.
     pub fn poll(mut self, every: Duration) -> Self {
         self.settings.poll = every;

@@ -2,8 +2,8 @@
 
 use super::Admin;
 use crate::Error;
-use crate::dead_letter::AuditEntry;
-use crate::limits;
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+use crate::observed::audit::{AuditFilter, AuditPage};
 use crate::store::Audit;
 
 impl Admin {
@@ -26,16 +26,28 @@ impl Admin {
     }
 
     /// A page of 1 to 500 entries (a `limit` outside of that is taken for the nearest end) of what
-    /// operators did to dead letters, the newest first. The next page begins `after` the id of the
-    /// last entry of this one.
+    /// operators did that the filter means, the newest first. The next page begins `after` the
+    /// entry that this one names as [`next`](AuditPage::next). A page looks at no more than 10,000
+    /// entries, so that it may be short, or empty, although more follow.
     ///
-    /// An entry is written in the transaction that did what it says. What jobkit does by itself is
-    /// not in here.
+    /// An entry is written in the transaction that did what it says, whoever called: this library,
+    /// or the functions in SQL. What jobkit does by itself is not in here. Entries are kept for 90
+    /// days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
     ///
     /// # Errors
-    /// As all of [`Admin`].
-    pub async fn audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<AuditEntry>, Error> {
+    /// As all of [`Admin`], and [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    pub async fn audit(
+        &self,
+        filter: &AuditFilter,
+        after: Option<i64>,
+        limit: u32,
+    ) -> Result<AuditPage, Error> {
+        let AuditFilter { action, subject, name, .. } = filter;
+        for (what, text) in [("action", action), ("subject", subject)] {
+            text.as_ref().map_or(Ok(()), |text| limits::name(what, text, NAME_BYTES))?;
+        }
+        limits::text("name", name.as_deref().unwrap_or(""), KEY_BYTES)?;
         let limit = limit.clamp(1, 500).into();
-        self.ask(&Audit { before: after, limit }).await
+        self.ask(&Audit { filter, before: after, limit }).await
     }
 }

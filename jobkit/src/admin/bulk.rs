@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use super::jobs::State;
 use super::{Admin, let_hands_change};
 use crate::Error;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
-use crate::store::{CancelMark, CancelTake, JobsPage, LastJob, Link, Reschedule};
+use crate::store::{Act, CancelMark, CancelTake, JobsPage, LastJob, Link, Reschedule};
 
 /// Which live jobs a bulk call means: those for which everything set here is so.
 ///
@@ -89,6 +90,18 @@ impl JobFilter {
             name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
         }
         limits::text("concurrency key", self.key.as_deref().unwrap_or(""), KEY_BYTES)
+    }
+
+    /// Itself, for the audit.
+    fn described(&self) -> Value {
+        json!({
+            "kind": self.kind,
+            "queue": self.queue,
+            "state": self.state.map(State::as_str),
+            "group": self.group,
+            "key": self.key,
+            "tag": self.tag,
+        })
     }
 }
 
@@ -189,9 +202,15 @@ impl Admin {
         filter.check()?;
         let mut link = self.link();
         let mut counts = CancelCounts::default();
+        let detail = json!({
+            "filter": filter.described(),
+            "reason": (outcome == "discard").then_some(reason),
+        });
+        let act = Act { actor: self.actor(), detail: &detail };
         let mut pages = Pages::begin(&mut link, filter).await?;
         while let Some(jobs) = pages.next(&mut link).await? {
-            let mut left = link.call(&CancelMark(&jobs)).await?;
+            let mark = CancelMark { jobs: &jobs, action: outcome, act };
+            let mut left = link.call(&mark).await?;
             let matched = left.len();
             for attempt in 0..Self::TRIES {
                 let_hands_change(attempt).await;
@@ -235,12 +254,14 @@ impl Admin {
         let mut link = self.link();
         let mut counts = RescheduleCounts::default();
         let run_at = at.map(limits::time);
+        let detail = json!({ "filter": filter.described() });
+        let act = Act { actor: self.actor(), detail: &detail };
         let mut pages = Pages::begin(&mut link, filter).await?;
         while let Some(mut left) = pages.next(&mut link).await? {
             let (matched, last) = (left.len(), left.last().copied());
             for attempt in 0..Self::TRIES {
                 let_hands_change(attempt).await;
-                let moved = link.call(&Reschedule { jobs: &left, run_at }).await?;
+                let moved = link.call(&Reschedule { jobs: &left, run_at, act }).await?;
                 let moved: HashSet<i64> = moved.into_iter().collect();
                 left.retain(|job| !moved.contains(job));
                 if left.is_empty() {

@@ -1,9 +1,10 @@
 //! One job: where it is, and the transitions an operator may ask for.
 
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use super::{Admin, count, let_hands_change};
-use crate::store::{CancelMark, CancelTake, JobState, Link, Reschedule};
+use crate::store::{Act, CancelMark, CancelTake, JobState, Link, Reschedule};
 use crate::{Error, JobId, limits};
 
 /// Where a job is.
@@ -145,7 +146,10 @@ impl Admin {
         reason: &str,
     ) -> Result<Cancelled, Error> {
         let mut link = self.link();
-        if link.call(&CancelMark(&[id.0])).await?.is_empty() {
+        let detail = json!({ "reason": (outcome == "discard").then_some(reason) });
+        let act = Act { actor: self.actor(), detail: &detail };
+        let mark = CancelMark { jobs: &[id.0], action: outcome, act };
+        if link.call(&mark).await?.is_empty() {
             link.close().await;
             return Ok(Cancelled::NotFound);
         }
@@ -176,7 +180,8 @@ impl Admin {
         at: Option<DateTime<Utc>>,
     ) -> Result<Rescheduled, Error> {
         let mut link = self.link();
-        let rescheduled = reschedule(&mut link, id, at.map(limits::time)).await?;
+        let act = Act { actor: self.actor(), detail: &Value::Null };
+        let rescheduled = reschedule(&mut link, id, at.map(limits::time), act).await?;
         link.close().await;
         Ok(rescheduled)
     }
@@ -186,11 +191,12 @@ async fn reschedule(
     link: &mut Link,
     id: JobId,
     run_at: Option<DateTime<Utc>>,
+    act: Act<'_>,
 ) -> Result<Rescheduled, Error> {
     // A claim may have a job in hand for 100 ms before it puts it back.
     for attempt in 0..6 {
         let_hands_change(attempt).await;
-        if !link.call(&Reschedule { jobs: &[id.0], run_at }).await?.is_empty() {
+        if !link.call(&Reschedule { jobs: &[id.0], run_at, act }).await?.is_empty() {
             return Ok(Rescheduled::Moved);
         }
         let Some(job) = link.call(&JobState(id.0)).await? else {

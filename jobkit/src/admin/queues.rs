@@ -80,7 +80,7 @@ impl Admin {
     pub async fn resume(&self, queue: &str) -> Result<bool, Error> {
         limits::name("queue", queue, NAME_BYTES)?;
         let mut link = self.link();
-        let resumed = link.call(&Resume(queue)).await?;
+        let resumed = link.call(&Resume { queue, actor: self.actor() }).await?;
         // Even when it was not paused: an earlier call may have got no further than this.
         let unblocked = sweep_all(&mut link).await?;
         link.close().await;

@@ -173,7 +173,7 @@ impl Admin {
         check(group, "")?;
         let limit = stored(limit)?;
         let mut link = self.link();
-        let known = link.call(&LimitGroup { group, limit }).await?;
+        let known = link.call(&LimitGroup { group, limit, actor: self.actor() }).await?;
         if known {
             let unblocked = sweep_all(&mut link).await?;
             tracing::debug!(group, limit, unblocked, "jobkit.limit");
@@ -196,7 +196,7 @@ impl Admin {
         check(group, key)?;
         let limit = stored(limit)?;
         let mut link = self.link();
-        let known = link.call(&LimitKey { group, key, limit }).await?;
+        let known = link.call(&LimitKey { group, key, limit, actor: self.actor() }).await?;
         // One call gives a thousand permits; the sweep gives the others.
         if known && limit.is_none_or(|limit| limit > 1000) {
             sweep_all(&mut link).await?;

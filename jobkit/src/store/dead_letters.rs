@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
@@ -11,7 +10,7 @@ use super::Call;
 use super::count::{count, number};
 use crate::JobId;
 use crate::dead_letter::{
-    AuditEntry, Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
+    Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 
@@ -198,33 +197,4 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         tags: tags.unwrap_or_default(),
         metadata: row.try_get("metadata")?,
     })
-}
-
-/// What operators did, the newest first.
-pub(crate) struct Audit {
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: i64,
-}
-
-impl Call for Audit {
-    type Answer = Vec<AuditEntry>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (i64, DateTime<Utc>, Option<String>, String, String, Option<i64>, Value);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/audit_list.sql"))
-            .bind(self.before)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        let entry = |(id, at, actor, action, subject, subject_id, detail)| AuditEntry {
-            id,
-            at,
-            actor,
-            action,
-            subject,
-            subject_id,
-            detail,
-        };
-        Ok(rows.into_iter().map(entry).collect())
-    }
 }

@@ -6,6 +6,7 @@
 //!
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 
+mod audit;
 mod bulk;
 mod call;
 mod claim;
@@ -28,11 +29,12 @@ mod settle;
 mod sweep;
 mod worker;
 
+pub(crate) use self::audit::{Audit, PruneAudit};
 pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::dead_letters::{
-    Audit, DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+    DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
 };
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
@@ -44,7 +46,8 @@ pub(crate) use self::maintain::{
 };
 pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
-    CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+    Act, CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
+    StopWorker,
 };
 pub(crate) use self::overview::{
     KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds,

@@ -1,23 +1,39 @@
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 use tracing::Span;
 
 use super::Call;
 
+/// Who does something, and what the audit has to say of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Act<'a> {
+    pub(crate) actor: Option<&'a str>,
+    pub(crate) detail: &'a Value,
+}
+
 /// Marks jobs as cancelled.
-pub(crate) struct CancelMark<'a>(pub(crate) &'a [i64]);
+pub(crate) struct CancelMark<'a> {
+    pub(crate) jobs: &'a [i64],
+    /// `cancel` or `discard`.
+    pub(crate) action: &'static str,
+    pub(crate) act: Act<'a>,
+}
 
 impl Call for CancelMark<'_> {
     /// Those that are live.
     type Answer = Vec<i64>;
 
     fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.cancel", jobs = self.0.len())
+        tracing::debug_span!("jobkit.cancel", jobs = self.jobs.len())
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
         sqlx::query_scalar(include_str!("sql/jobs_cancel_mark.sql"))
-            .bind(self.0)
+            .bind(self.jobs)
+            .bind(self.action)
+            .bind(self.act.actor)
+            .bind(self.act.detail)
             .fetch_all(connection)
             .await
     }
@@ -54,6 +70,7 @@ pub(crate) struct Reschedule<'a> {
     pub(crate) jobs: &'a [i64],
     /// `None` for now.
     pub(crate) run_at: Option<DateTime<Utc>>,
+    pub(crate) act: Act<'a>,
 }
 
 impl Call for Reschedule<'_> {
@@ -68,6 +85,8 @@ impl Call for Reschedule<'_> {
         sqlx::query_scalar(include_str!("sql/jobs_reschedule.sql"))
             .bind(self.jobs)
             .bind(self.run_at)
+            .bind(self.act.actor)
+            .bind(self.act.detail)
             .fetch_all(connection)
             .await
     }
@@ -99,19 +118,23 @@ impl Call for Pause<'_> {
 }
 
 /// Resumes a queue.
-pub(crate) struct Resume<'a>(pub(crate) &'a str);
+pub(crate) struct Resume<'a> {
+    pub(crate) queue: &'a str,
+    pub(crate) actor: Option<&'a str>,
+}
 
 impl Call for Resume<'_> {
     /// Whether it was paused.
     type Answer = bool;
 
     fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.resume", queue = self.0)
+        tracing::debug_span!("jobkit.resume", queue = self.queue)
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
         sqlx::query_scalar(include_str!("sql/queues_resume.sql"))
-            .bind(self.0)
+            .bind(self.queue)
+            .bind(self.actor)
             .fetch_one(connection)
             .await
     }
@@ -121,6 +144,7 @@ impl Call for Resume<'_> {
 pub(crate) struct LimitGroup<'a> {
     pub(crate) group: &'a str,
     pub(crate) limit: Option<i32>,
+    pub(crate) actor: Option<&'a str>,
 }
 
 impl Call for LimitGroup<'_> {
@@ -135,6 +159,7 @@ impl Call for LimitGroup<'_> {
         sqlx::query_scalar(include_str!("sql/groups_limit.sql"))
             .bind(self.group)
             .bind(self.limit)
+            .bind(self.actor)
             .fetch_one(connection)
             .await
     }
@@ -145,6 +170,7 @@ pub(crate) struct LimitKey<'a> {
     pub(crate) group: &'a str,
     pub(crate) key: &'a str,
     pub(crate) limit: Option<i32>,
+    pub(crate) actor: Option<&'a str>,
 }
 
 impl Call for LimitKey<'_> {
@@ -152,7 +178,7 @@ impl Call for LimitKey<'_> {
     type Answer = bool;
 
     fn span(&self) -> Span {
-        let Self { group, key, limit } = self;
+        let Self { group, key, limit, .. } = self;
         tracing::debug_span!("jobkit.limit", group, key, limit)
     }
 
@@ -161,6 +187,30 @@ impl Call for LimitKey<'_> {
             .bind(self.group)
             .bind(self.key)
             .bind(self.limit)
+            .bind(self.actor)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Asks a worker to stop.
+pub(crate) struct StopWorker<'a> {
+    pub(crate) worker: i64,
+    pub(crate) actor: Option<&'a str>,
+}
+
+impl Call for StopWorker<'_> {
+    /// `stop`, `already` or `missing`.
+    type Answer = String;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.stop", worker = self.worker)
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<String> {
+        sqlx::query_scalar(include_str!("sql/workers_stop.sql"))
+            .bind(self.worker)
+            .bind(self.actor)
             .fetch_one(connection)
             .await
     }

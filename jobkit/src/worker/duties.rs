@@ -31,8 +31,12 @@ impl Parts {
             poll: self.settings.poll,
             wake: Arc::clone(&self.wake),
         };
-        let keep_resolved = self.settings.keep_resolved;
-        let pruner = Pruner { link: self.link("prune"), days: self.days, keep_resolved };
+        let pruner = Pruner {
+            link: self.link("prune"),
+            days: self.days,
+            keep_resolved: self.settings.keep_resolved,
+            keep_audit: self.settings.keep_audit,
+        };
         let lookout = Lookout {
             link: self.link("lookout"),
             queues: self.queues.iter().map(|queue| queue.name.clone()).collect(),

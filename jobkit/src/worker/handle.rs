@@ -72,8 +72,8 @@ impl WorkerHandle {
     }
 
     /// Completes when the worker claims no more: it was asked to stop through the database, or
-    /// the schema has moved on beyond this binary. Running jobs go on until
-    /// [`stop`](Self::stop).
+    /// the schema has moved on beyond this binary. In the first case running jobs have the stop
+    /// grace, as in [`stop`](Self::stop); in the other they go on until that is called.
     pub async fn stopping(&self) {
         self.engine.stops.claims.cancelled().await;
     }

@@ -34,6 +34,8 @@ pub(crate) struct Heart {
     pub(crate) kinds: Vec<String>,
     /// Set when the worker stops, by its owner or on request.
     pub(crate) stopping: CancellationToken,
+    /// Whether an operator's request to stop was seen.
+    pub(crate) stop_seen: bool,
 }
 
 impl Heart {
@@ -94,9 +96,11 @@ impl Heart {
         }
         self.lease.renew(sent, pulse.lapsed);
         self.running.ask_jobs(&pulse.cancel, StopReason::Cancelled);
-        if pulse.stop && !stopping {
+        if pulse.stop && !self.stop_seen {
+            self.stop_seen = true;
             tracing::info!("jobkit: asked to stop; no new claims");
             self.stopping.cancel();
+            tokio::spawn(wind_down(Arc::clone(&self.running), self.settings.stop_grace));
         }
         // The lease is renewed, whatever becomes of this.
         if let Err(error) = self.release_lost(&snapshot).await {
@@ -160,6 +164,13 @@ impl Heart {
         }
         self.link.close().await;
     }
+}
+
+/// Asks the handlers of a worker that an operator stops to stop in their turn, once they had their
+/// time. Whoever owns the worker may be at it, too: to ask twice does no harm.
+async fn wind_down(running: Arc<Running>, grace: Duration) {
+    sleep(grace).await;
+    running.ask_all(StopReason::Stopping);
 }
 
 /// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end.

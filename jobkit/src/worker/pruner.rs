@@ -2,23 +2,24 @@ use std::time::Duration;
 
 use super::ticker::Duty;
 use crate::Error;
-use crate::store::{ExpiredDays, Link, PrepareDays, PruneResolved};
+use crate::store::{ExpiredDays, Link, PrepareDays, PruneAudit, PruneResolved};
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;
 const DAY: u64 = 24 * 60 * 60;
 
-/// Dead letters removed by one call.
+/// Rows removed by one call.
 const PAGE: i32 = 1000;
 
 /// Makes the partitions of the history for the days to come, drops those that have expired, and
-/// removes dead letters that were resolved long ago.
+/// removes dead letters that were resolved long ago, and what the audit has of old.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
     pub(crate) link: Link,
     pub(crate) days: i32,
     pub(crate) keep_resolved: Duration,
+    pub(crate) keep_audit: Duration,
 }
 
 /// How many days of partitions are needed for jobs kept this long.
@@ -41,6 +42,8 @@ impl Duty for Pruner {
         }
         let resolved = PruneResolved { keep: self.keep_resolved, limit: PAGE };
         while self.link.call(&resolved).await? == PAGE {}
+        let audit = PruneAudit { keep: self.keep_audit, limit: PAGE };
+        while self.link.call(&audit).await? == PAGE {}
         self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }

@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     pub(crate) recover_every: Duration,
     /// How long resolved dead letters are kept.
     pub(crate) keep_resolved: Duration,
+    /// How long the audit is kept.
+    pub(crate) keep_audit: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
     pub(crate) stop_grace: Duration,
@@ -34,6 +36,7 @@ impl Default for Settings {
             sweep_every: Duration::from_secs(5),
             recover_every: Duration::from_secs(5),
             keep_resolved: LONGEST * 7,
+            keep_audit: LONGEST * 90,
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
             stop_grace: Duration::from_secs(30),
@@ -83,11 +86,11 @@ impl Settings {
             }
         }
         let years = LONGEST * 3650;
-        if self.keep_resolved > years {
-            gaps.push(format!(
-                "`Worker::keep_resolved` is {:?}; 0s to {years:?} are allowed",
-                self.keep_resolved
-            ));
+        for (name, keep) in [("keep_resolved", self.keep_resolved), ("keep_audit", self.keep_audit)]
+        {
+            if keep > years {
+                gaps.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));
+            }
         }
         gaps
     }

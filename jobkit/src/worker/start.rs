@@ -238,6 +238,7 @@ impl Parts {
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),
             stopping: self.stops.claims.clone(),
+            stop_seen: false,
         }
     }
 

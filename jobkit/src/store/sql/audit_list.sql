@@ -1,6 +1,25 @@
--- A page of what operators did, the newest first.
--- $1 before this entry, null for the beginning; $2 how many at most
-select a.id, a.at, a.actor, a.action, a.subject, a.subject_id, coalesce(a.detail, 'null') as detail
-from jobkit.audit a
-where a.id < coalesce($1, 9223372036854775807)
-order by a.id desc limit $2
+-- audit_list
+-- A page of what operators did, the newest first: of the next 10,000 entries those that fit, and
+-- the entry after which the next page begins, null after the last.
+-- $1 before this entry, null for the beginning; $2 how many at most; null for any: $3 actor,
+-- $4 action, $5 subject, $6 its id, $7 its name
+with looked_at as materialized (
+    select a.id, a.actor, a.action, a.subject, a.subject_id, a.subject_name
+    from jobkit.audit a where a.id < coalesce($1::bigint, 9223372036854775807)
+    order by a.id desc limit 10000
+), page as materialized (
+    select l.id from looked_at l
+    where ($3::text is null or l.actor = $3) and ($4::text is null or l.action = $4)
+        and ($5::text is null or l.subject = $5) and ($6::bigint is null or l.subject_id = $6)
+        and ($7::text is null or l.subject_name = $7)
+    order by l.id desc limit $2
+)
+select n.next, a.id, a.at, a.actor, a.action, a.subject, a.subject_id, a.subject_name,
+    coalesce(a.detail, 'null') as detail
+from (
+    select case when (select count(*) from page) = $2 then (select min(p.id) from page p)
+        when (select count(*) from looked_at) = 10000 then (select min(l.id) from looked_at l)
+    end as next
+) n
+left join (page p join jobkit.audit a on a.id = p.id) on true
+order by a.id desc

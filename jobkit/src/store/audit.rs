@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use sqlx::{PgConnection, Row};
+use tracing::Span;
+
+use super::Call;
+use super::worker::interval;
+use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
+
+/// What operators did, the newest first.
+pub(crate) struct Audit<'a> {
+    pub(crate) filter: &'a AuditFilter,
+    pub(crate) before: Option<i64>,
+    pub(crate) limit: i64,
+}
+
+impl Call for Audit<'_> {
+    type Answer = AuditPage;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<AuditPage> {
+        let rows = sqlx::query(include_str!("sql/audit_list.sql"))
+            .bind(self.before)
+            .bind(self.limit)
+            .bind(&self.filter.actor)
+            .bind(&self.filter.action)
+            .bind(&self.filter.subject)
+            .bind(self.filter.id)
+            .bind(&self.filter.name)
+            .fetch_all(connection)
+            .await?;
+        let mut page = AuditPage { entries: Vec::with_capacity(rows.len()), next: None };
+        for row in &rows {
+            page.next = row.try_get("next")?;
+            let Some(id) = row.try_get("id")? else { break };
+            page.entries.push(AuditEntry {
+                id,
+                at: row.try_get("at")?,
+                actor: row.try_get("actor")?,
+                action: row.try_get("action")?,
+                subject: row.try_get("subject")?,
+                subject_id: row.try_get("subject_id")?,
+                subject_name: row.try_get("subject_name")?,
+                detail: row.try_get("detail")?,
+            });
+        }
+        Ok(page)
+    }
+}
+
+/// Removes old entries of the audit.
+pub(crate) struct PruneAudit {
+    pub(crate) keep: Duration,
+    pub(crate) limit: i32,
+}
+
+impl Call for PruneAudit {
+    /// How many there were.
+    type Answer = i32;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.prune")
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
+        sqlx::query_scalar(include_str!("sql/audit_prune.sql"))
+            .bind(interval(self.keep))
+            .bind(self.limit)
+            .fetch_one(connection)
+            .await
+    }
+}
