@@ -8,6 +8,7 @@ use jobkit::{Error, ReplayError};
 use serde_json::json;
 
 use crate::frame::Frame;
+use crate::unseen;
 use crate::visit::{Visit, Wants};
 
 /// Why there is no other answer.
@@ -132,7 +133,7 @@ fn problem(status: StatusCode, title: &str, detail: &str) -> Response {
 /// A template as an answer.
 pub(crate) fn html(template: &impl Template) -> Response {
     match template.render() {
-        Ok(text) => Html(text).into_response(),
+        Ok(text) => Html(unseen::named_in(text)).into_response(),
         Err(error) => {
             tracing::error!(%error, "jobkit.dashboard: a template failed");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

@@ -17,6 +17,7 @@ mod metrics;
 mod pages;
 mod router;
 mod show;
+mod unseen;
 mod visit;
 
 pub use crate::access::{Access, Permission, Permissions, Redaction};

@@ -58,6 +58,7 @@ const TABLE: &[Entry] = table! {
     GET "/kinds" Some(View) => pages::kinds::list;
     GET "/workers" Some(View) => pages::workers::list;
     GET "/workers/{id}" Some(View) => pages::workers::show;
+    POST "/workers/{id}/stop" Some(StopWorker) => pages::workers::stop;
     GET "/concurrency" Some(View) => pages::concurrency::list;
     GET "/concurrency/key" Some(View) => pages::semaphore::show;
     POST "/concurrency/limit-group" Some(Limit) => pages::concurrency::limit_group;

@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::access::Redaction;
+use crate::unseen;
 
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
@@ -87,6 +88,11 @@ pub(crate) fn qualifier(name: &str, value: &str) -> String {
     url(&format!("{name}:{value}"))
 }
 
+/// `dead_letter` as words.
+pub(crate) fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
 /// A worker's id, as the log has it.
 pub(crate) fn worker(id: &i64) -> String {
     format!("{id:x}")
@@ -94,7 +100,8 @@ pub(crate) fn worker(id: &i64) -> String {
 
 /// JSON, indented, with what is hidden replaced. Numbers keep all their digits.
 pub(crate) fn json(value: &Value, redaction: Option<Redaction>) -> String {
-    serde_json::to_string_pretty(&redacted(value, redaction)).unwrap_or_default()
+    let text = serde_json::to_string_pretty(&redacted(value, redaction)).unwrap_or_default();
+    unseen::escaped_in(&text)
 }
 
 /// A value as somebody may see it; without a redaction, they may see nothing of it.

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{answer, values};
 use crate::failure::Failure;
+use crate::pages::audit;
 use crate::pages::dead_letters::{Asked, cursor, next};
 use crate::router::Answer;
 use crate::show;
@@ -124,12 +125,10 @@ pub(super) async fn dead_letter(visit: &Visit) -> Answer {
 pub(super) async fn audit(visit: &Visit) -> Answer {
     let limit = visit.clamped("limit", 1, 500, 50);
     let after = visit.query("after").and_then(|id| id.parse().ok());
-    let entries = visit.admin().audit(after, limit).await?;
-    let full = entries.len() == limit as usize;
-    let next = entries
-        .last()
-        .filter(|_| full)
-        .map(|last| visit.link(&format!("/api/v1/audit?limit={limit}&after={}", last.id)));
-    let items: Vec<_> = entries.iter().map(|entry| values::audit_entry(visit, entry)).collect();
+    let page = visit.admin().audit(&audit::filter(visit), after, limit).await?;
+    let path = |after| format!("/api/v1/audit?limit={limit}&{}", audit::next(visit, after));
+    let next = page.next.map(|after| visit.link(&path(after)));
+    let entry = |entry| values::audit_entry(visit, entry);
+    let items: Vec<_> = page.entries.iter().map(entry).collect();
     Ok(answer(&json!({"items": items, "next": next})))
 }

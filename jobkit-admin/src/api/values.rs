@@ -134,6 +134,7 @@ pub(super) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
         "actor": entry.actor,
         "action": entry.action,
         "subject": entry.subject,
+        "subject_name": entry.subject_name,
         "subject_id": entry.subject_id.map(|id| id.to_string()),
         "detail": redacted(&entry.detail, visit.redaction()),
     })

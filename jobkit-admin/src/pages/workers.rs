@@ -1,7 +1,7 @@
 //! Workers: who is alive, and what they run.
 
 use askama::Template;
-use jobkit::{WorkerDetail, WorkerSummary};
+use jobkit::{StopRequest, WorkerDetail, WorkerSummary};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;
@@ -53,4 +53,14 @@ fn id(visit: &Visit) -> Result<i64, Failure> {
 pub(crate) async fn show(visit: &Visit) -> Answer {
     let worker = visit.admin().worker(id(visit)?).await?.ok_or(Failure::NotFound)?;
     Ok(html(&Worker { frame: visit.frame("Worker"), worker }))
+}
+
+pub(crate) async fn stop(visit: &Visit) -> Answer {
+    let id = id(visit)?;
+    let said = match visit.admin().stop_worker(id).await? {
+        StopRequest::Requested => "The worker has been asked to stop.",
+        StopRequest::NotFound => return Err(Failure::NotFound),
+        _ => "It is stopping already.",
+    };
+    visit.redirect(&format!("/workers/{}", show::worker(&id)), said)
 }
