@@ -97,6 +97,7 @@ create table jobkit.kinds (
     concurrency_limit integer,
     auto_replay interval,                        -- how long after a failure; null: never
     max_cycles integer not null default 0,       -- … until it was buried so often
+    redact text[] not null default '{}',         -- paths of the payload that are not shown
     announced_at timestamptz not null default clock_timestamp()
 );
 

@@ -12,6 +12,7 @@ mod dead_letters;
 mod explain;
 mod jobs;
 mod kinds;
+mod list;
 mod overview;
 mod queues;
 mod reason;
@@ -22,7 +23,7 @@ mod workers;
 pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
 pub use self::explain::Explanation;
-pub use self::jobs::{Cancelled, JobSummary, Rescheduled, State};
+pub use self::jobs::{Cancelled, Rescheduled};
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
 pub use self::semaphores::{

@@ -17,10 +17,12 @@ mod outcome;
 mod policy;
 #[doc(hidden)]
 pub mod private;
+mod query;
 mod registration;
 mod registry;
 mod states;
 mod store;
+mod summary;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]
@@ -28,9 +30,9 @@ pub use jobkit_macros::job;
 
 pub use crate::admin::{
     Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
-    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, JobSummary, KeyUse, Limited,
-    PermitHolder, Reason, Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts,
-    Rescheduled, Semaphore, SemaphoreDetail, SemaphoreFilter, State, StopRequest,
+    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
+    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Semaphore,
+    SemaphoreDetail, SemaphoreFilter, StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
@@ -52,5 +54,7 @@ pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerS
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
+pub use crate::query::{JobQuery, Listing, QueryError};
 pub use crate::registration::Registration;
+pub use crate::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
 pub use crate::worker::{Counts, Worker, WorkerHandle};

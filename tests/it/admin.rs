@@ -7,6 +7,7 @@ mod dead_letters;
 mod explain;
 mod jobs;
 mod kit;
+mod list;
 mod overview;
 mod queues;
 mod replay;

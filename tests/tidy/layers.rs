@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 14] = [
+const PURE: [&str; 16] = [
     "backoff",
     "context",
     "cron",
@@ -16,9 +16,11 @@ const PURE: [&str; 14] = [
     "observed",
     "outcome",
     "policy",
+    "query",
     "row",
     "state",
     "states",
+    "summary",
 ];
 
 /// What they must not import.

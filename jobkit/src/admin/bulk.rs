@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::jobs::State;
 use super::{Admin, let_hands_change};
 use crate::Error;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::store::{Act, CancelMark, CancelTake, JobsPage, LastJob, Link, Reschedule};
+use crate::summary::State;
 
 /// Which live jobs a bulk call means: those for which everything set here is so.
 ///

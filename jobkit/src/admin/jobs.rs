@@ -3,75 +3,11 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::{Admin, count, let_hands_change};
-use crate::store::{Act, CancelMark, CancelTake, JobState, Link, Reschedule};
+use super::{Admin, let_hands_change};
+use crate::query::JobQuery;
+use crate::store::{Act, CancelMark, CancelTake, DeadJob, JobState, Link, Reschedule};
+use crate::summary::{JobSummary, State};
 use crate::{Error, JobId, limits};
-
-/// Where a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum State {
-    /// Its time has not come: a delay, a retry's backoff, a snooze.
-    Scheduled,
-    /// It may be claimed.
-    Ready,
-    /// It waits for a permit of its concurrency key.
-    Blocked,
-    /// A worker runs it.
-    Running,
-    /// It has ended: success, discarded or cancelled; kept for its retention.
-    Finished,
-    /// It is a dead letter.
-    Dead,
-}
-
-impl State {
-    /// The state's name, as everything outside Rust has it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Scheduled => "scheduled",
-            Self::Ready => "ready",
-            Self::Blocked => "blocked",
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Dead => "dead",
-        }
-    }
-
-    fn of(name: &str) -> Self {
-        match name {
-            "scheduled" => Self::Scheduled,
-            "blocked" => Self::Blocked,
-            "running" => Self::Running,
-            "finished" => Self::Finished,
-            "dead" => Self::Dead,
-            _ => Self::Ready,
-        }
-    }
-}
-
-/// A job as [`Admin::job`] finds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct JobSummary {
-    /// Its id.
-    pub id: JobId,
-    /// Where it is.
-    pub state: State,
-    /// Its stored kind.
-    pub kind: String,
-    /// Its queue.
-    pub queue: String,
-    /// Attempts charged so far.
-    pub attempt: u32,
-    /// Attempts it has in all.
-    pub max_attempts: u32,
-    /// The worker that runs it, or ended it.
-    pub worker: Option<i64>,
-    /// Whether it lives and is marked: nothing but an end awaits it.
-    pub cancel_requested: bool,
-}
 
 /// What [`Admin::cancel`] or [`Admin::discard`] achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,17 +42,14 @@ impl Admin {
     /// # Errors
     /// As all of [`Admin`].
     pub async fn job(&self, id: JobId) -> Result<Option<JobSummary>, Error> {
-        let row = self.ask(&JobState(id.0)).await?;
-        Ok(row.map(|row| JobSummary {
-            id,
-            state: State::of(&row.state),
-            kind: row.kind,
-            queue: row.queue,
-            attempt: count(row.attempt),
-            max_attempts: count(row.max_attempts),
-            worker: row.worker_id,
-            cancel_requested: row.cancel_requested,
-        }))
+        let query = JobQuery { id: Some(id), ..JobQuery::default() };
+        let mut link = self.list_link().await?;
+        let job = match super::list::one(&mut link, &query).await?.jobs.pop() {
+            None => link.call(&DeadJob(id.0)).await?,
+            job => job,
+        };
+        link.close().await;
+        Ok(job)
     }
 
     /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may

@@ -8,11 +8,6 @@ pub(crate) struct JobState(pub(crate) i64);
 #[derive(Debug)]
 pub(crate) struct StateRow {
     pub(crate) state: String,
-    pub(crate) kind: String,
-    pub(crate) queue: String,
-    pub(crate) attempt: i32,
-    pub(crate) max_attempts: i16,
-    pub(crate) worker_id: Option<i64>,
     pub(crate) cancel_requested: bool,
 }
 
@@ -20,14 +15,11 @@ impl Call for JobState {
     type Answer = Option<StateRow>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (String, String, String, i32, i16, Option<i64>, bool);
-        let row: Option<Row> = sqlx::query_as(include_str!("sql/jobs_state.sql"))
+        let row: Option<(String, bool)> = sqlx::query_as(include_str!("sql/jobs_state.sql"))
             .bind(self.0)
             .fetch_optional(connection)
             .await?;
-        Ok(row.map(|(state, kind, queue, attempt, max_attempts, worker_id, cancel_requested)| {
-            StateRow { state, kind, queue, attempt, max_attempts, worker_id, cancel_requested }
-        }))
+        Ok(row.map(|(state, cancel_requested)| StateRow { state, cancel_requested }))
     }
 }
 

@@ -16,6 +16,7 @@ mod ear;
 mod enqueue;
 mod explain;
 mod inspect;
+mod jobs;
 mod link;
 mod maintain;
 mod observed;
@@ -40,6 +41,7 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
+pub(crate) use self::jobs::{ByIndex, DeadJob, JobsList, Listed};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
