@@ -6,7 +6,7 @@
 --                 a scan that does not begin at the start takes only ids above its mark
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
--- Returns the jobs, and a row for each queue (job_id null) with the rows picked, how many of them
+-- Returns the jobs, how long they have been due, and a row for each queue (job_id null) with the rows picked, how many of them
 -- got no permit, and the time the scan took; and when some got none, for each queue and lane the
 -- lowest id picked (`lowest` not null). At most 8 MiB of payload, but always one job: the
 -- rest goes back.
@@ -19,7 +19,7 @@ create function jobkit.claim(
     queue_number integer, picked integer, waiting integer, scan_us bigint,
     lowest bigint, job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
     crashes integer, snoozes integer, created_at timestamptz, cancelled boolean,
-    args jsonb, tags text[], metadata jsonb
+    args jsonb, tags text[], metadata jsonb, waited interval
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -143,7 +143,8 @@ begin
     )
     select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1,
         j.max_attempts, j.crashes, j.snoozes, j.created_at,
-        j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+        j.cancel_requested_at is not null, j.args, j.tags, j.metadata,
+        clock_timestamp() - greatest(j.run_at, j.created_at)
     from job j
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
         from job j) <= v_budget;
@@ -157,7 +158,8 @@ begin
         return query
         select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, p.lane, j.attempt + 1,
             j.max_attempts, j.crashes, j.snoozes, j.created_at,
-            j.cancel_requested_at is not null, j.args, j.tags, j.metadata
+            j.cancel_requested_at is not null, j.args, j.tags, j.metadata,
+            clock_timestamp() - greatest(j.run_at, j.created_at)
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id;
     end if;

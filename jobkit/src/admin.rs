@@ -13,6 +13,7 @@ mod explain;
 mod jobs;
 mod kinds;
 mod list;
+mod measures;
 mod overview;
 mod queues;
 mod reason;

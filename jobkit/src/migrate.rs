@@ -49,6 +49,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     21 "0021_recover" readable_by 1,
     22 "0022_violations" readable_by 1,
     23 "0023_operate" readable_by 1,
+    24 "0024_measures" readable_by 1,
     25 "0025_jobs" readable_by 1,
 };
 

@@ -1,7 +1,9 @@
 //! What an operator sees of the whole: numbers that are bounded, whatever there is.
 
 pub(crate) mod audit;
+pub(crate) mod histogram;
 pub(crate) mod kind;
+pub(crate) mod measure;
 pub(crate) mod overview;
 pub(crate) mod queue;
 pub(crate) mod worker;

@@ -9,6 +9,7 @@ mod ledger;
 mod listener;
 mod lookout;
 mod low_water;
+mod measures;
 mod promoter;
 mod pruner;
 mod reaper;
@@ -151,6 +152,12 @@ impl Worker {
     /// How long the audit of what operators did is kept, up to ten years; 90 days by default.
     pub fn keep_audit(mut self, keep: Duration) -> Self {
         self.settings.keep_audit = keep;
+        self
+    }
+
+    /// How long [measures](crate::Admin::measures) are kept, up to ten years; 7 days by default.
+    pub fn keep_measures(mut self, keep: Duration) -> Self {
+        self.settings.keep_measures = keep;
         self
     }
 

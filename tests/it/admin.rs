@@ -8,6 +8,7 @@ mod explain;
 mod jobs;
 mod kit;
 mod list;
+mod measures;
 mod overview;
 mod queues;
 mod replay;

@@ -33,12 +33,13 @@ const ABOVE_STORE: [&str; 9] =
 
 /// What the services under `worker/` share. All else there is a service, and services do not know
 /// each other.
-const SHARED_BY_SERVICES: [&str; 10] = [
+const SHARED_BY_SERVICES: [&str; 11] = [
     "counters",
     "execution",
     "lease",
     "ledger",
     "low_water",
+    "measures",
     "running",
     "settings",
     "slots",

@@ -1,16 +1,26 @@
 //! The kinds of jobs.
 
+use std::time::Duration;
+
 use super::Admin;
 use crate::Error;
 use crate::observed::kind::KindSummary;
-use crate::store::Kinds;
+use crate::store::{Kinds, MeasuresOfKinds};
 
 impl Admin {
-    /// The kinds that workers have announced, by name, the first 1,000.
+    /// The kinds that workers have announced, by name, the first 1,000; with what was measured of
+    /// them during the last hour.
     ///
     /// # Errors
     /// As all of [`Admin`].
     pub async fn kinds(&self) -> Result<Vec<KindSummary>, Error> {
-        self.ask(&Kinds).await
+        let mut link = self.link();
+        let mut kinds = link.call(&Kinds).await?;
+        let mut lately = link.call(&MeasuresOfKinds(Duration::from_secs(60 * 60))).await?;
+        link.close().await;
+        for kind in &mut kinds {
+            kind.lately = lately.remove(&kind.kind).unwrap_or_default();
+        }
+        Ok(kinds)
     }
 }

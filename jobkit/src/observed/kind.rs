@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::measure::Measures;
+
 /// A kind of job that some worker has announced, as the one that started last did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,4 +27,6 @@ pub struct KindSummary {
     pub announced_at: DateTime<Utc>,
     /// Live workers that know it and are not stopping.
     pub workers: u32,
+    /// What was measured of it during the last hour.
+    pub lately: Measures,
 }

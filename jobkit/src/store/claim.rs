@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 use tracing::Span;
@@ -66,6 +69,8 @@ pub(crate) struct ClaimedJob {
     pub(crate) payload: Box<[u8]>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
+    /// How long it had been due.
+    pub(crate) waited: Duration,
 }
 
 impl Call for Claim<'_> {
@@ -121,6 +126,7 @@ fn job(row: &PgRow) -> sqlx::Result<ClaimedJob> {
         payload: payload(row)?,
         tags: row.try_get::<Option<Vec<String>>, _>("tags")?.unwrap_or_default(),
         metadata: metadata.map(|Json(raw)| raw),
+        waited: waited(&row.try_get("waited")?),
     })
 }
 
@@ -130,6 +136,12 @@ fn payload(row: &PgRow) -> sqlx::Result<Box<[u8]>> {
     let value = row.try_get_raw("args")?;
     let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
     Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
+}
+
+/// What the server's subtraction of two times gives: days and microseconds.
+fn waited(interval: &PgInterval) -> Duration {
+    let days = i64::from(interval.days) * 24 * 60 * 60 * 1_000_000;
+    Duration::from_micros(u64::try_from(days + interval.microseconds).unwrap_or(0))
 }
 
 fn count(value: i32) -> u32 {

@@ -19,6 +19,7 @@ mod inspect;
 mod jobs;
 mod link;
 mod maintain;
+mod measures;
 mod observed;
 mod operate;
 mod overview;
@@ -46,6 +47,7 @@ pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
+pub(crate) use self::measures::{AddMeasures, Measured, MeasuresOfKinds, PruneMeasures, Series};
 pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
     Act, CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
@@ -64,7 +66,7 @@ pub(crate) use self::replay::{
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
-pub(crate) use self::settle::{Ending, Outcome, Settle, Settlement, Unblocked};
+pub(crate) use self::settle::{Ending, Outcome, Ran, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };

@@ -5,6 +5,7 @@ use super::Call;
 use super::count::{duration, number};
 use crate::JobId;
 use crate::observed::kind::KindSummary;
+use crate::observed::measure::Measures;
 use crate::observed::worker::{RunningJob, ServedQueue, WorkerSummary};
 
 /// Workers by name: all of them, or those meant.
@@ -95,5 +96,6 @@ fn kind(row: &PgRow) -> sqlx::Result<KindSummary> {
         auto_replay: replay.map(|wait| (duration(wait), cycles)),
         announced_at: row.try_get("announced_at")?,
         workers: number(row.try_get::<i64, _>("workers")?),
+        lately: Measures::default(),
     })
 }

@@ -48,8 +48,21 @@ pub(crate) struct Settlement {
     pub(crate) delay: Option<Duration>,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
+    /// Set when the handler ran.
+    pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
+}
+
+/// What a handler's run is measured as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ran {
+    /// Index into the worker's queues.
+    pub(crate) queue: usize,
+    /// The name that the kind has now.
+    pub(crate) kind: &'static str,
+    /// How long the job had been due when its handler began.
+    pub(crate) waited: Duration,
 }
 
 impl Settlement {
@@ -65,6 +78,7 @@ impl Settlement {
             delay: None,
             keep: None,
             took: Duration::ZERO,
+            ran: None,
             stand_in: false,
         }
     }

@@ -36,6 +36,7 @@ impl Parts {
             days: self.days,
             keep_resolved: self.settings.keep_resolved,
             keep_audit: self.settings.keep_audit,
+            keep_measures: self.settings.keep_measures,
         };
         let lookout = Lookout {
             link: self.link("lookout"),

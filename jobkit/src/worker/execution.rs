@@ -14,7 +14,7 @@ use crate::outcome::Verdict;
 use crate::registration;
 use crate::registry::Registry;
 use crate::states::States;
-use crate::store::{ClaimedJob, Outcome, Settlement};
+use crate::store::{ClaimedJob, Outcome, Ran, Settlement};
 use crate::{JobError, JobId, Policy, Result};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
@@ -50,12 +50,13 @@ impl Execution {
         let this = Arc::clone(self);
         let key = (claim.0, claim.1, job.id);
         let handler = self.running.enter(key);
+        let claimed = Instant::now();
         tokio::spawn(async move {
             let (id, queue) = (job.id, job.queue);
             let stop = handler.cancel.clone();
             let settlement = match stop.run_until_cancelled(clear).await {
                 // The texts and the drops of errors and panics are the user's code as well.
-                Some(()) => guard(this.execute(claim, job, handler))
+                Some(()) => guard(this.execute(claim, claimed, job, handler))
                     .await
                     .unwrap_or_else(|panic| panicked(claim, id, panic)),
                 None => Settlement::blank(claim, id),
@@ -76,6 +77,7 @@ impl Execution {
     async fn execute(
         &self,
         claim: (i64, i64),
+        claimed: Instant,
         mut job: ClaimedJob,
         handler: Handler,
     ) -> Settlement {
@@ -90,6 +92,9 @@ impl Execution {
         if job.cancelled {
             return Settlement { error: Some("cancelled".to_owned()), ..cancelled };
         }
+        let waited = job.waited + (began - claimed);
+        let ran = Some(Ran { queue: job.queue, kind: policy.kind, waited });
+        let cancelled = Settlement { ran, ..cancelled };
         let number = job.attempt;
         let queue = &self.slots.queues()[job.queue].name;
         let span = tracing::info_span!(

@@ -8,13 +8,14 @@ use tokio_util::sync::CancellationToken;
 use super::counters::Counters;
 use super::lease::Lease;
 use super::ledger::{Ledger, Snapshot};
+use super::measures::{self, Measures};
 use super::running::{Running, StopReason};
 use super::settings::Settings;
 use super::slots::{Served, Slots};
 use super::ticker::{backoff, jitter};
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Deregister, Heartbeat, Link, Register, ReleaseLost};
+use crate::store::{AddMeasures, Deregister, Heartbeat, Link, Register, ReleaseLost};
 
 /// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
 /// must not lose it.
@@ -31,6 +32,7 @@ pub(crate) struct Heart {
     pub(crate) slots: Arc<Slots>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) measures: Arc<Measures>,
     pub(crate) kinds: Vec<String>,
     /// Set when the worker stops, by its owner or on request.
     pub(crate) stopping: CancellationToken,
@@ -106,7 +108,26 @@ impl Heart {
         if let Err(error) = self.release_lost(&snapshot).await {
             tracing::warn!(%error, "jobkit: could not give back claims whose answer was lost");
         }
+        self.add_measures().await;
         Ok(())
+    }
+
+    /// Adds what was measured since the last beat, in one statement, if anything was. What the
+    /// server refused is kept for the next beat; where there was no answer it is given up: a flush
+    /// may be lost so, but none is counted twice.
+    async fn add_measures(&mut self) {
+        let counted = self.measures.take();
+        if counted.is_empty() {
+            return;
+        }
+        let rows = measures::rows(&counted, self.slots.queues());
+        if let Err(error) = self.link.call(&AddMeasures(rows)).await {
+            let refused = error.code().is_some();
+            tracing::warn!(%error, refused, "jobkit: could not write measures");
+            if refused {
+                self.measures.put_back(counted);
+            }
+        }
     }
 
     /// Gives back the claims that this worker's calls may have made without its knowing.
@@ -154,6 +175,7 @@ impl Heart {
         let snapshot = self.ledger.snapshot();
         if snapshot.held.is_empty() {
             let worker = snapshot.worker;
+            self.add_measures().await;
             let mut ended = self.release_lost(&snapshot).await;
             if ended.is_ok() {
                 ended = self.link.call(&Deregister { worker }).await;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::ticker::Duty;
 use crate::Error;
-use crate::store::{ExpiredDays, Link, PrepareDays, PruneAudit, PruneResolved};
+use crate::store::{ExpiredDays, Link, PrepareDays, PruneAudit, PruneMeasures, PruneResolved};
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;
@@ -12,7 +12,8 @@ const DAY: u64 = 24 * 60 * 60;
 const PAGE: i32 = 1000;
 
 /// Makes the partitions of the history for the days to come, drops those that have expired, and
-/// removes dead letters that were resolved long ago, and what the audit has of old.
+/// removes dead letters that were resolved long ago, what the audit has of old, and old
+/// measures.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
@@ -20,6 +21,7 @@ pub(crate) struct Pruner {
     pub(crate) days: i32,
     pub(crate) keep_resolved: Duration,
     pub(crate) keep_audit: Duration,
+    pub(crate) keep_measures: Duration,
 }
 
 /// How many days of partitions are needed for jobs kept this long.
@@ -44,6 +46,8 @@ impl Duty for Pruner {
         while self.link.call(&resolved).await? == PAGE {}
         let audit = PruneAudit { keep: self.keep_audit, limit: PAGE };
         while self.link.call(&audit).await? == PAGE {}
+        let measures = PruneMeasures { keep: self.keep_measures, limit: PAGE };
+        while self.link.call(&measures).await? == PAGE {}
         self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }

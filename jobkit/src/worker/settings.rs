@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) keep_resolved: Duration,
     /// How long the audit is kept.
     pub(crate) keep_audit: Duration,
+    /// How long measures are kept.
+    pub(crate) keep_measures: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
     pub(crate) stop_grace: Duration,
@@ -37,6 +39,7 @@ impl Default for Settings {
             recover_every: Duration::from_secs(5),
             keep_resolved: LONGEST * 7,
             keep_audit: LONGEST * 90,
+            keep_measures: LONGEST * 7,
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
             stop_grace: Duration::from_secs(30),
@@ -86,8 +89,11 @@ impl Settings {
             }
         }
         let years = LONGEST * 3650;
-        for (name, keep) in [("keep_resolved", self.keep_resolved), ("keep_audit", self.keep_audit)]
-        {
+        for (name, keep) in [
+            ("keep_resolved", self.keep_resolved),
+            ("keep_audit", self.keep_audit),
+            ("keep_measures", self.keep_measures),
+        ] {
             if keep > years {
                 gaps.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));
             }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
 use super::ledger::Ledger;
+use super::measures::Measures;
 use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
@@ -30,6 +31,7 @@ pub(crate) struct Settler {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) measures: Arc<Measures>,
 }
 
 /// What to do with outcomes whose write failed.
@@ -151,6 +153,7 @@ impl Settler {
         for settlement in group {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = endings.get(&settlement.job).copied();
+            self.measures.add(settlement, ending);
             let counter = match (ending, settlement.outcome) {
                 (Some(Ending::Lost), _) => &self.counters.lost,
                 (Some(Ending::Buried), _) | (None, Outcome::Bury) => &self.counters.buried,

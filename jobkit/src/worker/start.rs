@@ -14,6 +14,7 @@ use super::handle::{Engine, Stops, WorkerHandle};
 use super::heart::Heart;
 use super::lease::Lease;
 use super::ledger::Ledger;
+use super::measures::Measures;
 use super::pruner::days_ahead;
 use super::running::Running;
 use super::settings::Settings;
@@ -45,6 +46,7 @@ pub(super) struct Parts {
     pub(super) running: Arc<Running>,
     pub(super) wake: Arc<Wake>,
     pub(super) counters: Arc<Counters>,
+    pub(super) measures: Arc<Measures>,
     pub(super) stops: Stops,
 }
 
@@ -83,6 +85,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         running: Arc::default(),
         wake: Arc::default(),
         counters: Arc::new(counters::Counters::default()),
+        measures: Arc::default(),
         stops: Stops::default(),
         queues: worker.queues,
         pool: worker.pool,
@@ -236,6 +239,7 @@ impl Parts {
             slots: Arc::clone(&self.slots),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
+            measures: Arc::clone(&self.measures),
             kinds: self.kinds.clone(),
             stopping: self.stops.claims.clone(),
             stop_seen: false,
@@ -269,6 +273,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
+            measures: Arc::clone(&self.measures),
         }
     }
 }

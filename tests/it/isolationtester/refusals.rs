@@ -32,6 +32,7 @@ const CALLS: &[(&str, &str)] = &[
     ("reschedule", "array[2]::bigint[], null"),
     ("resume", "'other'"),
     ("settle", "1, array[1], array[1], array['finish'], '{}', '{}', '{}', '{}', '{}'"),
+    ("stop_worker", "1"),
     ("sweep", "'', '', 500"),
     ("sweep_unserved", "500"),
 ];

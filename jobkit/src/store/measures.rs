@@ -1,0 +1,118 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row};
+use tracing::Span;
+
+use super::Call;
+use super::worker::interval;
+use crate::observed::histogram::Histogram;
+use crate::observed::measure::{MeasureFilter, MeasurePoint, Measures};
+
+/// What a worker has counted of one queue, kind and outcome.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured<'a> {
+    pub(crate) queue: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) outcome: &'a str,
+    pub(crate) count: u64,
+    pub(crate) run: &'a Histogram,
+    pub(crate) wait: &'a Histogram,
+}
+
+/// Adds what a worker has counted.
+pub(crate) struct AddMeasures<'a>(pub(crate) Vec<Measured<'a>>);
+
+impl Call for AddMeasures<'_> {
+    type Answer = ();
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.measure", rows = self.0.len())
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let query = sqlx::query(include_str!("sql/measures_add.sql")).bind(Json(&self.0));
+        query.execute(connection).await.map(drop)
+    }
+}
+
+/// Removes old measures.
+pub(crate) struct PruneMeasures {
+    pub(crate) keep: Duration,
+    pub(crate) limit: i32,
+}
+
+impl Call for PruneMeasures {
+    /// How many rows there were.
+    type Answer = i32;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.prune")
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
+        sqlx::query_scalar(include_str!("sql/measures_prune.sql"))
+            .bind(interval(self.keep))
+            .bind(self.limit)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// What was measured up to now, in stretches of this length.
+pub(crate) struct Series<'a> {
+    pub(crate) filter: &'a MeasureFilter,
+    pub(crate) since: Duration,
+    pub(crate) bucket: Duration,
+}
+
+impl Call for Series<'_> {
+    type Answer = Vec<MeasurePoint>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let rows = sqlx::query(include_str!("sql/measures_series.sql"))
+            .bind(interval(self.since))
+            .bind(interval(self.bucket))
+            .bind(&self.filter.queue)
+            .bind(&self.filter.kind)
+            .fetch_all(connection)
+            .await?;
+        let point =
+            |row: &PgRow| Ok(MeasurePoint { at: row.try_get("at")?, measures: measures(row)? });
+        rows.iter().map(point).collect()
+    }
+}
+
+fn measures(row: &PgRow) -> sqlx::Result<Measures> {
+    let histogram = |name| {
+        let counts: Option<Vec<i64>> = row.try_get(name)?;
+        let counts = counts.unwrap_or_default().into_iter();
+        Ok::<_, sqlx::Error>(Histogram::of(counts.map(|n| u64::try_from(n).unwrap_or(0))))
+    };
+    let mut measures =
+        Measures { run: histogram("run")?, wait: histogram("wait")?, ..Measures::default() };
+    let outcomes: Option<Vec<String>> = row.try_get("outcomes")?;
+    let numbers: Option<Vec<i64>> = row.try_get("numbers")?;
+    for (outcome, number) in outcomes.into_iter().flatten().zip(numbers.into_iter().flatten()) {
+        if let Some(of_outcome) = measures.of_outcome(&outcome) {
+            *of_outcome = u64::try_from(number).unwrap_or(0);
+        }
+    }
+    Ok(measures)
+}
+
+/// What was measured of each kind in this time up to now.
+pub(crate) struct MeasuresOfKinds(pub(crate) Duration);
+
+impl Call for MeasuresOfKinds {
+    type Answer = HashMap<String, Measures>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let query = sqlx::query(include_str!("sql/measures_kinds.sql")).bind(interval(self.0));
+        let rows = query.fetch_all(connection).await?;
+        rows.iter().map(|row| Ok((row.try_get("kind")?, measures(row)?))).collect()
+    }
+}

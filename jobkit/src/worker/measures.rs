@@ -1,0 +1,73 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::slots::Served;
+use crate::observed::histogram::Histogram;
+use crate::store::{Ending, Measured, Outcome, Settlement};
+
+/// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
+/// been due: a count and two histograms for each queue, kind and outcome, whatever the load.
+#[derive(Debug, Default)]
+pub(crate) struct Measures(Mutex<Counted>);
+
+/// By index of the queue, kind and outcome.
+pub(crate) type Counted = HashMap<(usize, &'static str, &'static str), Cell>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Cell {
+    count: u64,
+    run: Histogram,
+    wait: Histogram,
+}
+
+impl Measures {
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts an outcome that was written, as what it became. Not one that came too late, nor that
+    /// of a job that was given back: neither is the job's doing.
+    pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
+        let Some(ran) = settlement.ran else { return };
+        let outcome = match (ending, settlement.outcome) {
+            (Some(Ending::Lost), _) | (None, Outcome::Release) => return,
+            (Some(Ending::Buried), _) => Outcome::Bury,
+            (Some(Ending::Cancelled), _) => Outcome::Cancel,
+            (None, outcome) => outcome,
+        };
+        let mut counted = self.counted();
+        let cell = counted.entry((ran.queue, ran.kind, outcome.as_str())).or_default();
+        cell.count += 1;
+        cell.run.add(settlement.took);
+        cell.wait.add(ran.waited);
+    }
+
+    /// What was counted, which begins anew.
+    pub(crate) fn take(&self) -> Counted {
+        std::mem::take(&mut *self.counted())
+    }
+
+    /// Takes back what could not be written.
+    pub(crate) fn put_back(&self, refused: Counted) {
+        let mut counted = self.counted();
+        for (key, cell) in refused {
+            let sum = counted.entry(key).or_default();
+            sum.count += cell.count;
+            sum.run.merge(&cell.run);
+            sum.wait.merge(&cell.wait);
+        }
+    }
+}
+
+/// What was counted, as the store takes it.
+pub(crate) fn rows<'a>(counted: &'a Counted, queues: &'a [Served]) -> Vec<Measured<'a>> {
+    let row = |(&(queue, kind, outcome), cell): (&(usize, &'a str, &'a str), &'a Cell)| Measured {
+        queue: &queues[queue].name,
+        kind,
+        outcome,
+        count: cell.count,
+        run: &cell.run,
+        wait: &cell.wait,
+    };
+    counted.iter().map(row).collect()
+}
