@@ -54,8 +54,9 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, what they need.
-const PLACES: [(&str, &str, &str, Permission); 7] = [
+const PLACES: [(&str, &str, &str, Permission); 8] = [
     ("/", "Overview", "o", Permission::View),
+    ("/jobs", "Jobs", "j", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
     ("/kinds", "Kinds", "k", Permission::View),
     ("/concurrency", "Concurrency", "c", Permission::View),

@@ -8,6 +8,7 @@ mod access;
 mod api;
 mod assets;
 mod cached;
+mod charts;
 mod dashboard;
 mod events;
 mod failure;

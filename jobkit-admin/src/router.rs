@@ -48,14 +48,17 @@ const TABLE: &[Entry] = table! {
     GET "/assets/{file}" None => assets::file;
 
     GET "/" Some(View) => pages::overview::show;
+    GET "/jobs" Some(View) => pages::jobs::list;
     GET "/jobs/{id}" Some(View) => pages::job::show;
     POST "/jobs/{id}/cancel" Some(Cancel) => pages::job::cancel;
     POST "/jobs/{id}/discard" Some(Discard) => pages::job::discard;
     POST "/jobs/{id}/reschedule" Some(Reschedule) => pages::job::reschedule;
     GET "/queues" Some(View) => pages::queues::list;
+    GET "/queues/queue" Some(View) => pages::measured::queue;
     POST "/queues/pause" Some(Pause) => pages::queues::pause;
     POST "/queues/resume" Some(Pause) => pages::queues::resume;
     GET "/kinds" Some(View) => pages::kinds::list;
+    GET "/kinds/kind" Some(View) => pages::measured::kind;
     GET "/workers" Some(View) => pages::workers::list;
     GET "/workers/{id}" Some(View) => pages::workers::show;
     POST "/workers/{id}/stop" Some(StopWorker) => pages::workers::stop;

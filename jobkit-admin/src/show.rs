@@ -88,6 +88,27 @@ pub(crate) fn qualifier(name: &str, value: &str) -> String {
     url(&format!("{name}:{value}"))
 }
 
+/// `14:05`, by UTC.
+pub(crate) fn clock(time: &DateTime<Utc>) -> String {
+    time.format("%d %b %H:%M").to_string()
+}
+
+/// A large number, grouped.
+pub(crate) fn large(value: &u64) -> String {
+    number(i64::try_from(*value).unwrap_or(i64::MAX))
+}
+
+/// A number, grouped.
+pub(crate) fn many(value: &u32) -> String {
+    number(*value)
+}
+
+/// `Ready`.
+pub(crate) fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `dead_letter` as words.
 pub(crate) fn words(name: &str) -> String {
     name.replace('_', " ")

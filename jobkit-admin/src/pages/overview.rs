@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jobkit::{Attention, DeadLetterGroup, Overview};
+use jobkit::{Attention, DeadLetterGroup, MeasureFilter, Overview};
 
+use crate::charts::Charts;
 use crate::failure::html;
 use crate::frame::Frame;
 use crate::router::Answer;
@@ -17,11 +18,17 @@ struct Page<'a> {
     frame: Frame<'a>,
     now: Arc<Overview>,
     groups: Vec<DeadLetterGroup>,
+    charts: Charts,
+    /// Where this page is, up to its range.
+    here: &'static str,
 }
 
 pub(crate) async fn show(visit: &Visit) -> Answer {
     let admin = visit.admin();
     let overview = visit.shared.overview.get(admin.overview());
-    let (now, groups) = tokio::try_join!(overview, admin.dead_letter_groups(5))?;
-    Ok(html(&Page { frame: visit.frame("Overview"), now, groups }))
+    let charts = Charts::of(visit, MeasureFilter::all());
+    let overview = async { Ok(overview.await?) };
+    let groups = async { Ok(admin.dead_letter_groups(5).await?) };
+    let (now, groups, charts) = tokio::try_join!(overview, groups, charts)?;
+    Ok(html(&Page { frame: visit.frame("Overview"), now, groups, charts, here: "/?" }))
 }
