@@ -6,10 +6,10 @@
 --                 a scan that does not begin at the start takes only ids above its mark
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
--- Returns the jobs, how long they have been due, and a row for each queue (job_id null) with the rows picked, how many of them
--- got no permit, and the time the scan took; and when some got none, for each queue and lane the
--- lowest id picked (`lowest` not null). At most 8 MiB of payload, but always one job: the
--- rest goes back.
+-- Returns the jobs and how long they have been due, and a row for each queue (job_id null) with the
+-- rows picked, how many of them got no permit, and the time the scan took; and when some got none,
+-- for each queue and lane the lowest id picked (`lowest` not null). At most 8 MiB of payload, but
+-- always one job: the rest goes back.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(

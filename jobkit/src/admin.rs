@@ -9,6 +9,7 @@ use crate::store::{Call, Deadlines, Link};
 mod audit;
 mod bulk;
 mod dead_letters;
+mod doctor;
 mod explain;
 mod jobs;
 mod kinds;
@@ -60,9 +61,12 @@ impl Admin {
     }
 
     fn link(&self) -> Link {
-        let call = Duration::from_secs(5);
-        let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
-        Link::new("admin", self.pool.clone(), deadlines).by_index()
+        self.link_for(Duration::from_secs(5)).by_index()
+    }
+
+    /// A connection on which a statement may take this long.
+    fn link_for(&self, call: Duration) -> Link {
+        Link::new("admin", self.pool.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
     }
 
     /// Makes one call, on a connection of its own.

@@ -47,6 +47,7 @@ pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
 pub use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
+pub use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity, TableSize};
 pub use crate::observed::histogram::Histogram;
 pub use crate::observed::kind::KindSummary;
 pub use crate::observed::measure::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};

@@ -182,6 +182,17 @@ async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration
     Ok(missing)
 }
 
+/// The version of the schema, which this binary can work with; and whether its migrations are those
+/// that were applied. Plain SELECTs.
+///
+/// # Errors
+/// As [`check`], and [`Error::SchemaEdited`].
+pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error> {
+    check(connection).await?;
+    missing(connection).await?;
+    Ok(applied(connection).await?.0)
+}
+
 /// Whether this binary can work with this database as it is; a plain SELECT.
 ///
 /// # Errors
@@ -191,9 +202,14 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
         .fetch_one(&mut *connection)
         .await?;
     judge_server(server)?;
-    let (found, readable_by): (i32, i32) =
-        sqlx::query_as(include_str!("store/sql/schema_version.sql")).fetch_one(connection).await?;
+    let (found, readable_by) = applied(connection).await?;
     judge(found, readable_by)
+}
+
+/// The newest migration applied, and the oldest binary that may work with them all.
+async fn applied(connection: &mut PgConnection) -> Result<(i32, i32), Error> {
+    let query = sqlx::query_as(include_str!("store/sql/schema_version.sql"));
+    Ok(query.fetch_one(connection).await?)
 }
 
 fn judge_server(version_num: i32) -> Result<(), Error> {

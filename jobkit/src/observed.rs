@@ -1,6 +1,7 @@
 //! What an operator sees of the whole: numbers that are bounded, whatever there is.
 
 pub(crate) mod audit;
+pub(crate) mod doctor;
 pub(crate) mod histogram;
 pub(crate) mod kind;
 pub(crate) mod measure;

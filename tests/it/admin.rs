@@ -4,6 +4,7 @@ mod audit;
 mod bulk;
 mod bulk_races;
 mod dead_letters;
+mod doctor;
 mod explain;
 mod jobs;
 mod kit;

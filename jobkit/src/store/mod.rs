@@ -12,6 +12,7 @@ mod call;
 mod claim;
 mod count;
 mod dead_letters;
+mod doctor;
 mod ear;
 mod enqueue;
 mod explain;
@@ -37,6 +38,10 @@ pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::dead_letters::{
     DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+};
+pub(crate) use self::doctor::{
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Tables, Upkeep, UpkeepRow,
+    Violations,
 };
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};

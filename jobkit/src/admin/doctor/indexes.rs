@@ -1,0 +1,51 @@
+use crate::observed::doctor::{Check, Finding, Severity};
+
+/// The indexes that the migrations make, but for those of the days of history.
+const INDEXES: &[&str] = &[
+    "_migrations_pkey",
+    "attempts_job",
+    "audit_pkey",
+    "blocked_executions_pkey",
+    "claims_pkey",
+    "concurrency_groups_pkey",
+    "dead_letters_due",
+    "dead_letters_group",
+    "dead_letters_job",
+    "dead_letters_key",
+    "dead_letters_pkey",
+    "dead_letters_resolved",
+    "dead_letters_state",
+    "finished_days_pkey",
+    "finished_pkey",
+    "jobs_cancel_requested",
+    "jobs_exhausted",
+    "jobs_pkey",
+    "kinds_pkey",
+    "measures_pkey",
+    "permits_pkey",
+    "queues_pkey",
+    "ready_keyed",
+    "ready_pkey",
+    "scheduled_pkey",
+    "semaphores_pkey",
+    "sleepers_pkey",
+    "sweeps_pkey",
+    "workers_pkey",
+];
+
+/// What is to be said of the indexes that are there: their names, and whether each can be used.
+pub(super) fn findings(there: &[(String, bool)]) -> Vec<Finding> {
+    let missing = INDEXES.iter().filter(|index| there.iter().all(|(name, _)| name != *index));
+    let missing = missing.map(|index| {
+        let found = format!("the index jobkit.{index} is missing");
+        let advice = "make it again as the migration has it (`jobkit::migration_sql`), or lookups \
+                      read whole tables";
+        Finding::of(Severity::Critical, Check::Indexes, found, advice)
+    });
+    let unusable = there.iter().filter(|(_, usable)| !usable).map(|(name, _)| {
+        let found = format!("the index jobkit.{name} is there, but cannot be used");
+        let advice = format!("`reindex index concurrently jobkit.{name}`");
+        Finding::of(Severity::Critical, Check::Indexes, found, advice)
+    });
+    missing.chain(unusable).collect()
+}
