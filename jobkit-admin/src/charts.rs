@@ -43,7 +43,7 @@ pub(crate) struct Charts {
     /// The longest wait that is shown.
     pub(crate) longest: String,
     /// The beginning and the middle.
-    pub(crate) marks: [DateTime<Utc>; 2],
+    pub(crate) marks: [String; 2],
     pub(crate) sum: Sum,
     pub(crate) range: &'static str,
 }
@@ -102,11 +102,16 @@ impl Charts {
             half: line(0.5),
             tail: line(0.95),
             longest: show::span(&longest),
-            marks: [at(0), at(points.len() / 2)],
+            marks: [at(0), at(points.len() / 2)].map(|time| clock(&time, range)),
             sum: sum(points),
             range,
         }
     }
+}
+
+/// The time below a chart, by UTC.
+fn clock(time: &DateTime<Utc>, range: &str) -> String {
+    time.format(if range == "7d" { "%d %b %H:%M" } else { "%H:%M UTC" }).to_string()
 }
 
 /// What a bar shows of all outcomes.

@@ -116,7 +116,7 @@ impl Failure {
                 response
             }
             Wants::Page => {
-                let page = FailurePage { frame: visit.frame(title), title, text: &text };
+                let page = FailurePage { frame: visit.nowhere(title), title, text: &text };
                 (status, html(&page)).into_response()
             }
         }

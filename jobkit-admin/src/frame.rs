@@ -97,6 +97,11 @@ impl<'a> Frame<'a> {
         &self.visit.base
     }
 
+    /// The link to a path below the mount.
+    pub(crate) fn link(&self, path: &str) -> String {
+        self.visit.link(path)
+    }
+
     pub(crate) fn here(&self) -> &str {
         &self.visit.here
     }

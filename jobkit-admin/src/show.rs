@@ -88,11 +88,6 @@ pub(crate) fn qualifier(name: &str, value: &str) -> String {
     url(&format!("{name}:{value}"))
 }
 
-/// `14:05`, by UTC.
-pub(crate) fn clock(time: &DateTime<Utc>) -> String {
-    time.format("%d %b %H:%M").to_string()
-}
-
 /// A large number, grouped.
 pub(crate) fn large(value: &u64) -> String {
     number(i64::try_from(*value).unwrap_or(i64::MAX))

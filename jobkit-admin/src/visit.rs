@@ -175,7 +175,19 @@ impl Visit {
 
     /// The link to a path below the mount.
     pub(crate) fn link(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
+        // Where axum nests a router there is no slash after the prefix.
+        match path.strip_prefix('/') {
+            Some(rest) if rest.is_empty() || rest.starts_with('?') => {
+                let root = if self.base.is_empty() { "/" } else { &self.base };
+                format!("{root}{rest}")
+            }
+            _ => format!("{}{path}", self.base),
+        }
+    }
+
+    /// The surroundings of a page that is not there: they do not say where it would be.
+    pub(crate) fn nowhere<'a>(&'a self, title: &'a str) -> Frame<'a> {
+        Frame::new(self, "", title, None)
     }
 
     /// The page's surroundings.

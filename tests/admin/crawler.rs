@@ -42,7 +42,9 @@ pub(crate) async fn crawl(app: &Router, from: &str, most: usize) -> Crawled {
         let reply = get(app, &url).await;
         assert_eq!(reply.status, StatusCode::OK, "{url}: {}", reply.body);
         for (attribute, url) in urls(&reply.body) {
-            let follow = attribute == "href" && url.starts_with('/');
+            let page =
+                url.starts_with('/') && !url.contains("/assets/") && !url.contains("/export");
+            let follow = attribute == "href" && page;
             if follow && seen.insert(url.clone()) {
                 ahead.push_back(url.clone());
             }

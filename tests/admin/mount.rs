@@ -19,6 +19,8 @@ fn behind_a_proxy(lab: &Lab) -> Router {
         let whole = request.uri().path_and_query().unwrap().as_str();
         let stripped = whole.strip_prefix("/x").unwrap_or("/outside");
         let stripped = if stripped.starts_with('/') { stripped } else { "/" };
+        // The process behind a proxy has never heard of it.
+        request.extensions_mut().remove::<axum::extract::OriginalUri>();
         *request.uri_mut() = stripped.parse::<Uri>().unwrap();
         request
     });
@@ -51,7 +53,10 @@ async fn every_url_stays_under_the_mount() {
         assert!(crawled.pages.len() >= 50, "mount {number}: {} pages", crawled.pages.len());
         for (attribute, url) in &crawled.urls {
             let local = attribute == &"href" && (url == "#page" || url == "data:,");
-            let under = url.starts_with(&format!("{prefix}/"));
+            let rest = url.strip_prefix(prefix);
+            let under = rest.is_some_and(|rest| {
+                rest.starts_with(['/', '?']) || rest.is_empty() && !prefix.is_empty()
+            });
             assert!(local || under, "mount {number} at {prefix}: {attribute}=\"{url}\"");
             assert!(!url.starts_with("//"), "{url}");
         }

@@ -27,7 +27,7 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
             errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at, args,
             error, fingerprint, key, tags, metadata)
         select -i, t, t, 0, 20, 'exhausted', jsonb_build_array(jsonb_build_object('job_id', -i,
-                'attempt', 1, 'outcome', 'bury', 'error', t, 'error_type', t, 'ended_at', 0)),
+                'attempt', 1, 'outcome', 'bury', 'error', t, 'error_type', t, 'ended_at', now())),
             20, 20, 0, now(), now(), now(), jsonb_build_object(t, t), t, t, t, array[t],
             jsonb_build_object(t, t)
         from unnest($1) with ordinality as of (t, i)",
