@@ -26,7 +26,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
 
 /// The settings that the attribute names; the rest is the library's.
 fn policy(model: &JobModel) -> TokenStream {
-    let kind = &model.kind;
+    let JobModel { kind, redact, .. } = model;
     let mut settings = TokenStream::new();
     let mut set = |field: &str, value: TokenStream| {
         let field = Ident::new(field, Span::call_site());
@@ -65,6 +65,9 @@ fn policy(model: &JobModel) -> TokenStream {
     if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
         let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
+    }
+    if !redact.is_empty() {
+        set("redact", quote!(&[#(#redact),*]));
     }
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
     if settings.is_empty() {

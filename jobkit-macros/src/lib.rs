@@ -12,6 +12,7 @@ mod literal;
 mod mistakes;
 mod model;
 mod parse;
+mod redact;
 mod subject;
 mod suggest;
 #[cfg(test)]
@@ -40,7 +41,8 @@ fn declare(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let args = Args::parse(arguments, &mut mistakes);
     let subject = Subject::parse(item, &mut mistakes);
-    let model = subject.name.as_ref().map(|name| JobModel::new(name, args, &mut mistakes));
+    let model =
+        subject.name.as_ref().map(|name| JobModel::new(name, &subject.fields, args, &mut mistakes));
     match (model, mistakes.into_error()) {
         (Some(model), None) => {
             let expansion = expand::expand(&model);

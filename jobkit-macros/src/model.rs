@@ -10,6 +10,7 @@ use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
+use crate::redact::Fields;
 
 /// The numbers a setting can be.
 struct Range {
@@ -40,6 +41,8 @@ pub(crate) struct JobModel {
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
+    /// Paths of the payload that are not shown.
+    pub(crate) redact: Vec<String>,
 }
 
 /// A setting that can be a duration or be switched off.
@@ -65,7 +68,7 @@ pub(crate) struct Concurrency {
 impl JobModel {
     /// Decides what the arguments mean. After a mistake the model is incomplete and only good for
     /// finding further ones.
-    pub(crate) fn new(name: &Ident, args: Args, mistakes: &mut Mistakes) -> Self {
+    pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
         let kind = match &args.kind {
@@ -95,6 +98,7 @@ impl JobModel {
                 &kind,
                 mistakes,
             ),
+            redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             kind,
         }
     }

@@ -6,10 +6,11 @@ use syn::{Error, Expr, LitStr, Result, Token, token};
 
 use crate::literal::{self, Integer};
 use crate::mistakes::Mistakes;
+use crate::redact;
 use crate::suggest::{listed, nearest};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 14] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 15] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("queue", "\"mail\""),
@@ -24,6 +25,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 14] = [
     ("concurrency_key", "self.account_id"),
     ("concurrency_limit", "2"),
     ("concurrency_group", "\"accounts\""),
+    ("redact", "redact(token)"),
 ];
 
 /// An argument that is there, and whose value has the right form.
@@ -52,6 +54,7 @@ pub(crate) struct Args {
     pub(crate) concurrency_key: Option<Given<Expr>>,
     pub(crate) concurrency_limit: Option<Given<Integer>>,
     pub(crate) concurrency_group: Option<Given<LitStr>>,
+    pub(crate) redact: Option<Vec<redact::Path>>,
     /// The names given, also those with a broken value.
     names: Vec<&'static str>,
     /// The names that misspelt ones were probably meant to be.
@@ -92,11 +95,20 @@ impl Args {
         };
         let twice = self.names.contains(&known);
         self.names.push(known);
-        let value = expression(input, &name, example)?;
-        if twice {
-            let message = format!("`{name}` is given twice: keep one of them");
-            return Err(Error::new_spanned(name, message));
+        let refuse_twice = || match twice {
+            true => {
+                Err(Error::new_spanned(&name, format!("`{name}` is given twice: keep one of them")))
+            }
+            false => Ok(()),
+        };
+        if known == "redact" {
+            let paths = redact::list(input, &name, example)?;
+            refuse_twice()?;
+            self.redact = Some(paths);
+            return Ok(());
         }
+        let value = expression(input, &name, example)?;
+        refuse_twice()?;
         self.set(name, value, example)
     }
 

@@ -3,6 +3,7 @@ use quote::ToTokens;
 use syn::{Attribute, Error, GenericParam, Generics, Item, ItemImpl, Type};
 
 use crate::mistakes::Mistakes;
+use crate::redact::Fields;
 
 /// What the attribute stands on.
 pub(crate) struct Subject {
@@ -11,17 +12,26 @@ pub(crate) struct Subject {
     /// The type it defines or, misplaced, implements; `None` for a function and the like.
     pub(crate) name: Option<Ident>,
     pub(crate) generics: Generics,
+    pub(crate) fields: Fields,
 }
 
 impl Subject {
     /// Reports everything but one struct without generic parameters.
     pub(crate) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Self {
-        let mut subject = Self { item: tokens, name: None, generics: Generics::default() };
+        let mut subject = Self {
+            item: tokens,
+            name: None,
+            generics: Generics::default(),
+            fields: Fields::default(),
+        };
         let Some(mut item) = mistakes.sift(syn::parse2::<Item>(subject.item.clone())) else {
             return subject;
         };
         if let Some(error) = misplaced(&item) {
             mistakes.push(error);
+        }
+        if let Item::Struct(item) = &item {
+            subject.fields = Fields::of(item);
         }
         let (attributes, name, generics) = match &mut item {
             Item::Struct(item) => (&mut item.attrs, &item.ident, &item.generics),

@@ -5,6 +5,7 @@ use proc_macro2::TokenStream;
 use crate::declare;
 use crate::mistakes::Mistakes;
 use crate::parse::{self, Args};
+use crate::redact::Fields;
 
 /// What `#[job(arguments)]` makes of `item`, without white space.
 fn declared(arguments: &str, item: &str) -> String {
@@ -29,7 +30,7 @@ fn messages(arguments: &str) -> Vec<String> {
     let mut mistakes = Mistakes::default();
     let args = Args::parse(tokens(arguments), &mut mistakes);
     let name = syn::parse_quote!(SendReceipt);
-    crate::model::JobModel::new(&name, args, &mut mistakes);
+    crate::model::JobModel::new(&name, &Fields::default(), args, &mut mistakes);
     let errors = mistakes.into_error().into_iter().flatten();
     errors.map(|error| error.to_string()).collect()
 }
@@ -138,6 +139,11 @@ fn a_second_attribute_is_taken_off() {
 #[test]
 fn the_example_of_every_argument_is_accepted() {
     for (name, example) in parse::ARGUMENTS {
+        if name == "redact" {
+            let missing = "no field `token` to redact: this struct has no named fields";
+            assert_eq!(messages(example), [missing]);
+            continue;
+        }
         let needed = match name {
             "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
             "max_cycles" => "auto_replay = \"1h\",",
@@ -235,4 +241,34 @@ fn the_first_self_of_a_key_is_the_receiver() {
         ::jobkit::private::key(&(format!(\"{}\", (self.0))))
     }";
     assert!(expansion.contains(&normal(expected)), "{expansion}");
+}
+
+/// The paths that `#[job(arguments)]` on a struct with these contents redacts.
+fn redacted(arguments: &str, attributes: &str, fields: &str) -> Vec<String> {
+    let item = declared(arguments, &format!("{attributes} struct S {{ {fields} }}"));
+    let Some((_, list)) = item.split_once("redact:&[") else { panic!("{item}") };
+    let (list, _) = list.split_once(']').unwrap_or_default();
+    list.split(',').map(|path| path.trim_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn redacted_fields_become_every_key_that_they_may_have() {
+    let fields = "token: String, r#type: T, #[serde(rename = \"no\", alias = \"num\")] number: N";
+    assert_eq!(redacted("redact(token)", "", fields), ["token"]);
+    assert_eq!(redacted("redact(r#type, token.a.b,)", "", fields), ["type", "token.a.b"]);
+    assert_eq!(redacted("redact(number.x)", "", fields), ["no.x", "num.x", "number.x"]);
+    for (rule, key) in [
+        ("camelCase", "cardNumber"),
+        ("PascalCase", "CardNumber"),
+        ("kebab-case", "card-number"),
+        ("SCREAMING_SNAKE_CASE", "CARD_NUMBER"),
+        ("SCREAMING-KEBAB-CASE", "CARD-NUMBER"),
+    ] {
+        let attribute = format!("#[serde(default, rename_all = \"{rule}\", bound = \"\")]");
+        let mut expected = vec![key, "card_number"];
+        expected.sort_unstable();
+        assert_eq!(redacted("redact(card_number)", &attribute, "card_number: N"), expected);
+    }
+    let split = "#[serde(rename(serialize = \"out\", deserialize = \"in\"))] a: N";
+    assert_eq!(redacted("redact(a)", "", split), ["a", "in", "out"]);
 }

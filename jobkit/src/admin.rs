@@ -15,6 +15,7 @@ mod jobs;
 mod kinds;
 mod list;
 mod measures;
+mod operations;
 mod overview;
 mod queues;
 mod reason;
@@ -26,6 +27,7 @@ pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
 pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
 pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, Rescheduled};
+pub use self::operations::BulkAction;
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
 pub use self::semaphores::{

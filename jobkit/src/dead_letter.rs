@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use crate::JobId;
+use crate::payload::Payload;
 
 /// The id of a dead letter: unique in its database, never used twice, not without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -221,11 +221,11 @@ pub struct DeadLetter {
     /// Its concurrency group and key.
     pub concurrency: Option<(String, String)>,
     /// Its payload: what a replay runs with, unless told otherwise.
-    pub args: Value,
+    pub args: Payload,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its metadata.
-    pub metadata: Option<Value>,
+    pub metadata: Option<Payload>,
 }
 
 /// An attempt that failed.

@@ -5,6 +5,7 @@ mod backoff;
 mod context;
 mod dead_letter;
 mod declared;
+mod detail;
 mod enqueue;
 mod error;
 mod id;
@@ -12,8 +13,10 @@ mod job;
 mod limits;
 mod migrate;
 mod observed;
+mod operation;
 mod options;
 mod outcome;
+mod payload;
 mod policy;
 #[doc(hidden)]
 pub mod private;
@@ -29,7 +32,7 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
+    Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
     DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
     Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Semaphore,
     SemaphoreDetail, SemaphoreFilter, StopRequest,
@@ -41,6 +44,7 @@ pub use crate::dead_letter::{
     DeadLetterState, DeadLetterSummary, DeadReason, FailedAttempt,
 };
 pub use crate::declared::{Declared, IntoKey};
+pub use crate::detail::JobDetail;
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, Gaps};
 pub use crate::id::JobId;
@@ -54,8 +58,10 @@ pub use crate::observed::measure::{MeasureFilter, MeasurePoint, MeasureSeries, M
 pub use crate::observed::overview::{Attention, Overview};
 pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
 pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
+pub use crate::operation::{Operation, OperationResult, OperationState, Preview};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
+pub use crate::payload::Payload;
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::query::{JobQuery, Listing, QueryError};
 pub use crate::registration::Registration;

@@ -51,6 +51,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     23 "0023_operate" readable_by 1,
     24 "0024_measures" readable_by 1,
     25 "0025_jobs" readable_by 1,
+    26 "0026_operations" readable_by 1,
+    27 "0027_bulk" readable_by 1,
 };
 
 /// How long to wait for a connection.

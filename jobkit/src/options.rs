@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -22,7 +23,7 @@ use crate::{Error, JobId};
 /// Welcome { user: 7 }.options().after(an_hour).priority(-1).enqueue(&pool).await?;
 /// # Ok(()) }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use = "nothing is enqueued until `enqueue` is called and awaited"]
 pub struct Pending<J> {
     job: J,
@@ -39,6 +40,16 @@ pub(crate) struct Overrides {
     pub(crate) max_attempts: Option<u16>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<serde_json::Value>,
+}
+
+/// Without the payload, which may have what must not be shown.
+impl<J> fmt::Debug for Pending<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending")
+            .field("job", &std::any::type_name::<J>())
+            .field("overrides", &self.overrides)
+            .finish()
+    }
 }
 
 impl<J: Declared + Serialize + Send> Pending<J> {

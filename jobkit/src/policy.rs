@@ -31,6 +31,9 @@ pub struct Policy {
     pub retention: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
+    /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
+    /// lists, nor to operators without the right to see them.
+    pub redact: &'static [&'static str],
 }
 
 /// When a dead letter is replayed without anybody asking for it, and when that ends.
@@ -67,6 +70,7 @@ impl Policy {
             auto_replay: None,
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             concurrency: None,
+            redact: &[],
         }
     }
 }

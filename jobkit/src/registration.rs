@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::context::Attempt;
+use crate::payload::HIDDEN;
 use crate::states::States;
 use crate::{Job, JobContext, Policy, Result};
 
@@ -43,7 +44,7 @@ impl Registration {
             job: || (TypeId::of::<J>(), type_name::<J>()),
             state: || (TypeId::of::<S>(), type_name::<S>()),
             start: start::<J, S>,
-            key: |payload| Ok(decode::<J>(payload)?.concurrency_key()),
+            key: |payload| Ok(decode::<J>(payload, J::POLICY.redact)?.concurrency_key()),
         }
     }
 
@@ -89,15 +90,24 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
     attempt: Arc<Attempt>,
     states: &States,
 ) -> Result<Running, String> {
-    let job = decode::<J>(payload)?;
+    let job = decode::<J>(payload, J::POLICY.redact)?;
     let state = states.get::<S>().expect("the start-up check found every state");
     Ok(Box::pin(job.run(JobContext::new(attempt, state))))
 }
 
-fn decode<J: DeserializeOwned>(payload: &[u8]) -> Result<J, String> {
+/// What serde says of a value may quote it: where something is redacted, only what cannot.
+fn decode<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
     let mut json = serde_json::Deserializer::from_slice(payload);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        format!("the payload does not decode at `{}`: {}", error.path(), error.inner())
+        let said = error.inner().to_string();
+        let quotes = !said.starts_with("missing field") && !redact.is_empty();
+        let (line, column) = (error.inner().line(), error.inner().column());
+        let said = if quotes {
+            format!("{HIDDEN} at line {line} column {column} (its kind redacts fields)")
+        } else {
+            said
+        };
+        format!("the payload does not decode at `{}`: {said}", error.path())
     })
 }
 

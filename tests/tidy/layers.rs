@@ -4,17 +4,20 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 16] = [
+const PURE: [&str; 19] = [
     "backoff",
     "context",
     "cron",
     "dead_letter",
     "declared",
+    "detail",
     "error",
     "id",
     "limits",
     "observed",
+    "operation",
     "outcome",
+    "payload",
     "policy",
     "query",
     "row",

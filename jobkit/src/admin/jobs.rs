@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::{Admin, let_hands_change};
-use crate::query::JobQuery;
-use crate::store::{Act, CancelMark, CancelTake, DeadJob, JobState, Link, Reschedule};
-use crate::summary::{JobSummary, State};
+use crate::detail::JobDetail;
+use crate::store::{Act, CancelMark, CancelTake, JobState, Link, OneJob, Reschedule};
+use crate::summary::State;
 use crate::{Error, JobId, limits};
 
 /// What [`Admin::cancel`] or [`Admin::discard`] achieved.
@@ -41,13 +41,17 @@ impl Admin {
     ///
     /// # Errors
     /// As all of [`Admin`].
-    pub async fn job(&self, id: JobId) -> Result<Option<JobSummary>, Error> {
-        let query = JobQuery { id: Some(id), ..JobQuery::default() };
+    pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, Error> {
         let mut link = self.list_link().await?;
-        let job = match super::list::one(&mut link, &query).await?.jobs.pop() {
-            None => link.call(&DeadJob(id.0)).await?,
-            job => job,
-        };
+        let mut job = None;
+        // Between the looks at the two places it may go from one to the other, even back.
+        for attempt in 0..Self::TRIES {
+            let_hands_change(attempt).await;
+            job = link.call(&OneJob(id.0)).await?;
+            if job.is_some() {
+                break;
+            }
+        }
         link.close().await;
         Ok(job)
     }

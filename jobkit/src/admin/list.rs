@@ -223,3 +223,8 @@ pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Er
     jobs.retain(|job| query.lists(job));
     Ok(JobPage { jobs, next: None, gave_up_after: None })
 }
+
+/// Whether the job has not ended.
+pub(super) fn is_live(job: &JobSummary) -> bool {
+    job.state != State::Finished
+}

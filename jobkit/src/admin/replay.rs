@@ -126,7 +126,7 @@ fn payload(text: &str, metadata: usize) -> Result<(), Error> {
 
 /// The concurrency group and key that belong to a new payload, if its kind is linked.
 fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>; 2]>, ReplayError> {
-    payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.to_string().len()))?;
+    payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
     let registry = Registry::linked();
     let Some(registration) = registry.get(&entry.summary.kind) else { return Ok(None) };
     let key = registration.key_of(text.as_bytes()).map_err(ReplayError::Undecodable)?;

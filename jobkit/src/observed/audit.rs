@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::limits;
+use crate::payload::Payload;
 
 /// Something that an operator did.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct AuditEntry {
     /// The circumstances: the job of a replay, how many it was, which filter meant them, the limit
     /// and the one before, the reason, ….
     pub detail: Value,
+    /// The payload that was discarded, or that a replay ran with instead of the stored one.
+    pub args: Option<Payload>,
 }
 
 /// Which entries of the audit a call means: those for which everything set here is so.

@@ -4,8 +4,10 @@ use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
+use super::payloads::hides;
 use super::worker::interval;
 use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
+use crate::payload::Payload;
 
 /// What operators did, the newest first.
 pub(crate) struct Audit<'a> {
@@ -32,6 +34,8 @@ impl Call for Audit<'_> {
         for row in &rows {
             page.next = row.try_get("next")?;
             let Some(id) = row.try_get("id")? else { break };
+            let args: Option<String> = row.try_get("args")?;
+            let hides = hides(row)?;
             page.entries.push(AuditEntry {
                 id,
                 at: row.try_get("at")?,
@@ -41,6 +45,7 @@ impl Call for Audit<'_> {
                 subject_id: row.try_get("subject_id")?,
                 subject_name: row.try_get("subject_name")?,
                 detail: row.try_get("detail")?,
+                args: args.map(|args| Payload::new(args, hides)),
             });
         }
         Ok(page)

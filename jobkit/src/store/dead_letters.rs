@@ -8,6 +8,7 @@ use sqlx::{PgConnection, Row};
 
 use super::Call;
 use super::count::{count, number};
+use super::payloads::{metadata, payload};
 use crate::JobId;
 use crate::dead_letter::{
     Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
@@ -138,7 +139,7 @@ pub(crate) struct OneDeadLetter(pub(crate) i64);
 
 /// A failed attempt as the database keeps it; times in microseconds.
 #[derive(Deserialize)]
-struct Attempt {
+pub(super) struct Attempt {
     job_id: i64,
     attempt: i64,
     outcome: String,
@@ -150,7 +151,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn failed(self) -> FailedAttempt {
+    pub(super) fn failed(self) -> FailedAttempt {
         FailedAttempt {
             job: JobId(self.job_id),
             attempt: number(self.attempt),
@@ -193,8 +194,8 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         created_at: row.try_get("created_at")?,
         worker: row.try_get("worker_id")?,
         concurrency: group.zip(row.try_get("concurrency_key")?),
-        args: row.try_get("args")?,
+        args: payload(row)?,
         tags: tags.unwrap_or_default(),
-        metadata: row.try_get("metadata")?,
+        metadata: metadata(row)?,
     })
 }

@@ -1,10 +1,15 @@
 use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
+use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::dead_letters::Attempt;
 use super::maintain::wait;
+use super::payloads::{metadata, payload};
 use crate::JobId;
+use crate::dead_letter::DeadLetterId;
+use crate::detail::JobDetail;
 use crate::query::{JobQuery, Listing};
 use crate::summary::{Ended, JobSummary, State};
 
@@ -88,16 +93,43 @@ impl Call for JobsList<'_> {
     }
 }
 
-/// The job, when it is the last of a dead letter.
-pub(crate) struct DeadJob(pub(crate) i64);
+/// A job with all that is known of it.
+pub(crate) struct OneJob(pub(crate) i64);
 
-impl Call for DeadJob {
-    type Answer = Option<JobSummary>;
+impl Call for OneJob {
+    type Answer = Option<JobDetail>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query(include_str!("sql/jobs_dead.sql")).bind(self.0);
-        query.fetch_optional(connection).await?.as_ref().map(summary).transpose()
+        let live = include_str!("sql/jobs_get.sql");
+        for sql in [live, include_str!("sql/jobs_get_ended.sql")] {
+            let row = sqlx::query(sql).bind(self.0).fetch_optional(&mut *connection).await?;
+            if let Some(row) = row {
+                return detail(&row).map(Some);
+            }
+        }
+        Ok(None)
     }
+}
+
+fn detail(row: &PgRow) -> sqlx::Result<JobDetail> {
+    let Json(attempts): Json<Vec<Attempt>> = row.try_get("errors")?;
+    let letter = |id: Option<i64>| id.map(DeadLetterId);
+    Ok(JobDetail {
+        summary: summary(row)?,
+        args: payload(row)?,
+        metadata: metadata(row)?,
+        attempts: attempts.into_iter().map(Attempt::failed).collect(),
+        crashes: row.try_get::<i32, _>("crashes")?.try_into().unwrap_or(0),
+        snoozes: row.try_get::<i32, _>("snoozes")?.try_into().unwrap_or(0),
+        cancel_requested_at: row.try_get("cancel_requested_at")?,
+        permit_since: row.try_get("permit_since")?,
+        dead_letter_key: row.try_get("dead_letter_key")?,
+        replays: letter(row.try_get("replays")?),
+        dead_letter: letter(row.try_get("dead_letter")?),
+        replayed_by: row.try_get::<Option<i64>, _>("replay_id")?.map(JobId),
+        reason: row.try_get("reason")?,
+        expires_at: row.try_get("expires_at")?,
+    })
 }
 
 fn summary(row: &PgRow) -> sqlx::Result<JobSummary> {

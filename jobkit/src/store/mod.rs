@@ -23,7 +23,9 @@ mod maintain;
 mod measures;
 mod observed;
 mod operate;
+mod operations;
 mod overview;
+mod payloads;
 mod queues;
 mod recover;
 mod replay;
@@ -47,7 +49,7 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
-pub(crate) use self::jobs::{ByIndex, DeadJob, JobsList, Listed};
+pub(crate) use self::jobs::{ByIndex, JobsList, Listed, OneJob};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
@@ -57,6 +59,9 @@ pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
 pub(crate) use self::operate::{
     Act, CancelMark, CancelTake, LimitGroup, LimitKey, Pause, PausedQueues, Reschedule, Resume,
     StopWorker,
+};
+pub(crate) use self::operations::{
+    BeginOperation, NextOperation, Operate, OperationResults, Operations, StopOperation,
 };
 pub(crate) use self::overview::{
     KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds,

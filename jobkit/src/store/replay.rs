@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,7 +15,7 @@ use super::worker::interval;
 use crate::dead_letter::DeadLetterCursor;
 
 /// What a replay does otherwise than what is stored; `None` is as stored.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Otherwise {
     pub(crate) queue: Option<String>,
     pub(crate) run_at: Option<DateTime<Utc>>,
@@ -22,6 +23,16 @@ pub(crate) struct Otherwise {
     pub(crate) max_attempts: Option<u16>,
     /// Group and key that belong to the payload, both or neither.
     pub(crate) concurrency: Option<[Option<String>; 2]>,
+}
+
+/// Without the payload, which may have what must not be shown.
+impl fmt::Debug for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { queue, run_at, max_attempts, .. } = self;
+        let mut shown = f.debug_struct("Otherwise");
+        shown.field("queue", queue).field("run_at", run_at).field("max_attempts", max_attempts);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// Replays a dead letter.

@@ -99,7 +99,8 @@ impl Call for Announce {
             .bind(column.clone().map(|p| p.concurrency.map(|c| c.group)).collect::<Vec<_>>())
             .bind(column.clone().map(|p| p.concurrency.map(|c| limit(c.limit))).collect::<Vec<_>>())
             .bind(sparse(column.clone().map(|p| p.auto_replay.map(|r| interval(r.after)))))
-            .bind(sparse(column.map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
+            .bind(sparse(column.clone().map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
+            .bind(column.map(|p| p.redact.join(",")).collect::<Vec<_>>())
             .execute(connection)
             .await
             .map(drop)

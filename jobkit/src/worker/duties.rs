@@ -79,6 +79,7 @@ impl Parts {
             every: self.settings.recover_every,
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
+            looked: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use super::slots::Slots;
 use crate::context::Attempt;
 use crate::limits::clean;
 use crate::outcome::Verdict;
+use crate::payload::{hidden_texts, scrubbed};
 use crate::registration;
 use crate::registry::Registry;
 use crate::states::States;
@@ -102,15 +103,19 @@ impl Execution {
         );
         let payload = std::mem::take(&mut job.payload);
         let attempt = attempt(job, queue, policy.timeout, began, &handler, &span);
+        let hidden = hidden(&payload, &policy);
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
             Ok(Err(error)) => return undecodable(&span, cancelled, &error),
-            Err(panic) => return undecodable(&span, cancelled, &message(&*panic)),
+            Err(panic) => {
+                let error = scrubbed(&message(&*panic), &hidden);
+                return undecodable(&span, cancelled, &error);
+            }
         };
         let run = self.run(future, policy.timeout, &handler).instrument(span.clone()).await;
         let settlement = Settlement { took: began.elapsed(), ..cancelled };
-        span.in_scope(|| outcome(settlement, run, handler.reason(), &policy, number))
+        span.in_scope(|| outcome(settlement, run, handler.reason(), &policy, number, &hidden))
     }
 
     /// Polls the handler until it ends or must.
@@ -143,6 +148,14 @@ impl Execution {
         handler.cancel.cancelled().await;
         tokio::time::sleep(self.cancel_grace).await;
     }
+}
+
+/// The values of a payload that no error may show.
+fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
+    if policy.redact.is_empty() {
+        return Vec::new();
+    }
+    hidden_texts(&String::from_utf8_lossy(payload), policy.redact)
 }
 
 /// Catches a panic of a future.
@@ -219,6 +232,7 @@ fn outcome(
     asked: Option<StopReason>,
     policy: &Policy,
     attempt: u32,
+    hidden: &[String],
 ) -> Settlement {
     let error = match run {
         Run::Returned(Ok(())) => return Settlement { outcome: Outcome::Finish, ..settlement },
@@ -239,7 +253,7 @@ fn outcome(
         }
         _ => {}
     }
-    let text = clean(&chain(&error));
+    let text = clean(&scrubbed(&chain(&error), hidden));
     let backoff = || policy.backoff.jittered(attempt, fastrand::f64());
     let (outcome, delay) = match error.verdict {
         Verdict::Retry => (Outcome::Retry, catch_unwind(backoff).unwrap_or(DEFAULT_DELAY)),

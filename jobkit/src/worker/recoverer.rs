@@ -1,11 +1,11 @@
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::counters::Counters;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Exhausted, Link, Recover, ReplayDue};
+use crate::store::{Exhausted, Link, NextOperation, Operate, Recover, ReplayDue, StopOperation};
 
 /// Jobs moved by one call.
 const PAGE: i32 = 100;
@@ -13,29 +13,37 @@ const PAGE: i32 = 100;
 /// Dead letters replayed by one call.
 const REPLAYS: i32 = 500;
 
+/// Jobs or dead letters that one step of an operation is about.
+const STEP: i32 = 500;
+
+/// How often it looks for operations.
+const OPERATIONS: Duration = Duration::from_secs(1);
+
 /// Looks after what failed for good: makes dead letters of jobs that a crash left without
-/// attempts, and replays those whose kind says so, once their time has come.
+/// attempts, and replays those whose kind says so, once their time has come. And does what
+/// operators want done with many.
 ///
-/// If none ran for an hour, such jobs would stay where they are, and automatic replays would be
-/// that much later.
+/// If none ran for an hour, such jobs would stay where they are, and automatic replays and
+/// operations would be that much later.
 pub(crate) struct Recoverer {
     pub(crate) link: Link,
     pub(crate) every: Duration,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
+    /// When it last looked for such jobs, and found no more to replay.
+    pub(crate) looked: Option<Instant>,
 }
 
 impl Duty for Recoverer {
     const NAME: &'static str = "recover";
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        self.recover().await?;
-        let replayed = self.link.call(&ReplayDue(REPLAYS)).await?;
-        if replayed > 0 {
-            tracing::info!(replayed, "jobkit.replay: replayed dead letters that were due");
-            self.wake.ring();
+        let due = self.looked.is_none_or(|looked| looked.elapsed() >= self.every);
+        if due && !self.look().await? {
+            return Ok(Duration::ZERO);
         }
-        Ok(if replayed == REPLAYS { Duration::ZERO } else { self.every })
+        let rest = if self.operate().await? { Duration::ZERO } else { OPERATIONS };
+        Ok(rest.min(self.every))
     }
 
     async fn close(self) {
@@ -44,6 +52,44 @@ impl Duty for Recoverer {
 }
 
 impl Recoverer {
+    /// Whether all is done that was due.
+    async fn look(&mut self) -> Result<bool, Error> {
+        self.recover().await?;
+        let replayed = self.link.call(&ReplayDue(REPLAYS)).await?;
+        if replayed > 0 {
+            tracing::info!(replayed, "jobkit.replay: replayed dead letters that were due");
+            self.wake.ring();
+        }
+        if replayed == REPLAYS {
+            return Ok(false);
+        }
+        self.looked = Some(Instant::now());
+        Ok(true)
+    }
+
+    /// One step of the oldest operation that is open. Whether another may follow at once.
+    async fn operate(&mut self) -> Result<bool, Error> {
+        let Some(id) = self.link.call(&NextOperation).await? else { return Ok(false) };
+        match self.link.call(&Operate { id, limit: STEP }).await {
+            Ok(Some(outcome)) => {
+                self.wake.ring();
+                if outcome == "done" {
+                    tracing::info!(operation = id, "jobkit.operate: done");
+                }
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) if error.is_final() => {
+                tracing::error!(operation = id, %error, "jobkit.operate failed");
+                let text = error.to_string();
+                let (state, error) = ("failed", Some(&*text));
+                self.link.call(&StopOperation { id, state, error, actor: None }).await?;
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Page by page; where one job cannot be moved, the others of its page are moved one by one.
     async fn recover(&mut self) -> Result<(), Error> {
         let (mut after, mut buried) = (0, 0);

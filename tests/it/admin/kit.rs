@@ -162,7 +162,7 @@ impl Desk {
     }
 
     pub(super) async fn job(&self, job: JobId) -> JobSummary {
-        self.admin.job(job).await.unwrap().expect("it is there")
+        self.admin.job(job).await.unwrap().expect("it is there").summary
     }
 
     pub(super) async fn state(&self, job: JobId) -> State {
@@ -172,7 +172,7 @@ impl Desk {
     /// Its state, whether it holds a permit, and how it ended.
     pub(super) async fn place(&self, job: JobId) -> String {
         let holds = self.lab.count(&format!("jobkit.permits where job_id = {job}")).await == 1;
-        match self.admin.job(job).await.unwrap().map(|job| job.state) {
+        match self.admin.job(job).await.unwrap().map(|job| job.summary.state) {
             None => "gone".to_owned(),
             Some(State::Finished) => {
                 let ending = "outcome || coalesce(': ' || reason, '')";

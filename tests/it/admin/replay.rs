@@ -86,9 +86,10 @@ async fn a_replay_has_what_it_is_told_and_else_what_was_stored() {
         dead_letter_id, generation)";
     let stored: Value = desk.lab.value(&format!("select {columns} {of}")).await;
     assert_eq!(stored, json!(["slow", 7, args, "pay", "größe", id.0, 1]));
-    assert_eq!(desk.dead_letter(id).await.args, json!({"account": "a"}));
+    assert_eq!(desk.dead_letter(id).await.args.reveal(), r#"{"account": "a"}"#);
     let [entry] = &desk.audit().await[..] else { panic!("one thing was done") };
-    assert_eq!(entry.detail["args"], args);
+    let replayed_with = entry.args.as_ref().unwrap().reveal();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(replayed_with).unwrap(), args);
     assert_eq!(
         (&entry.detail["queue"], &entry.detail["max_attempts"]),
         (&json!("slow"), &json!(7))

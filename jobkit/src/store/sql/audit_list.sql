@@ -1,6 +1,7 @@
 -- audit_list
 -- A page of what operators did, the newest first: of the next 10,000 entries those that fit, and
--- the entry after which the next page begins, null after the last.
+-- the entry after which the next page begins, null after the last; a payload apart, with what its
+-- kind redacts.
 -- $1 before this entry, null for the beginning; $2 how many at most; null for any: $3 actor,
 -- $4 action, $5 subject, $6 its id, $7 its name
 with looked_at as materialized (
@@ -15,11 +16,13 @@ with looked_at as materialized (
     order by l.id desc limit $2
 )
 select n.next, a.id, a.at, a.actor, a.action, a.subject, a.subject_id, a.subject_name,
-    coalesce(a.detail, 'null') as detail
+    coalesce(a.detail - 'args', 'null') as detail, (a.detail -> 'args')::text as args, k.redact
 from (
     select case when (select count(*) from page) = $2 then (select min(p.id) from page p)
         when (select count(*) from looked_at) = 10000 then (select min(l.id) from looked_at l)
     end as next
 ) n
 left join (page p join jobkit.audit a on a.id = p.id) on true
+left join jobkit.dead_letters d on a.subject = 'dead_letter' and d.id = a.subject_id
+left join jobkit.kinds k on k.kind = coalesce(a.detail ->> 'kind', d.kind)
 order by a.id desc

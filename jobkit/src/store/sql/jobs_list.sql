@@ -13,7 +13,8 @@ with looked_at as materialized (
         select ($5::text is null or j.kind = $5) and ($6::text is null or j.queue = $6)
             and ($7::text is null or $7 = any (j.tags))
             and ($8::text is null or j.concurrency_group = $8)
-            and ($9::text is null or j.concurrency_key = $9) and ($1 <> 'retrying' or j.state = 'scheduled')
+            and ($9::text is null or j.concurrency_key = $9)
+            and ($1 <> 'retrying' or j.state = 'scheduled')
             and ($10::text is null or exists (select from jobkit.attempts a
                 where a.job_id = j.id and position(lower($10) in lower(a.error)) > 0))
             and (cardinality($13::text[]) = 0 or jobkit.has_args(j.kind, (
@@ -23,9 +24,8 @@ with looked_at as materialized (
 ), page as (
     select * from looked_at l where l.meant order by l.nth limit $4
 )
-select n.*, j.*, null as outcome, null::interval as took,
-    coalesce(p.worker_id, c.worker_id) as worker_id,
-    coalesce(p.since, c.claimed_at, b.since) as since
+select n.*, j.*, null as outcome, null::interval as took, coalesce(p.worker_id, c.worker_id)
+    as worker_id, coalesce(p.since, c.claimed_at, b.since) as since
 from (
     select count(*) filter (where l.meant) as meant, count(*) as looked_at,
         (select p.place::text from page p order by p.nth offset $4 - 1) as page_end,

@@ -1,0 +1,202 @@
+//! `redact(…)`: which keys of the payload hold what must not be shown.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, ItemStruct, LitStr, Result, Token, parenthesized, token};
+
+use crate::mistakes::Mistakes;
+use crate::suggest::{listed, nearest};
+
+/// A field of the struct, and the keys that serde may have for it.
+struct Field {
+    name: String,
+    keys: Vec<String>,
+    flattened: bool,
+}
+
+/// The named fields of the struct.
+#[derive(Default)]
+pub(crate) struct Fields(Vec<Field>);
+
+/// A field, or what is inside of one: `card.number`.
+pub(crate) struct Path(Vec<Ident>);
+
+impl Path {
+    fn text(&self) -> String {
+        let names: Vec<String> = self.0.iter().map(|name| name.unraw().to_string()).collect();
+        names.join(".")
+    }
+
+    fn tokens(&self) -> TokenStream {
+        self.0.iter().cloned().map(TokenTree::Ident).collect()
+    }
+}
+
+/// Reads the list behind `redact`.
+pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Vec<Path>> {
+    if !input.peek(token::Paren) {
+        // The rest is taken, or it would be a mistake of its own.
+        while !input.is_empty() && !input.peek(Token![,]) {
+            input.parse::<TokenTree>()?;
+        }
+        let message = format!("`redact` lists fields in parentheses: write `{example}`");
+        return Err(Error::new_spanned(name, message));
+    }
+    let inside;
+    parenthesized!(inside in input);
+    let tokens: TokenStream = inside.parse()?;
+    let paths = Punctuated::<Path, Token![,]>::parse_terminated_with;
+    let paths = (|input: ParseStream<'_>| paths(input, path)).parse2(tokens)?;
+    if paths.is_empty() {
+        let message = format!("`redact` hides nothing: name a field, `{example}`, or leave it out");
+        return Err(Error::new_spanned(name, message));
+    }
+    Ok(paths.into_iter().collect())
+}
+
+fn path(input: ParseStream<'_>) -> Result<Path> {
+    if !input.peek(syn::Ident::peek_any) {
+        let next: TokenTree = input.parse()?;
+        let message = match &next {
+            TokenTree::Literal(literal) => {
+                let bare = literal.to_string().replace('"', "");
+                format!("`redact` lists fields without quotes: write `redact({bare})`")
+            }
+            _ => "`redact` lists fields: write `redact(token, card.number)`".to_owned(),
+        };
+        return Err(Error::new_spanned(next, message));
+    }
+    Punctuated::<Ident, Token![.]>::parse_separated_nonempty_with(input, Ident::parse_any)
+        .map(|names| Path(names.into_iter().collect()))
+}
+
+impl Fields {
+    pub(crate) fn of(item: &ItemStruct) -> Self {
+        let rules = rules(&item.attrs);
+        let named = item.fields.iter().filter_map(|field| {
+            let name = field.ident.as_ref()?.unraw().to_string();
+            let mut keys: Vec<String> = rules.iter().map(|rule| renamed(&name, rule)).collect();
+            let (written, flattened) = written(&field.attrs);
+            keys.extend(written);
+            keys.push(name.clone());
+            keys.sort();
+            keys.dedup();
+            Some(Field { name, keys, flattened })
+        });
+        Self(named.collect())
+    }
+
+    /// The paths in the payload that these fields may have there.
+    pub(crate) fn paths(&self, given: &[Path], mistakes: &mut Mistakes) -> Vec<String> {
+        let (mut paths, mut seen) = (Vec::new(), Vec::new());
+        for path in given {
+            let text = path.text();
+            if seen.contains(&text) {
+                let message = format_args!("`{text}` is in the list twice: keep one of them");
+                mistakes.add(path.tokens(), message);
+                continue;
+            }
+            seen.push(text);
+            let name = path.0[0].unraw().to_string();
+            let Some(field) = self.0.iter().find(|field| field.name == name) else {
+                mistakes.add(&path.0[0], self.unknown(&name));
+                continue;
+            };
+            if field.flattened {
+                let message = "a flattened field has no key of its own in the payload: take \
+                     `#[serde(flatten)]` off, or it would be shown";
+                mistakes.add(&path.0[0], message);
+            }
+            let rest: String =
+                path.0[1..].iter().map(|name| format!(".{}", name.unraw())).collect();
+            paths.extend(field.keys.iter().map(|key| format!("{key}{rest}")));
+        }
+        paths
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names = self.0.iter().map(|field| &*field.name);
+        match nearest(name, names.clone()) {
+            Some(meant) => format!("no field `{name}` to redact: did you mean `{meant}`?"),
+            None if self.0.is_empty() => {
+                format!("no field `{name}` to redact: this struct has no named fields")
+            }
+            None => {
+                let names = listed(names.collect::<Vec<_>>().into_iter());
+                format!("no field `{name}` to redact: the fields are {names}")
+            }
+        }
+    }
+}
+
+/// Calls this with each `name = "text"` of `#[serde(…)]`, also inside of parentheses; with an
+/// empty text for a word alone.
+fn serde(attributes: &[Attribute], mut each: impl FnMut(&str, String)) {
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // What serde does not understand is serde's to report.
+        let _mistake = attribute.parse_nested_meta(|meta| {
+            let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            if meta.input.peek(token::Paren) {
+                return meta.parse_nested_meta(|inner| {
+                    each(&name, inner.value()?.parse::<LitStr>()?.value());
+                    Ok(())
+                });
+            }
+            let value = match meta.value() {
+                Ok(value) => match value.parse::<syn::Lit>()? {
+                    syn::Lit::Str(text) => text.value(),
+                    _ => String::new(),
+                },
+                Err(_) => String::new(),
+            };
+            each(&name, value);
+            Ok(())
+        });
+    }
+}
+
+fn rules(attributes: &[Attribute]) -> Vec<String> {
+    let mut rules = Vec::new();
+    serde(attributes, |name, value| {
+        if name == "rename_all" {
+            rules.push(value);
+        }
+    });
+    rules
+}
+
+/// The keys that a field's attributes name, and whether it is flattened.
+fn written(attributes: &[Attribute]) -> (Vec<String>, bool) {
+    let (mut keys, mut flattened) = (Vec::new(), false);
+    serde(attributes, |name, value| match name {
+        "rename" | "alias" => keys.push(value),
+        "flatten" => flattened = true,
+        _ => {}
+    });
+    (keys, flattened)
+}
+
+/// A field's name by a rule of serde's `rename_all`.
+fn renamed(name: &str, rule: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| {
+            first.to_ascii_uppercase().to_string() + letters.as_str()
+        })
+    };
+    let pascal = || name.split('_').map(capital).collect::<String>();
+    match rule {
+        "UPPERCASE" | "SCREAMING_SNAKE_CASE" => name.to_ascii_uppercase(),
+        "PascalCase" => pascal(),
+        "camelCase" => {
+            let pascal = pascal();
+            let first = pascal.chars().next().map_or(0, char::len_utf8);
+            pascal[..first].to_ascii_lowercase() + &pascal[first..]
+        }
+        "kebab-case" => name.replace('_', "-"),
+        "SCREAMING-KEBAB-CASE" => name.to_ascii_uppercase().replace('_', "-"),
+        _ => name.to_owned(),
+    }
+}

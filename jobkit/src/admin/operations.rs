@@ -1,0 +1,244 @@
+//! Actions on all that a filter means, done by workers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::{Admin, DeadLetterFilter, list};
+use crate::dead_letter::DeadLetterState;
+use crate::limits::{self, NAME_BYTES};
+use crate::operation::{Operation, OperationResult, Preview};
+use crate::query::{JobQuery, Listing};
+use crate::store::{BeginOperation, Meant, OperationResults, Operations, StopOperation, Until};
+use crate::{Count, Error};
+
+/// What an operation does, and with whom.
+///
+/// Of jobs only live ones are meant: a query about ended jobs means none.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum BulkAction {
+    /// Cancels jobs, each as [`Admin::cancel`] does.
+    Cancel(JobQuery),
+    /// Discards jobs for this reason, each as [`Admin::discard`] does.
+    Discard(JobQuery, String),
+    /// Gives jobs that wait another time, `None` for at once, each as [`Admin::reschedule`] does.
+    Reschedule(JobQuery, Option<DateTime<Utc>>),
+    /// Replays open dead letters, each as [`Admin::replay`] does.
+    Replay(DeadLetterFilter),
+    /// Removes dead letters, each as [`Admin::discard_dead_letter`] does.
+    DiscardDeadLetters(DeadLetterFilter),
+    /// Removes dead letters whose last failure was longer ago than this; at most 1,000 years.
+    Purge(DeadLetterFilter, Duration),
+}
+
+impl BulkAction {
+    /// The verb's name, as [`Operation::verb`] has it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Cancel(_) => "cancel",
+            Self::Discard(..) => "discard",
+            Self::Reschedule(..) => "reschedule",
+            Self::Replay(_) => "replay",
+            Self::DiscardDeadLetters(_) => "discard_dead_letters",
+            Self::Purge(..) => "purge",
+        }
+    }
+
+    fn jobs(&self) -> Option<&JobQuery> {
+        match self {
+            Self::Cancel(query) | Self::Discard(query, _) | Self::Reschedule(query, _) => {
+                Some(query)
+            }
+            _ => None,
+        }
+    }
+
+    fn dead_letters(&self) -> Option<&DeadLetterFilter> {
+        match self {
+            Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
+                Some(filter)
+            }
+            _ => None,
+        }
+    }
+
+    fn filter(&self) -> Value {
+        match (self.jobs(), self.dead_letters()) {
+            (Some(query), _) => of_jobs(query),
+            (None, Some(filter)) => of_dead_letters(&filter.meant),
+            (None, None) => Value::Null,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.jobs().map_or(Ok(()), JobQuery::check)?;
+        let Some(filter) = self.dead_letters() else { return Ok(()) };
+        filter.check()?;
+        match (self, filter.meant.state) {
+            (Self::Replay(_), _) => Ok(()),
+            (_, DeadLetterState::Replaying) => Err(Error::Replaying),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn of_jobs(query: &JobQuery) -> Value {
+    let (paths, values): (Vec<_>, Vec<_>) = query.args.iter().cloned().unzip();
+    let mut filter = json!({
+        "listing": query.listing.as_str(), "kind": query.kind, "queue": query.queue,
+        "tag": query.tag, "group": query.group, "key": query.key, "error": query.error,
+        "worker": query.worker, "id": query.id.map(|id| id.0), "paths": paths, "values": values,
+        "reveal": query.reveal,
+    });
+    without_nulls(&mut filter);
+    filter
+}
+
+fn of_dead_letters(meant: &Meant) -> Value {
+    let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
+    let mut filter = json!({
+        "state": meant.state.as_str(), "kind": meant.kind, "queue": meant.queue, "key": meant.key,
+        "fingerprint": meant.fingerprint, "failed_after": time(meant.failed_after),
+        "failed_before": time(meant.failed_before),
+    });
+    without_nulls(&mut filter);
+    filter
+}
+
+fn without_nulls(filter: &mut Value) {
+    if let Some(fields) = filter.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+}
+
+fn ended(query: &JobQuery) -> bool {
+    matches!(query.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
+}
+
+impl Admin {
+    /// What [`begin_operation`](Self::begin_operation) would be about: how many, as
+    /// [`count_jobs`](Self::count_jobs) and [`count_dead_letters`](Self::count_dead_letters) say
+    /// it, and five of them.
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter,
+    /// and [`Error::Replaying`] when dead letters that are replayed are to be removed.
+    pub async fn preview(&self, action: &BulkAction) -> Result<Preview, Error> {
+        action.check()?;
+        let mut preview =
+            Preview { count: Count::Exactly(0), jobs: Vec::new(), dead_letters: Vec::new() };
+        if let Some(query) = action.jobs().filter(|query| !ended(query)) {
+            preview.count = self.count_jobs(query).await?;
+            preview.jobs = self.jobs(query, None, 5).await?.jobs;
+            preview.jobs.retain(list::is_live);
+        }
+        if let Some(filter) = action.dead_letters() {
+            let mut filter = filter.clone();
+            if let BulkAction::Purge(_, older_than) = action {
+                let (ago, before) = (*older_than, filter.meant.failed_before);
+                let until = self.ask(&Until { ago, before }).await?;
+                filter.meant.failed_before = Some(until);
+            }
+            preview.count = self.count_dead_letters(&filter).await?;
+            preview.dead_letters = self.dead_letters(&filter, None, 5).await?.entries;
+        }
+        Ok(preview)
+    }
+
+    /// Begins an operation: the workers do it, page by page, in the order in which the jobs were
+    /// enqueued or the dead letters failed. It means what is there now: what is enqueued or fails
+    /// later is left alone. Whatever crashes, each is done once, and the rest goes on.
+    ///
+    /// The key says which click it was, 1 to 128 bytes: with one that is known already the
+    /// operation that has it is returned, whatever it does, and nothing is begun.
+    ///
+    /// # Errors
+    /// As [`preview`](Self::preview); [`Error::Length`] and [`Error::Nul`] for the key.
+    pub async fn begin_operation(
+        &self,
+        action: &BulkAction,
+        idempotency_key: &str,
+    ) -> Result<Operation, Error> {
+        limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
+        let estimate = self.preview(action).await?.count.number();
+        let mut link = self.link();
+        let ago = match action {
+            BulkAction::Purge(_, older_than) => *older_than,
+            _ => Duration::ZERO,
+        };
+        let before = action.dead_letters().and_then(|filter| filter.meant.failed_before);
+        let until = link.call(&Until { ago, before }).await?;
+        let reason = match action {
+            BulkAction::Discard(_, reason) => Some(limits::clean(reason)),
+            _ => None,
+        };
+        let run_at = match action {
+            BulkAction::Reschedule(_, at) => at.map(limits::time),
+            _ => None,
+        };
+        let (id, begun) = link
+            .call(&BeginOperation {
+                verb: action.verb(),
+                filter: &action.filter(),
+                reason: reason.as_deref(),
+                run_at,
+                estimate: estimate.try_into().unwrap_or(i32::MAX),
+                until,
+                key: idempotency_key,
+                actor: self.actor(),
+            })
+            .await?;
+        if begun {
+            tracing::info!(operation = id, verb = action.verb(), estimate, "jobkit.begin");
+        }
+        let found = link.call(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop();
+        link.close().await;
+        found.ok_or(Error::Busy)
+    }
+
+    /// The newest 1 to 100 operations (a `limit` outside of that is taken for the nearest end),
+    /// before this one if it is given. Those that ended 90 days ago are forgotten.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn operations(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Operation>, Error> {
+        let limit = limit.clamp(1, 100).into();
+        self.ask(&Operations { only: None, before, limit }).await
+    }
+
+    /// An operation; `None` when there is none with this id.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn operation(&self, id: i64) -> Result<Option<Operation>, Error> {
+        Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
+    }
+
+    /// With whom an operation did not go as asked, and why: 1,000 of them at most,
+    /// in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
+        let results = self.ask(&OperationResults(id)).await?;
+        let result = |(subject, outcome)| OperationResult { subject, outcome };
+        Ok(results.into_iter().map(result).collect())
+    }
+
+    /// Ends an operation after the page that may be in a worker's hands; what is done stays done.
+    /// Whether it was open.
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Busy`] when the page takes longer than four seconds.
+    pub async fn cancel_operation(&self, id: i64) -> Result<bool, Error> {
+        let stop = StopOperation { id, state: "cancelled", error: None, actor: self.actor() };
+        self.ask(&stop).await.map_err(Error::or_busy)
+    }
+}

@@ -1,0 +1,160 @@
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+use tracing::Span;
+
+use super::Call;
+use crate::operation::{Operation, OperationState};
+
+/// Begins an operation, once for its key.
+pub(crate) struct BeginOperation<'a> {
+    pub(crate) verb: &'static str,
+    pub(crate) filter: &'a Value,
+    pub(crate) reason: Option<&'a str>,
+    pub(crate) run_at: Option<DateTime<Utc>>,
+    pub(crate) estimate: i32,
+    pub(crate) until: DateTime<Utc>,
+    pub(crate) key: &'a str,
+    pub(crate) actor: Option<&'a str>,
+}
+
+impl Call for BeginOperation<'_> {
+    /// The operation, and whether it was made.
+    type Answer = (i64, bool);
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.begin", verb = self.verb)
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/operations_begin.sql"))
+            .bind(self.verb)
+            .bind(self.filter)
+            .bind(self.reason)
+            .bind(self.run_at)
+            .bind(self.estimate)
+            .bind(self.until)
+            .bind(self.key)
+            .bind(self.actor)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// The oldest operation that is open.
+pub(crate) struct NextOperation;
+
+impl Call for NextOperation {
+    type Answer = Option<i64>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Option<i64>> {
+        sqlx::query_scalar(include_str!("sql/operations_next.sql")).fetch_optional(connection).await
+    }
+}
+
+/// One step of an operation.
+pub(crate) struct Operate {
+    pub(crate) id: i64,
+    pub(crate) limit: i32,
+}
+
+impl Call for Operate {
+    /// `step` or `done`; `None` when somebody else is at it, or it has ended.
+    type Answer = Option<String>;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.operate", operation = self.id)
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_scalar(include_str!("sql/operations_operate.sql"))
+            .bind(self.id)
+            .bind(self.limit)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Ends an operation before all is done.
+pub(crate) struct StopOperation<'a> {
+    pub(crate) id: i64,
+    /// `cancelled` or `failed`.
+    pub(crate) state: &'static str,
+    pub(crate) error: Option<&'a str>,
+    pub(crate) actor: Option<&'a str>,
+}
+
+impl Call for StopOperation<'_> {
+    /// Whether it was open.
+    type Answer = bool;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
+        sqlx::query_scalar(include_str!("sql/operations_stop.sql"))
+            .bind(self.id)
+            .bind(self.state)
+            .bind(self.error)
+            .bind(self.actor)
+            .fetch_one(connection)
+            .await
+    }
+}
+
+/// Operations, the newest first.
+pub(crate) struct Operations {
+    pub(crate) only: Option<i64>,
+    pub(crate) before: Option<i64>,
+    pub(crate) limit: i64,
+}
+
+impl Call for Operations {
+    type Answer = Vec<Operation>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let rows = sqlx::query(include_str!("sql/operations_list.sql"))
+            .bind(self.only)
+            .bind(self.before)
+            .bind(self.limit)
+            .fetch_all(connection)
+            .await?;
+        rows.iter().map(operation).collect()
+    }
+}
+
+fn operation(row: &PgRow) -> sqlx::Result<Operation> {
+    let number = |column: &str| {
+        row.try_get::<i64, _>(column).map(|number| u64::try_from(number).unwrap_or(0))
+    };
+    Ok(Operation {
+        id: row.try_get("id")?,
+        verb: row.try_get("verb")?,
+        filter: row.try_get("filter")?,
+        reason: row.try_get("reason")?,
+        run_at: row.try_get("run_at")?,
+        actor: row.try_get("actor")?,
+        idempotency_key: row.try_get("idempotency_key")?,
+        state: OperationState::of(row.try_get("state")?),
+        estimate: row.try_get::<i32, _>("estimate")?.try_into().unwrap_or(0),
+        done: number("done")?,
+        skipped: number("skipped")?,
+        error: row.try_get("error")?,
+        created_at: row.try_get("created_at")?,
+        started_at: row.try_get("started_at")?,
+        ended_at: row.try_get("ended_at")?,
+    })
+}
+
+/// What did not go as asked.
+pub(crate) struct OperationResults(pub(crate) i64);
+
+impl Call for OperationResults {
+    /// Job or dead letter, and why not.
+    type Answer = Vec<(i64, String)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/operations_results.sql"))
+            .bind(self.0)
+            .fetch_all(connection)
+            .await
+    }
+}

@@ -1,0 +1,16 @@
+-- A live job with all that is known of it; of `claims`, which is small, every row is looked at.
+-- $1 job
+select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as since,
+    null::interval as took, p.crashes, p.snoozes, p.cancel_requested_at, p.dead_letter_key,
+    p.dead_letter_id as replays, null::bigint as dead_letter, null::bigint as replay_id,
+    t.since as permit_since, null::timestamptz as expires_at, null as reason,
+    p.args::text as args, p.metadata::text as metadata, k.redact,
+    jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors
+from jobkit.listed_jobs j
+join jobkit.jobs p on p.id = j.id
+left join jobkit.claims c on j.state = 'running' and j.id = any (c.job_ids)
+left join jobkit.blocked_executions b on b.job_id = j.id and (b.concurrency_group,
+    b.concurrency_key, b.priority) = (j.concurrency_group, j.concurrency_key, j.priority)
+left join jobkit.permits t on t.job_id = j.id
+left join jobkit.kinds k on k.kind = j.kind
+where j.id = $1

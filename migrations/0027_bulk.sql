@@ -1,0 +1,132 @@
+-- The work of an operation: a page at a time, with the place of the next in the same transaction.
+-- The lock of the operation's row comes before all others; nobody waits for it but who stops it.
+
+-- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
+-- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
+-- commit on. The second takes them from where they wait; what a claim has in hand just now is
+-- tried again, three times in all.
+create function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
+returns boolean
+language plpgsql as $$
+declare
+    v_page record;
+    v_left bigint[];
+    v_again bigint[];
+    v_ended constant boolean := p_operation.verb <> 'reschedule';
+begin
+    if p_operation.batch = '{}' then
+        select * into v_page from jobkit.jobs_meant(p_operation.filter, p_operation.after_id,
+            p_operation.up_to, p_rows);
+        if v_ended and v_page.jobs <> '{}' then
+            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs,
+                p_operation.verb, p_operation.actor,
+                jsonb_build_object('operation', p_operation.id, 'reason', p_operation.reason)));
+        end if;
+        update jobkit.operations o set batch = v_page.jobs, tries = 0,
+            after_id = coalesce(v_page.last, o.up_to)
+        where o.id = p_operation.id;
+        return v_page.jobs = '{}' and v_page.last is null;
+    end if;
+    if v_ended then
+        v_left := array(select jobkit.cancel_take(p_operation.batch, p_operation.verb,
+            coalesce(p_operation.reason, 'cancelled')));
+    else
+        v_left := array(select jobkit.reschedule(p_operation.batch, p_operation.run_at,
+            p_operation.actor, jsonb_build_object('operation', p_operation.id)));
+    end if;
+    v_left := array(select unnest(p_operation.batch) except select unnest(v_left) order by 1);
+    v_again := case when p_operation.tries < 2 then array(
+        select l.id from jobkit.listed_jobs l
+        where l.id = any (v_left) and l.state <> 'running' and (v_ended or not l.cancel_requested)
+    ) else '{}' end;
+    v_left := array(select unnest(v_left) except select unnest(v_again) order by 1);
+    perform jobkit.operation_took(p_operation.id,
+        cardinality(p_operation.batch) - cardinality(v_left) - cardinality(v_again), v_left,
+        array(
+            select case when l.id is null then 'ended by itself'
+                when v_ended then 'running: asked to stop'
+                when l.cancel_requested then 'marked as cancelled' else l.state end
+            from unnest(v_left) as u (id) left join jobkit.listed_jobs l on l.id = u.id
+            order by u.id
+        ));
+    update jobkit.operations o set batch = v_again, tries = o.tries + 1
+    where o.id = p_operation.id;
+    return false;
+end
+$$;
+
+-- operate_dead_letters: a page of dead letters. Left out are those that others have in hand.
+create function jobkit.operate_dead_letters(p_operation jobkit.operations, p_rows integer)
+returns boolean
+language plpgsql as $$
+declare
+    v_filter constant jsonb := p_operation.filter;
+    v_state constant text := p_operation.filter ->> 'state';
+    v_page record;
+    v_done record;
+    v_left bigint[];
+begin
+    select * into v_page from jobkit.dead_letters_page(v_state, v_filter ->> 'kind',
+        v_filter ->> 'queue', v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
+        p_operation.after_at, p_operation.after_id, p_rows);
+    if p_operation.verb = 'replay' then
+        select r.replayed as n, r.skipped, r.last_at, r.last_id into v_done
+        from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
+            v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
+            p_operation.after_id, p_rows, p_operation.actor) r;
+    else
+        select r.discarded as n, r.skipped, r.last_at, r.last_id into v_done
+        from jobkit.discard_page(v_state, v_filter ->> 'kind', v_filter ->> 'queue',
+            v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
+            p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor,
+            case p_operation.verb when 'purge' then 'purge' else 'discard' end) r;
+    end if;
+    v_left := array(
+        select d.id from jobkit.dead_letters d
+        where d.id = any (v_page.ids) and d.state = v_state and d.failed_at <= p_operation.until
+        order by d.id
+    );
+    perform jobkit.operation_took(p_operation.id, v_done.n, v_left,
+        array_fill('in other hands'::text, array[cardinality(v_left)]));
+    update jobkit.operations o set after_at = coalesce(v_done.last_at, o.after_at),
+        after_id = coalesce(v_done.last_id, o.after_id)
+    where o.id = p_operation.id;
+    return v_done.last_at is null;
+end
+$$;
+
+-- operate: one step of an operation, unless somebody else is at it, or it has ended. outcome:
+-- `step`, `done`, or null when nothing was done here.
+create function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+declare
+    v_operation jobkit.operations;
+    v_last boolean;
+begin
+    perform jobkit.require_read_committed();
+    select * into v_operation from jobkit.operations o
+    where o.id = p_id and o.state in ('pending', 'running') for update skip locked;
+    if not found then
+        return;
+    end if;
+    if v_operation.state = 'pending' then
+        update jobkit.operations o set state = 'running', started_at = clock_timestamp()
+        where o.id = p_id;
+    end if;
+    v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
+        then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
+        else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
+    outcome := case when v_last then 'done' else 'step' end;
+    if v_last then
+        perform jobkit.operation_end(p_id, 'done', null, v_operation.actor);
+    end if;
+end
+$$;
