@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::access::Permission::*;
 use crate::failure::Failure;
@@ -28,6 +27,9 @@ pub(crate) const TABLE: &[Entry] = table! {
     POST "/api/v1/groups/limit" Some(Limit) => act::limit_group;
     GET "/api/v1/semaphores" Some(View) => read::semaphores;
     POST "/api/v1/semaphores/limit" Some(Limit) => act::limit_key;
+    GET "/api/v1/jobs" Some(View) => read::jobs;
+    GET "/api/v1/operations" Some(View) => read::operations;
+    GET "/api/v1/operations/{id}" Some(View) => read::operation;
     GET "/api/v1/jobs/{id}" Some(View) => read::job;
     POST "/api/v1/jobs/{id}/cancel" Some(Cancel) => act::cancel;
     POST "/api/v1/jobs/{id}/discard" Some(Discard) => act::discard;
@@ -41,7 +43,7 @@ pub(crate) const TABLE: &[Entry] = table! {
     GET "/api/v1/audit" Some(Audit) => read::audit;
 };
 
-fn answer(value: &Value) -> Response {
+fn answer(value: impl ToString) -> Response {
     ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 

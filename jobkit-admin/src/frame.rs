@@ -54,7 +54,7 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, what they need.
-const PLACES: [(&str, &str, &str, Permission); 8] = [
+const PLACES: [(&str, &str, &str, Permission); 10] = [
     ("/", "Overview", "o", Permission::View),
     ("/jobs", "Jobs", "j", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
@@ -62,7 +62,9 @@ const PLACES: [(&str, &str, &str, Permission); 8] = [
     ("/concurrency", "Concurrency", "c", Permission::View),
     ("/dead", "Dead letters", "d", Permission::View),
     ("/workers", "Workers", "w", Permission::View),
+    ("/operations", "Operations", "b", Permission::View),
     ("/audit", "Audit", "a", Permission::Audit),
+    ("/system", "System", "s", Permission::View),
 ];
 
 /// The surroundings of a page.

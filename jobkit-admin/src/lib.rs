@@ -16,6 +16,7 @@ mod frame;
 mod gate;
 mod metrics;
 mod pages;
+mod payload;
 mod router;
 mod show;
 mod unseen;

@@ -2,7 +2,6 @@
 
 pub(crate) mod audit;
 pub(crate) mod concurrency;
-pub(crate) mod dead_bulk;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;
 pub(crate) mod dead_letters;
@@ -10,8 +9,10 @@ pub(crate) mod job;
 pub(crate) mod jobs;
 pub(crate) mod kinds;
 pub(crate) mod measured;
+pub(crate) mod operations;
 pub(crate) mod overview;
 pub(crate) mod queues;
 pub(crate) mod semaphore;
+pub(crate) mod system;
 pub(crate) mod theme;
 pub(crate) mod workers;

@@ -4,10 +4,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
-
-use crate::access::Redaction;
-use crate::unseen;
 
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
@@ -39,12 +35,6 @@ pub(crate) fn bounded(count: &u32) -> String {
 pub(crate) fn count(count: &jobkit::Count) -> String {
     let more = if matches!(count, jobkit::Count::AtLeast(_)) { "+" } else { "" };
     format!("{}{more}", number(count.number()))
-}
-
-/// `one thing`, `17 things`.
-pub(crate) fn plural(count: u64, thing: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {thing}{ending}", number(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 /// For `datetime`.
@@ -114,28 +104,13 @@ pub(crate) fn worker(id: &i64) -> String {
     format!("{id:x}")
 }
 
-/// JSON, indented, with what is hidden replaced. Numbers keep all their digits.
-pub(crate) fn json(value: &Value, redaction: Option<Redaction>) -> String {
-    let text = serde_json::to_string_pretty(&redacted(value, redaction)).unwrap_or_default();
-    unseen::escaped_in(&text)
-}
-
-/// A value as somebody may see it; without a redaction, they may see nothing of it.
-pub(crate) fn redacted(value: &Value, redaction: Option<Redaction>) -> Value {
-    match redaction {
-        None | Some(Redaction::Everything) => hidden(value),
-        Some(Redaction::Marked | Redaction::Nothing) => value.clone(),
-    }
-}
-
-/// The shape of a value without what is in it.
-fn hidden(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), hidden(value))).collect()
-        }
-        Value::Array(items) => items.iter().map(hidden).collect(),
-        _ => "•••".into(),
+/// Bytes in three digits or so: `817 kB`.
+pub(crate) fn bytes(bytes: &u64) -> String {
+    match *bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1000),
+        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{} GB", bytes / 1_000_000_000),
     }
 }
 
@@ -172,13 +147,5 @@ mod tests {
         ] {
             assert_eq!(span(&Duration::from_millis(millis)), text);
         }
-    }
-
-    #[test]
-    fn what_is_hidden_keeps_its_shape() {
-        let value = serde_json::json!({"card": "4711", "items": [1, {"a": null}]});
-        let hidden = json(&value, Some(Redaction::Everything));
-        assert!(!hidden.contains("4711") && hidden.contains("items") && hidden.contains("•••"));
-        assert_eq!(json(&value, None), hidden);
     }
 }

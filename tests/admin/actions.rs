@@ -69,16 +69,92 @@ async fn limits_are_set_and_given_back() {
     assert_eq!(audited(&lab, "limit").await, 3);
 }
 
+/// Begins an operation as its page has it, and says where that leads.
+async fn confirm(app: &Router, page: &str, typed: Option<u32>) -> Reply {
+    let page = get(app, page).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.body);
+    let mut form = String::new();
+    for input in page.body.split("<input type=\"hidden\" name=\"").skip(1) {
+        let (name, rest) = input.split_once("\" value=\"").unwrap();
+        let (value, _) = rest.split_once('"').unwrap();
+        if name != "back" {
+            form.push_str(&format!("{name}={}&", value.replace(' ', "+")));
+        }
+    }
+    form.push_str(&typed.map_or(String::new(), |typed| format!("typed={typed}")));
+    post(app, "/operations/begin", &form).await
+}
+
 #[tokio::test]
-async fn blocked_jobs_of_one_key_are_discarded() {
+async fn blocked_jobs_of_one_key_are_discarded_by_an_operation() {
     let (lab, app) = site().await;
-    let before = lab.count("jobkit.blocked_executions").await;
-    let form = "group=send_receipt_07&key=send_receipt_07&reason=too+late";
-    let text = act(&app, "/concurrency/discard-blocked", form).await;
-    assert!(text.ends_with("discarded."), "{text}");
-    let discarded = lab.count("jobkit.finished where outcome = 'discard'").await;
-    assert!(discarded > 0 && discarded <= 2);
-    assert_eq!(lab.count("jobkit.blocked_executions").await, before - discarded);
+    let key = "send_receipt_07";
+    let link = format!("/operations/new?verb=discard&state=blocked&q=group:{key}%20key:{key}");
+    let page = get(&app, &format!("/concurrency/key?group={key}&key={key}")).await.body;
+    assert!(page.contains("/operations/new?verb=discard&amp;state=blocked"), "{page}");
+    let reply = confirm(&app, &link, None).await;
+    assert_eq!(reply.status, StatusCode::SEE_OTHER, "{}", reply.body);
+    let filter = format!(
+        "jobkit.operations where verb = 'discard' and actor = '{VISITOR}'
+            and filter->>'key' = '{key}'"
+    );
+    assert_eq!(lab.count(&filter).await, 1);
+    assert_eq!(audited(&lab, "begin").await, 1);
+    let page = get(&app, reply.header("location")).await;
+    assert!(page.body.contains("pending"));
+    let cancel = format!("{}/cancel", reply.header("location"));
+    assert!(act(&app, &cancel, "").await.ends_with("what it did stays done."));
+}
+
+#[tokio::test]
+async fn many_have_to_be_typed_and_one_page_begins_one_operation() {
+    let (lab, app) = site().await;
+    lab.run(
+        "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,
+            errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at, args,
+            error, fingerprint)
+        select -1000 - i, 'bulk', 'q', 0, 20, 'exhausted', '[]', 20, 20, 0, now(), now(), now(),
+            '{}', 'no', 'many' from generate_series(1, 150) i",
+    )
+    .await;
+    let page = "/operations/new?verb=replay&fingerprint=many";
+    for typed in [None, Some(149), Some(0)] {
+        let reply = confirm(&app, page, typed).await;
+        assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{typed:?}");
+    }
+    let begun = "jobkit.operations where verb = 'replay'";
+    assert_eq!(lab.count(begun).await, 0);
+    assert_eq!(confirm(&app, page, Some(150)).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(lab.count(begun).await, 1);
+    // The same page once more.
+    let form = "verb=replay&fingerprint=many&count=150&typed=150&idempotency_key=a-click";
+    let first = post(&app, "/operations/begin", form).await;
+    let again = post(&app, "/operations/begin", form).await;
+    assert_eq!(first.header("location"), again.header("location"));
+    assert_eq!(lab.count(begun).await, 2);
+}
+
+#[tokio::test]
+async fn an_operation_needs_the_permission_of_what_it_does() {
+    use jobkit_admin::Permission::{Cancel, Discard, Purge, Replay, Reschedule};
+    let lab = world::ordinary().await;
+    for (verb, permission) in [
+        ("cancel", Cancel),
+        ("discard", Discard),
+        ("reschedule", Reschedule),
+        ("replay", Replay),
+        ("discard_dead_letters", Discard),
+        ("purge", Purge),
+    ] {
+        let without = dashboard(&lab, Permissions::admin().without(permission));
+        let with = dashboard(&lab, Permissions::admin());
+        let page = format!("/operations/new?verb={verb}");
+        assert_eq!(get(&without, &page).await.status, StatusCode::NOT_FOUND, "{verb}");
+        assert_eq!(get(&with, &page).await.status, StatusCode::OK, "{verb}");
+        let form = format!("verb={verb}&idempotency_key={verb}&count=1");
+        let reply = post(&without, "/operations/begin", &form).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{verb}");
+    }
 }
 
 #[tokio::test]

@@ -95,7 +95,18 @@ async fn no_text_is_ever_more_than_a_text() {
     world::fill(&lab, &texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let app = dashboard(&lab, Permissions::admin());
     let mut checked = 0;
-    for from in ["/", "/queues", "/kinds", "/workers", "/concurrency", "/dead", "/audit"] {
+    for from in [
+        "/",
+        "/queues",
+        "/kinds",
+        "/workers",
+        "/concurrency",
+        "/dead",
+        "/jobs",
+        "/operations",
+        "/audit",
+        "/system",
+    ] {
         let crawled = crawl(&app, from, 40).await;
         for (url, body) in &crawled.pages {
             check(url, body, &texts);
@@ -107,6 +118,7 @@ async fn no_text_is_ever_more_than_a_text() {
     for sql in [
         "select '/jobs/' || min(id) from jobkit.jobs group by kind",
         "select '/dead/' || id from jobkit.dead_letters",
+        "select '/operations/' || id from jobkit.operations",
     ] {
         let paths: Vec<String> = sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap();
         assert!(paths.len() >= 500);
@@ -126,11 +138,13 @@ async fn what_is_asked_for_is_no_more_than_a_text_either() {
     for (n, text) in texts.iter().enumerate() {
         let text = encode(text);
         // Each of the beginnings in each of these.
-        let path = match n / SEEDS.len() % 5 {
+        let path = match n / SEEDS.len() % 7 {
             0 => format!("/dead/entries?kind={text}&queue={text}&key={text}&fingerprint={text}"),
             1 => format!("/concurrency?group={text}&only={text}&after_group=a&after_key={text}"),
             2 => format!("/concurrency/key?group={text}&key={text}"),
             3 => format!("/audit?actor={text}&action={text}&subject={text}&id={text}"),
+            4 => format!("/jobs?q={text}&state={text}&after={text}"),
+            5 => format!("/operations/new?verb=replay&kind={text}&reason={text}&key={text}"),
             _ => format!("/{text}"),
         };
         let reply = get(&app, &path).await;

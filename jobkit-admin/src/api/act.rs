@@ -61,9 +61,9 @@ pub(super) async fn limit_key(visit: &Visit) -> Answer {
 /// What became of a job that was to end.
 fn ended(cancelled: Cancelled) -> Answer {
     match cancelled {
-        Cancelled::Now => Ok(answer(&json!({"ended": true}))),
+        Cancelled::Now => Ok(answer(json!({"ended": true}))),
         Cancelled::NotFound => Err(Failure::NotFound),
-        _ => Ok(answer(&json!({"ended": false, "requested": true}))),
+        _ => Ok(answer(json!({"ended": false, "requested": true}))),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn reschedule(visit: &Visit) -> Answer {
 
 pub(super) async fn replay(visit: &Visit) -> Answer {
     let job = visit.admin().replay(DeadLetterId(visit.id()?)).await?;
-    Ok(answer(&json!({"job": job.to_string()})))
+    Ok(answer(json!({"job": job.to_string()})))
 }
 
 #[derive(Deserialize)]
@@ -123,7 +123,7 @@ pub(super) async fn edit_and_replay(visit: &Visit) -> Answer {
     if let Some(queue) = queue {
         replay = replay.queue(queue);
     }
-    Ok(answer(&json!({"job": replay.await?.to_string()})))
+    Ok(answer(json!({"job": replay.await?.to_string()})))
 }
 
 pub(super) async fn discard_dead_letter(visit: &Visit) -> Answer {

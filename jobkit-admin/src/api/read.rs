@@ -7,18 +7,19 @@ use super::{answer, values};
 use crate::failure::Failure;
 use crate::pages::audit;
 use crate::pages::dead_letters::{Asked, cursor, next};
+use crate::pages::jobs::asked;
 use crate::router::Answer;
 use crate::show;
 use crate::visit::Visit;
 
 pub(super) async fn overview(visit: &Visit) -> Answer {
     let now = visit.shared.overview.get(visit.admin().overview()).await?;
-    Ok(answer(&values::overview(&now)))
+    Ok(answer(values::overview(&now)))
 }
 
 pub(super) async fn queues(visit: &Visit) -> Answer {
     let queues = visit.admin().queues().await?;
-    Ok(answer(&json!({"items": queues.iter().map(values::queue).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": queues.iter().map(values::queue).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn kinds(visit: &Visit) -> Answer {
@@ -33,12 +34,12 @@ pub(super) async fn kinds(visit: &Visit) -> Answer {
             "announced_at": show::iso(&kind.announced_at),
         })
     };
-    Ok(answer(&json!({"items": kinds.iter().map(item).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": kinds.iter().map(item).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn workers(visit: &Visit) -> Answer {
     let workers = visit.admin().workers().await?;
-    Ok(answer(&json!({"items": workers.iter().map(values::of_worker).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": workers.iter().map(values::of_worker).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn groups(visit: &Visit) -> Answer {
@@ -50,7 +51,7 @@ pub(super) async fn groups(visit: &Visit) -> Answer {
             "override_limit": group.override_limit,
         })
     };
-    Ok(answer(&json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn semaphores(visit: &Visit) -> Answer {
@@ -70,24 +71,48 @@ pub(super) async fn semaphores(visit: &Visit) -> Answer {
         visit.link(&format!("/api/v1/semaphores?{query}"))
     });
     let items: Vec<_> = found.iter().map(values::semaphore).collect();
-    Ok(answer(&json!({"items": items, "next": next})))
+    Ok(answer(json!({"items": items, "next": next})))
 }
 
 pub(super) async fn job(visit: &Visit) -> Answer {
     let (admin, id) = (visit.admin(), JobId(visit.id()?));
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
-    Ok(answer(&json!({
-        "id": job.id.to_string(),
-        "state": job.state.as_str(),
-        "kind": job.kind,
-        "queue": job.queue,
-        "attempt": job.attempt,
-        "max_attempts": job.max_attempts,
-        "worker": job.worker.as_ref().map(show::worker),
-        "cancel_requested": job.cancel_requested,
-        "why": explanation.map(|explanation| explanation.sentence),
-    })))
+    let why = explanation.map(|explanation| explanation.sentence);
+    Ok(answer(values::job(visit, &job, why)))
+}
+
+pub(super) async fn jobs(visit: &Visit) -> Answer {
+    let query = asked(visit).map_err(Failure::Invalid)?;
+    let limit = visit.clamped("limit", 1, 500, 50);
+    let after = visit.query("after").and_then(|cursor| cursor.parse().ok());
+    let page = visit.admin().jobs(&query, after, limit).await?;
+    let items: Vec<_> = page.jobs.iter().map(values::job_summary).collect();
+    let next = page.next.map(|next| {
+        let (listing, next) = (query.listing.as_str(), show::url(&next.to_string()));
+        let words = show::url(visit.query("q").unwrap_or(""));
+        visit.link(&format!("/api/v1/jobs?limit={limit}&state={listing}&q={words}&after={next}"))
+    });
+    Ok(answer(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after})))
+}
+
+pub(super) async fn operations(visit: &Visit) -> Answer {
+    let limit = visit.clamped("limit", 1, 100, 50);
+    let before = visit.query("after").and_then(|id| id.parse().ok());
+    let operations = visit.admin().operations(before, limit).await?;
+    let full = operations.len() == limit as usize;
+    let next = operations.last().filter(|_| full);
+    let path = |last: &jobkit::Operation| {
+        visit.link(&format!("/api/v1/operations?limit={limit}&after={}", last.id))
+    };
+    let next = next.map(path);
+    let items: Vec<_> = operations.iter().map(values::operation).collect();
+    Ok(answer(json!({"items": items, "next": next})))
+}
+
+pub(super) async fn operation(visit: &Visit) -> Answer {
+    let operation = visit.admin().operation(visit.id()?).await?.ok_or(Failure::NotFound)?;
+    Ok(answer(values::operation(&operation)))
 }
 
 pub(super) async fn dead_letters(visit: &Visit) -> Answer {
@@ -97,7 +122,7 @@ pub(super) async fn dead_letters(visit: &Visit) -> Answer {
     let items: Vec<_> = page.entries.iter().map(values::dead_letter_summary).collect();
     let path = |query| format!("/api/v1/dead-letters?limit={limit}&{query}");
     let next = page.next.map(|page| visit.link(&path(next(&asked, page))));
-    Ok(answer(&json!({"items": items, "next": next})))
+    Ok(answer(json!({"items": items, "next": next})))
 }
 
 pub(super) async fn dead_letter_groups(visit: &Visit) -> Answer {
@@ -113,13 +138,13 @@ pub(super) async fn dead_letter_groups(visit: &Visit) -> Answer {
             "last_failed_at": show::iso(&group.last_failed_at),
         })
     };
-    Ok(answer(&json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn dead_letter(visit: &Visit) -> Answer {
     let id = DeadLetterId(visit.id()?);
     let letter = visit.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
-    Ok(answer(&values::dead_letter(visit, &letter)))
+    Ok(answer(values::dead_letter(visit, &letter)))
 }
 
 pub(super) async fn audit(visit: &Visit) -> Answer {
@@ -130,5 +155,5 @@ pub(super) async fn audit(visit: &Visit) -> Answer {
     let next = page.next.map(|after| visit.link(&path(after)));
     let entry = |entry| values::audit_entry(visit, entry);
     let items: Vec<_> = page.entries.iter().map(entry).collect();
-    Ok(answer(&json!({"items": items, "next": next})))
+    Ok(answer(json!({"items": items, "next": next})))
 }

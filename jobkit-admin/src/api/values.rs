@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use jobkit::{
-    AuditEntry, Count, DeadLetter, DeadLetterSummary, FailedAttempt, Overview, QueueSummary,
-    Semaphore, WorkerSummary,
+    AuditEntry, Count, DeadLetter, DeadLetterSummary, FailedAttempt, JobDetail, Overview, Payload,
+    QueueSummary, Semaphore, WorkerSummary,
 };
 use serde_json::{Value, json};
 
-use crate::show::{iso, redacted, worker};
+use crate::access::Redaction;
+
+use crate::payload;
+use crate::show::{iso, worker};
 use crate::visit::Visit;
 
 /// A number, and whether there may be more.
@@ -101,6 +104,59 @@ pub(super) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
     })
 }
 
+pub(super) fn job_summary(job: &jobkit::JobSummary) -> Value {
+    json!({
+        "id": job.id.to_string(),
+        "state": job.state.as_str(),
+        "ended": job.ended.map(jobkit::Ended::as_str),
+        "kind": job.kind,
+        "queue": job.queue,
+        "priority": job.priority,
+        "attempt": job.attempt,
+        "max_attempts": job.max_attempts,
+        "worker": job.worker.as_ref().map(worker),
+        "cancel_requested": job.cancel_requested,
+        "run_at": iso(&job.run_at),
+        "created_at": iso(&job.created_at),
+        "since": job.since.as_ref().map(iso),
+        "took": seconds(job.took),
+        "concurrency": job.concurrency.as_ref().map(|(group, key)| json!({
+            "group": group, "key": key,
+        })),
+        "tags": job.tags,
+        "error": job.error,
+    })
+}
+
+/// A job, and why it does not run.
+pub(super) fn job(visit: &Visit, job: &JobDetail, why: Option<String>) -> String {
+    let mut value = job_summary(&job.summary);
+    value["why"] = json!(why);
+    value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
+    value["crashes"] = json!(job.crashes);
+    value["snoozes"] = json!(job.snoozes);
+    value["reason"] = json!(job.reason);
+    value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
+    with_payloads(&value, &job.args, job.metadata.as_ref(), visit.redaction())
+}
+
+pub(super) fn operation(operation: &jobkit::Operation) -> Value {
+    json!({
+        "id": operation.id.to_string(),
+        "verb": operation.verb,
+        "filter": operation.filter,
+        "reason": operation.reason,
+        "actor": operation.actor,
+        "state": operation.state.as_str(),
+        "estimate": operation.estimate,
+        "done": operation.done,
+        "skipped": operation.skipped,
+        "error": operation.error,
+        "created_at": iso(&operation.created_at),
+        "ended_at": operation.ended_at.as_ref().map(iso),
+    })
+}
+
 fn failed_attempt(failed: &FailedAttempt) -> Value {
     json!({
         "job": failed.job.to_string(),
@@ -113,18 +169,31 @@ fn failed_attempt(failed: &FailedAttempt) -> Value {
     })
 }
 
-pub(crate) fn dead_letter(visit: &Visit, letter: &DeadLetter) -> Value {
+pub(crate) fn dead_letter(visit: &Visit, letter: &DeadLetter) -> String {
     let mut value = dead_letter_summary(&letter.summary);
     let redaction = visit.redaction();
     value["error"] = json!(letter.error);
     value["errors"] = letter.errors.iter().map(failed_attempt).collect();
     value["job"] = json!(letter.job.to_string());
     value["replay"] = json!(letter.replay.map(|job| job.to_string()));
-    value["args"] = redacted(&letter.args, redaction);
-    value["metadata"] =
-        letter.metadata.as_ref().map_or(Value::Null, |metadata| redacted(metadata, redaction));
     value["tags"] = json!(letter.tags);
-    value
+    with_payloads(&value, &letter.args, letter.metadata.as_ref(), redaction)
+}
+
+/// An object with a payload and metadata, in which no digit changes.
+pub(super) fn with_payloads(
+    value: &Value,
+    args: &Payload,
+    metadata: Option<&Payload>,
+    redaction: Option<Redaction>,
+) -> String {
+    let mut text = value.to_string();
+    text.truncate(text.len().saturating_sub(1));
+    let metadata = metadata.map(|metadata| payload::json(metadata, redaction));
+    let metadata = metadata.unwrap_or_else(|| "null".to_owned());
+    let args = payload::json(args, redaction);
+    text.push_str(&format!(",\"args\":{args},\"metadata\":{metadata}}}"));
+    text
 }
 
 pub(super) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
@@ -136,6 +205,7 @@ pub(super) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
         "subject": entry.subject,
         "subject_name": entry.subject_name,
         "subject_id": entry.subject_id.map(|id| id.to_string()),
-        "detail": redacted(&entry.detail, visit.redaction()),
+        "detail": entry.detail,
+        "args": entry.args.as_ref().map(|args| payload::json(args, visit.redaction())),
     })
 }

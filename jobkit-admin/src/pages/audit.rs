@@ -5,6 +5,7 @@ use jobkit::{AuditEntry, AuditFilter};
 
 use crate::failure::html;
 use crate::frame::Frame;
+use crate::payload;
 use crate::router::Answer;
 use crate::show;
 use crate::visit::Visit;
@@ -29,9 +30,12 @@ struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// What is known of an act. Payloads of what was removed are in there, too.
+    /// What is known of an act, and the payload of what was removed or replayed.
     fn detail(&self, entry: &AuditEntry) -> String {
-        show::json(&entry.detail, self.frame.visit.redaction())
+        let args = entry.args.as_ref();
+        let args = args.map(|args| payload::shown(args, self.frame.visit.redaction()));
+        let detail = payload::circumstances(&entry.detail);
+        args.map_or(detail.clone(), |args| format!("{detail}\nargs: {args}"))
     }
 
     fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str, &'a str)> {
@@ -50,6 +54,7 @@ impl<'a> Audit<'a> {
             ("job", Some(id)) => format!("/jobs/{id}"),
             ("dead_letter", Some(id)) => format!("/dead/{id}"),
             ("worker", Some(id)) => format!("/workers/{}", show::worker(&id)),
+            ("operation", Some(id)) => format!("/operations/{id}"),
             ("queue", _) => "/queues".to_owned(),
             _ => return None,
         };

@@ -5,6 +5,7 @@ use jobkit::{DeadLetter, DeadLetterDiscarded, DeadLetterId, DeadLetterState};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;
+use crate::payload;
 use crate::router::Answer;
 use crate::show;
 use crate::visit::Visit;
@@ -26,10 +27,8 @@ impl Letter<'_> {
     /// Whether the payload can be edited: only what is seen in full can be.
     fn is_editable(&self) -> bool {
         let visit = self.frame.visit;
-        self.is_open()
-            && self.frame.may("edit_replay")
-            && show::json(&self.letter.args, visit.redaction())
-                == show::json(&self.letter.args, Some(crate::Redaction::Nothing))
+        let whole = payload::is_whole(&self.letter.args, visit.redaction());
+        self.is_open() && self.frame.may("edit_replay") && whole
     }
 }
 
@@ -37,8 +36,8 @@ pub(crate) async fn show(visit: &Visit) -> Answer {
     let id = DeadLetterId(visit.id()?);
     let letter = visit.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
     let redaction = visit.redaction();
-    let args = show::json(&letter.args, redaction);
-    let metadata = letter.metadata.as_ref().map(|metadata| show::json(metadata, redaction));
+    let args = payload::shown(&letter.args, redaction);
+    let metadata = letter.metadata.as_ref().map(|metadata| payload::shown(metadata, redaction));
     let title = format!("Dead letter {id}");
     Ok(html(&Letter { frame: visit.frame(&title), letter, args, metadata }))
 }

@@ -113,7 +113,7 @@ pub(crate) async fn export(visit: &Visit) -> Answer {
         for entry in &page.entries {
             let Some(letter) = admin.dead_letter(entry.id).await? else { continue };
             let line = values::dead_letter(visit, &letter);
-            lines.push_str(&line.to_string());
+            lines.push_str(&line);
             lines.push('\n');
             written += 1;
         }

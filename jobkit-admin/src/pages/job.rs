@@ -2,10 +2,11 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use jobkit::{Cancelled, Explanation, JobId, JobSummary, Rescheduled, State};
+use jobkit::{Cancelled, Explanation, JobDetail, JobId, Rescheduled, State};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;
+use crate::payload;
 use crate::router::Answer;
 use crate::show;
 use crate::visit::Visit;
@@ -14,17 +15,20 @@ use crate::visit::Visit;
 #[template(path = "job.html")]
 struct Job<'a> {
     frame: Frame<'a>,
-    job: JobSummary,
+    job: JobDetail,
     explanation: Option<Explanation>,
+    args: String,
+    metadata: Option<String>,
 }
 
 impl Job<'_> {
     fn is_live(&self) -> bool {
-        !matches!(self.job.state, State::Finished | State::Dead)
+        !matches!(self.job.summary.state, State::Finished | State::Dead)
     }
 
     fn is_waiting(&self) -> bool {
-        self.is_live() && self.job.state != State::Running && !self.job.cancel_requested
+        let job = &self.job.summary;
+        self.is_live() && job.state != State::Running && !job.cancel_requested
     }
 }
 
@@ -33,7 +37,10 @@ pub(crate) async fn show(visit: &Visit) -> Answer {
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
     let title = format!("Job {id}");
-    Ok(html(&Job { frame: visit.frame(&title), job, explanation }))
+    let args = payload::shown(&job.args, visit.redaction());
+    let metadata = job.metadata.as_ref();
+    let metadata = metadata.map(|metadata| payload::shown(metadata, visit.redaction()));
+    Ok(html(&Job { frame: visit.frame(&title), job, explanation, args, metadata }))
 }
 
 fn page(id: JobId) -> String {

@@ -25,6 +25,11 @@ struct Jobs<'a> {
 }
 
 impl Jobs<'_> {
+    /// Whether the list is of jobs that can still be ended.
+    fn is_live(&self) -> bool {
+        !matches!(self.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
+    }
+
     fn is_current(&self, listing: &Listing) -> bool {
         self.listing == *listing
     }
@@ -51,10 +56,11 @@ impl Jobs<'_> {
 
 /// The query that a visitor asks for: the words, and the tab beside them.
 pub(crate) fn asked(visit: &Visit) -> Result<JobQuery, String> {
-    let words = visit.query("q").unwrap_or("");
+    let text = |name| visit.query(name).or_else(|| visit.field(name));
+    let words = text("q").unwrap_or("");
     let mut query: JobQuery = words.parse().map_err(|error| format!("{error}"))?;
     let named = |name: &str| Listing::ALL.into_iter().find(|listing| listing.as_str() == name);
-    if let Some(listing) = visit.query("state").and_then(named) {
+    if let Some(listing) = text("state").and_then(named) {
         query.listing = listing;
     }
     query.reveal = visit.redaction() == Some(crate::Redaction::Nothing);

@@ -1,7 +1,7 @@
 //! One concurrency key: who holds its permits, and who waits for one.
 
 use askama::Template;
-use jobkit::{JobFilter, SemaphoreDetail, State};
+use jobkit::SemaphoreDetail;
 
 use super::concurrency::{limit_text, said};
 use crate::failure::{Failure, html};
@@ -36,13 +36,4 @@ pub(crate) async fn limit_key(visit: &Visit) -> Answer {
     let limit = visit.parsed("limit")?;
     said(visit.admin().limit_key(group, key, limit).await?)?;
     visit.redirect(&page(group, key), &limit_text(&format!("{group}/{key}"), limit))
-}
-
-pub(crate) async fn discard_blocked(visit: &Visit) -> Answer {
-    let (group, key) = (visit.must("group")?, visit.must("key")?);
-    let blocked = JobFilter::all().state(State::Blocked).concurrency_group(group);
-    let reason = visit.field("reason").unwrap_or("discarded from the dashboard");
-    let counts = visit.admin().discard_all(&blocked.concurrency_key(key), reason).await?;
-    let said = format!("{} discarded.", show::plural(counts.ended, "blocked job"));
-    visit.redirect(&page(group, key), &said)
 }
