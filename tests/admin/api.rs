@@ -109,3 +109,13 @@ async fn programs_act_as_people_do() {
     assert_eq!(reply.status, StatusCode::NO_CONTENT);
     assert_eq!(lab.count(&format!("jobkit.scheduled where job_id = {later}")).await, 0);
 }
+
+#[tokio::test]
+async fn monitoring_gets_gauges_without_keys_or_payloads() {
+    let lab = world::ordinary().await;
+    let reply = get(&dashboard(&lab, Permissions::viewer()), "/metrics").await;
+    assert!(reply.header("content-type").starts_with("application/openmetrics-text"));
+    let ready = "jobkit_queue_paused{queue=\"send_receipt_05\"} 1.0";
+    assert!(reply.body.contains(ready), "{}", reply.body);
+    assert!(reply.body.contains("jobkit_workers 1.0") && reply.body.ends_with("# EOF\n"));
+}

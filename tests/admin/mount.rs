@@ -16,7 +16,7 @@ fn behind_a_proxy(lab: &Lab) -> Router {
     let inner = dashboard_of(Admin::new(lab.pool()), Permissions::admin()).base_path("/x/");
     let inner = inner.into_router();
     let strip = tower::util::MapRequestLayer::new(|mut request: axum::extract::Request| {
-        let whole = request.uri().path_and_query().unwrap().as_str();
+        let whole = request.uri().path_and_query().unwrap().as_str().to_owned();
         let stripped = whole.strip_prefix("/x").unwrap_or("/outside");
         let stripped = if stripped.starts_with('/') { stripped } else { "/" };
         // The process behind a proxy has never heard of it.

@@ -45,6 +45,11 @@ struct New<'a> {
 }
 
 impl New<'_> {
+    /// Whether what is done cannot be undone.
+    fn is_destructive(&self) -> bool {
+        !matches!(self.title, "Replay dead letters" | "Run jobs now")
+    }
+
     fn must_be_typed(&self) -> bool {
         self.preview.count.number() > MANY
     }
