@@ -52,7 +52,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     24 "0024_measures" readable_by 1,
     25 "0025_jobs" readable_by 1,
     26 "0026_operations" readable_by 1,
-    27 "0027_bulk" readable_by 1,
+    27 "0027_operation_steps" readable_by 1,
 };
 
 /// How long to wait for a connection.

@@ -146,10 +146,9 @@ impl<'a> Writer<'a> {
             '[' => self.list(']', path, Self::value),
             _ => {
                 let scalar = self.scalar()?;
-                if *self.hides == Hides::All {
-                    self.hide()
-                } else {
-                    self.out.push_str(scalar)
+                match self.hides {
+                    Hides::All => self.hide(),
+                    Hides::Paths(_) => self.out.push_str(scalar),
                 }
                 Some(())
             }

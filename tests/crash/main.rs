@@ -11,6 +11,7 @@ mod kill;
 mod killed;
 mod limits;
 mod nemesis;
+mod operations;
 mod outage;
 mod permits;
 mod poison;

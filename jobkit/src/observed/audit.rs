@@ -14,11 +14,11 @@ pub struct AuditEntry {
     pub at: DateTime<Utc>,
     /// Who, as they said; `None` when they did not.
     pub actor: Option<String>,
-    /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit` or
-    /// `stop`.
+    /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
+    /// `stop`; `begin` and `end` of an operation.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
-    /// several at once; `queue`, `concurrency_group`, `concurrency_key` or `worker`.
+    /// several at once; `queue`, `concurrency_group`, `concurrency_key`, `operation` or `worker`.
     pub subject: String,
     /// To which one; `None` when it was several, or when it has no id.
     pub subject_id: Option<i64>,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jobkit::{
-    BulkAction, Count, DeadLetterFilter, DeadLetterState, Error, JobId, JobQuery, Operation,
-    OperationState, State,
+    AuditFilter, BulkAction, Count, DeadLetterFilter, DeadLetterState, Error, JobId, JobQuery,
+    Operation, OperationState, State,
 };
 
 use super::kit::{Desk, HOUR};
@@ -79,7 +79,8 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
     assert!(desk.job(running).await.cancel_requested);
     desk.settle(n, running, "retry").await;
     assert_eq!(desk.place(running).await, "cancel: why");
-    let audit = desk.admin.audit(None, 10).await.unwrap();
+    let about = AuditFilter::all().subject("operation");
+    let audit = desk.admin.audit(&about, None, 10).await.unwrap().entries;
     let acts: Vec<_> = audit.iter().map(|entry| &*entry.action).collect();
     assert_eq!(acts, ["end", "begin"]);
     assert_eq!(audit[0].detail["done"], 27);
@@ -240,7 +241,10 @@ async fn a_cancelled_operation_stops_behind_its_page() {
     assert_eq!(desk.state(jobs[8]).await, State::Ready);
     assert!(!desk.job(jobs[8]).await.cancel_requested);
     assert!(!desk.admin.cancel_operation(begun.id).await.unwrap(), "it has ended");
-    assert_eq!(desk.lab.count("jobkit.audit where action = 'cancel'").await, 1);
+    assert_eq!(
+        desk.lab.count("jobkit.audit where action = 'cancel' and subject = 'operation'").await,
+        1
+    );
     assert!(!desk.admin.cancel_operation(-1).await.unwrap());
 }
 

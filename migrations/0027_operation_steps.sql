@@ -13,14 +13,14 @@ declare
     v_left bigint[];
     v_again bigint[];
     v_ended constant boolean := p_operation.verb <> 'reschedule';
+    v_detail constant jsonb := jsonb_build_object('operation', p_operation.id);
 begin
     if p_operation.batch = '{}' then
         select * into v_page from jobkit.jobs_meant(p_operation.filter, p_operation.after_id,
             p_operation.up_to, p_rows);
         if v_ended and v_page.jobs <> '{}' then
-            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs,
-                p_operation.verb, p_operation.actor,
-                jsonb_build_object('operation', p_operation.id, 'reason', p_operation.reason)));
+            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, p_operation.verb,
+                p_operation.actor, v_detail));
         end if;
         update jobkit.operations o set batch = v_page.jobs, tries = 0,
             after_id = coalesce(v_page.last, o.up_to)
@@ -32,7 +32,7 @@ begin
             coalesce(p_operation.reason, 'cancelled')));
     else
         v_left := array(select jobkit.reschedule(p_operation.batch, p_operation.run_at,
-            p_operation.actor, jsonb_build_object('operation', p_operation.id)));
+            p_operation.actor, v_detail));
     end if;
     v_left := array(select unnest(p_operation.batch) except select unnest(v_left) order by 1);
     v_again := case when p_operation.tries < 2 then array(
