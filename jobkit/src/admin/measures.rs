@@ -9,6 +9,10 @@ use crate::observed::measure::{MeasureFilter, MeasureSeries};
 use crate::store::Series;
 
 const MINUTE: Duration = Duration::from_secs(60);
+const QUARTER: Duration = Duration::from_secs(15 * 60);
+
+/// From where on single minutes are not looked at.
+const LONG: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The furthest that a series goes back.
 const FURTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -18,14 +22,15 @@ const STRETCHES: u32 = 1440;
 
 impl Admin {
     /// What became of attempts from `since` ago (a minute to 366 days) up to now, in stretches of
-    /// `bucket`: whole minutes, no more than 1,440 of them. What is outside of that is taken for
-    /// the nearest that is not: the answer says how long its stretches are.
+    /// `bucket`: whole minutes, and quarters of an hour where it goes back for more than six hours;
+    /// no more than 1,440 stretches. What is outside of that is taken for the nearest that is not:
+    /// the answer says how long its stretches are.
     ///
     /// Workers add what they measured with their heartbeats, so the numbers are some seconds old,
     /// and belong to the minute in which they were added. They are kept for 7 days, unless
     /// [`Worker::keep_measures`](crate::Worker::keep_measures) says otherwise. Of those that the
-    /// filter means the newest 100,000 rows are looked at, one for each minute, queue, kind and
-    /// outcome: beyond that a series is empty.
+    /// filter means the newest 50,000 rows are looked at, one for each minute or quarter of an
+    /// hour, queue, kind and outcome: beyond that a series is empty.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -52,7 +57,9 @@ impl Admin {
             name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
         }
         let (since, bucket) = stretches(since, bucket);
-        let points = self.ask(&Series { filter, since, bucket }).await?;
+        let quarters = bucket.as_secs().is_multiple_of(QUARTER.as_secs());
+        let span = if quarters { 15 } else { 1 };
+        let points = self.ask(&Series { filter, since, bucket, span }).await?;
         Ok(MeasureSeries { bucket, points })
     }
 }
@@ -62,8 +69,9 @@ fn stretches(since: Duration, bucket: Duration) -> (Duration, Duration) {
     let since = since.clamp(MINUTE, FURTHEST);
     let shortest = since.div_f64(f64::from(STRETCHES - 1));
     let bucket = bucket.clamp(MINUTE, FURTHEST).max(shortest);
-    let minutes = u32::try_from(bucket.as_millis().div_ceil(60_000)).unwrap_or(u32::MAX);
-    (since, MINUTE * minutes)
+    let unit = if since > LONG { QUARTER } else { MINUTE };
+    let units = bucket.as_millis().div_ceil(unit.as_millis());
+    (since, unit * u32::try_from(units).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -76,7 +84,9 @@ mod tests {
         assert_eq!(stretches(hour, MINUTE), (hour, MINUTE));
         assert_eq!(stretches(hour, Duration::ZERO), (hour, MINUTE));
         assert_eq!(stretches(hour, Duration::from_secs(61)), (hour, 2 * MINUTE));
-        assert_eq!(stretches(7 * 24 * hour, MINUTE), (7 * 24 * hour, 8 * MINUTE));
+        assert_eq!(stretches(6 * hour, MINUTE), (6 * hour, MINUTE));
+        assert_eq!(stretches(7 * hour, MINUTE), (7 * hour, QUARTER));
+        assert_eq!(stretches(7 * 24 * hour, 16 * MINUTE), (7 * 24 * hour, 2 * QUARTER));
         assert_eq!(stretches(Duration::ZERO, Duration::MAX), (MINUTE, FURTHEST));
         let (since, bucket) = stretches(Duration::MAX, MINUTE);
         assert!(since == FURTHEST && since.as_secs() / bucket.as_secs() < 1440);

@@ -18,16 +18,24 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    pub(crate) fn of(counts: impl IntoIterator<Item = u64>) -> Self {
-        Self { counts: counts.into_iter().take(BUCKETS).collect() }
+    /// Of buckets, from 0, with what each counts.
+    pub(crate) fn of(buckets: impl IntoIterator<Item = (usize, u64)>) -> Self {
+        let mut histogram = Self::default();
+        for (bucket, number) in buckets.into_iter().filter(|(at, n)| *at < BUCKETS && *n > 0) {
+            histogram.add_to(bucket, number);
+        }
+        histogram
     }
 
     pub(crate) fn add(&mut self, time: Duration) {
-        let bucket = bucket(time);
+        self.add_to(bucket(time), 1);
+    }
+
+    fn add_to(&mut self, bucket: usize, number: u64) {
         if self.counts.len() <= bucket {
             self.counts.resize(bucket + 1, 0);
         }
-        self.counts[bucket] += 1;
+        self.counts[bucket] += number;
     }
 
     /// Adds what another one counts.
@@ -131,7 +139,7 @@ mod tests {
     #[test]
     fn nothing_has_no_percentile() {
         assert_eq!(Histogram::default().percentile(0.5), None);
-        assert_eq!(Histogram::of([0, 0]).percentile(0.5), None);
+        assert_eq!(Histogram::of([(3, 0)]).percentile(0.5), None);
     }
 
     #[test]
@@ -165,7 +173,7 @@ mod tests {
         other.add(1000 * MS);
         one.merge(&other);
         assert_eq!(one.count(), 3);
-        other.merge(&Histogram::of([5]));
+        other.merge(&Histogram::of([(0, 5), (61, 1)]));
         assert_eq!((other.count(), other.buckets().next()), (7, Some((Some(MS / 10), 5))));
     }
 }

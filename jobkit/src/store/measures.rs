@@ -67,6 +67,8 @@ pub(crate) struct Series<'a> {
     pub(crate) filter: &'a MeasureFilter,
     pub(crate) since: Duration,
     pub(crate) bucket: Duration,
+    /// Minutes of the rows to read, 1 or 15: `bucket` is a multiple.
+    pub(crate) span: i16,
 }
 
 impl Call for Series<'_> {
@@ -76,6 +78,7 @@ impl Call for Series<'_> {
         let rows = sqlx::query(include_str!("sql/measures_series.sql"))
             .bind(interval(self.since))
             .bind(interval(self.bucket))
+            .bind(self.span)
             .bind(&self.filter.queue)
             .bind(&self.filter.kind)
             .fetch_all(connection)
@@ -87,10 +90,12 @@ impl Call for Series<'_> {
 }
 
 fn measures(row: &PgRow) -> sqlx::Result<Measures> {
+    let places: Vec<i64> = row.try_get::<Option<_>, _>("places")?.unwrap_or_default();
     let histogram = |name| {
-        let counts: Option<Vec<i64>> = row.try_get(name)?;
-        let counts = counts.unwrap_or_default().into_iter();
-        Ok::<_, sqlx::Error>(Histogram::of(counts.map(|n| u64::try_from(n).unwrap_or(0))))
+        let numbers: Option<Vec<Option<i64>>> = row.try_get(name)?;
+        let places = places.iter().map(|place| usize::try_from(place - 1).unwrap_or(0));
+        let numbers = numbers.into_iter().flatten().map(|n| whole(n.unwrap_or(0)));
+        Ok::<_, sqlx::Error>(Histogram::of(places.zip(numbers)))
     };
     let mut measures =
         Measures { run: histogram("run")?, wait: histogram("wait")?, ..Measures::default() };
@@ -98,10 +103,14 @@ fn measures(row: &PgRow) -> sqlx::Result<Measures> {
     let numbers: Option<Vec<i64>> = row.try_get("numbers")?;
     for (outcome, number) in outcomes.into_iter().flatten().zip(numbers.into_iter().flatten()) {
         if let Some(of_outcome) = measures.of_outcome(&outcome) {
-            *of_outcome = u64::try_from(number).unwrap_or(0);
+            *of_outcome = whole(number);
         }
     }
     Ok(measures)
+}
+
+fn whole(number: i64) -> u64 {
+    number.try_into().unwrap_or(0)
 }
 
 /// What was measured of each kind in this time up to now.

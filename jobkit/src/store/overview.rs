@@ -45,7 +45,7 @@ impl Call for OverviewCounts {
             scheduled,
             due_soon: capped(row.try_get("due_soon")?),
             next_run_at: row.try_get("next_run_at")?,
-            retrying: count(retrying, matches!(scheduled, Count::AtLeast(_))),
+            retrying: count(retrying, scheduled.number() > 2000),
             blocked: capped(row.try_get("blocked")?),
             dead: capped(row.try_get("dead")?),
             dead_lately: capped(row.try_get("dead_lately")?),

@@ -47,7 +47,7 @@ impl Duty for Pruner {
         let audit = PruneAudit { keep: self.keep_audit, limit: PAGE };
         while self.link.call(&audit).await? == PAGE {}
         let measures = PruneMeasures { keep: self.keep_measures, limit: PAGE };
-        while self.link.call(&measures).await? == PAGE {}
+        while self.link.call(&measures).await? >= PAGE {}
         self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }

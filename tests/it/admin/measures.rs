@@ -134,14 +134,14 @@ async fn a_heartbeat_writes_one_row_for_each_kind_in_one_statement_and_nothing_w
     jobkit::enqueue_all(jobs, desk.lab.pool()).await.unwrap();
     let worker = desk.quick().await;
     desk.drained().await;
-    let sum = "(select coalesce(sum(count), 0) from jobkit.measures)";
+    let sum = "(select coalesce(sum(count), 0) from jobkit.measures where span = 1)";
     desk.lab.until(&format!("{sum} = 2000")).await;
     let (statements, rows) = (desk.writes("statement").await, desk.writes("row").await);
     let beats = desk.writes("beat").await;
     println!("2,000 jobs: {beats} heartbeats, {statements} statements, {rows} rows");
     assert!(statements <= beats, "{statements} statements in {beats} heartbeats");
-    // One kind, one queue, one outcome.
-    assert_eq!(rows, statements);
+    // One kind, one queue, one outcome: its minute and its quarter of an hour.
+    assert_eq!(rows, 2 * statements);
     assert!((1..100).contains(&statements));
     desk.lab.until(&format!("count(*) >= {beats} + 5 from writes where what = 'beat'")).await;
     assert_eq!(desk.writes("statement").await, statements);
@@ -168,11 +168,25 @@ async fn what_could_not_be_written_is_written_with_a_later_heartbeat() {
     desk.act(Then::Succeed).await;
     desk.drained().await;
     holder.run("commit").await.unwrap();
-    desk.lab.until("(select sum(count) from jobkit.measures) = 2").await;
+    desk.lab.until("(select sum(count) from jobkit.measures where span = 1) = 2").await;
     assert_eq!(worker.id(), id);
     worker.stop().await;
     let measures = desk.hour(&MeasureFilter::all()).await;
     assert_eq!((measures.finished, measures.run.count(), measures.wait.count()), (2, 2, 2));
+}
+
+#[tokio::test]
+async fn a_flush_does_not_wait_for_the_disk_and_changes_no_other_commit() {
+    let desk = Desk::without_worker().await;
+    let mut session = desk.lab.session("flush").await;
+    let setting = "select current_setting('synchronous_commit')";
+    let before: String = session.value(setting).await.unwrap();
+    assert_ne!(before, "off");
+    session.run("begin").await.unwrap();
+    session.run("select jobkit.measure('[]')").await.unwrap();
+    assert_eq!(session.value::<String>(setting).await.unwrap(), "off");
+    session.run("commit").await.unwrap();
+    assert_eq!(session.value::<String>(setting).await.unwrap(), before);
 }
 
 #[tokio::test]
@@ -187,7 +201,6 @@ async fn two_workers_add_to_the_same_row() {
     desk.lab.run(&row(3, "[1, 2]", "[0, 0, 3]")).await;
     desk.lab.run(&row(2, "[0, 0, 0, 2]", "[2]")).await;
     desk.lab.run(&row(0, "[]", "[]")).await;
-    desk.lab.run("update jobkit.measures set minute = date_trunc('minute', now())").await;
     let measures = desk.hour(&MeasureFilter::all()).await;
     let numbers: Vec<u64> = measures.run.buckets().map(|(_, number)| number).collect();
     assert_eq!((measures.finished, numbers), (5, vec![1, 2, 0, 2]));
@@ -199,8 +212,8 @@ async fn two_workers_add_to_the_same_row() {
 async fn fill(desk: &Desk, minutes: u32) {
     desk.lab
         .run(&format!(
-            "insert into jobkit.measures (minute, queue, kind, outcome, count, run, wait)
-            select date_trunc('minute', now()) - m * interval '1 min', q, k, o, 1, '{{0,1}}',
+            "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
+            select 1, date_trunc('minute', now()) - m * interval '1 min', q, k, o, 1, '{{0,1}}',
                 '{{1}}'
             from generate_series(0, {minutes} - 1) m, unnest('{{a,b}}'::text[]) q,
                 unnest('{{x,y}}'::text[]) k, unnest('{{finish,retry}}'::text[]) o"
@@ -254,16 +267,40 @@ async fn a_series_reads_the_minutes_it_is_about() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn measures_are_kept_as_long_as_workers_say() {
+async fn measures_are_kept_as_long_as_workers_say_and_single_minutes_for_a_day() {
     let desk = Desk::without_worker().await;
-    fill(&desk, 300).await;
-    desk.lab.run("update jobkit.measures set minute = minute - interval '7 days'").await;
+    let age = async |days: i32, span: i32| {
+        fill(&desk, 300).await;
+        let days = format!("minute - interval '{days} days', span = {span}");
+        let new = "where minute > now() - interval '12 h'";
+        desk.lab.run(&format!("update jobkit.measures set minute = {days} {new}")).await;
+    };
+    age(8, 15).await;
+    age(6, 15).await;
+    age(2, 1).await;
     fill(&desk, 1).await;
     let worker = desk.quick().await;
-    desk.lab.until("count(*) = 8 from jobkit.measures").await;
+    desk.lab.until("count(*) = 2408 from jobkit.measures").await;
     worker.stop().await;
     let worker = desk.lab.worker().state(desk.lab.pool().clone()).jobs(jobs::all());
     let worker = worker.queue("default", 1).keep_measures(Duration::ZERO).start().await.unwrap();
     desk.lab.until("count(*) = 0 from jobkit.measures").await;
     worker.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_series_reads_quarters_of_an_hour() {
+    let desk = Desk::without_worker().await;
+    let flush = r#"select jobkit.measure('[{"queue": "q", "kind": "k", "outcome": "bury",
+        "count": 3, "run": [3], "wait": [1, 2]}]')"#;
+    desk.lab.run(flush).await;
+    for since in [HOUR, 24 * HOUR] {
+        let series = desk.series(&MeasureFilter::all(), since).await;
+        let buried: u64 = series.points.iter().map(|point| point.measures.buried).sum();
+        assert_eq!(buried, 3, "{since:?}");
+    }
+    desk.lab.run("delete from jobkit.measures where span = 1").await;
+    let day = desk.series(&MeasureFilter::all(), 24 * HOUR).await;
+    assert_eq!((day.bucket, day.points.len()), (15 * MINUTE, 97));
+    assert_eq!(day.points.iter().map(|point| point.measures.buried).sum::<u64>(), 3);
 }
