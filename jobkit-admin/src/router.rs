@@ -15,6 +15,7 @@ use tower_http::csrf::CsrfLayer;
 use crate::access::Permission::{self, *};
 use crate::dashboard::Shared;
 use crate::failure::Failure;
+use crate::gate::Gate;
 use crate::visit::Visit;
 use crate::{api, assets, events, gate, metrics, pages};
 
@@ -113,14 +114,15 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 pub(crate) fn router(shared: Shared) -> Router {
-    let shared = Arc::new(shared);
-    let pass = Arc::new(gate::Gate::new(shared));
+    let gate = Arc::new(Gate::new(Arc::new(shared)));
     let mut router = Router::new();
     for entry in entries() {
-        let filter =
-            if entry.method == Method::POST { MethodFilter::POST } else { MethodFilter::GET };
-        let serve = move |gate: State<Arc<gate::Gate>>, params: RawPathParams, request: Request| async move {
-            gate.0.pass(entry, &params, request).await
+        let posts = entry.method == Method::POST;
+        let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };
+        let serve = move |State(gate): State<Arc<Gate>>,
+                          params: RawPathParams,
+                          request: Request| {
+            async move { gate.pass(entry, &params, request).await }
         };
         router = router.route(entry.path, on(filter, serve));
     }
@@ -129,5 +131,5 @@ pub(crate) fn router(shared: Shared) -> Router {
         .method_not_allowed_fallback(gate::nothing)
         .layer(CsrfLayer::new().with_rejection_response(gate::cross_site))
         .layer(from_fn(gate::headers))
-        .with_state(pass)
+        .with_state(gate)
 }
