@@ -9,7 +9,7 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::from_fn;
 use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use tower_http::csrf::CsrfLayer;
 
 use crate::access::Permission::{self, *};
@@ -117,14 +117,7 @@ pub(crate) fn router(shared: Shared) -> Router {
     let gate = Arc::new(Gate::new(Arc::new(shared)));
     let mut router = Router::new();
     for entry in entries() {
-        let posts = entry.method == Method::POST;
-        let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };
-        let serve = move |State(gate): State<Arc<Gate>>,
-                          params: RawPathParams,
-                          request: Request| {
-            async move { gate.pass(entry, &params, request).await }
-        };
-        router = router.route(entry.path, on(filter, serve));
+        router = router.route(entry.path, served(entry));
     }
     router
         .fallback(gate::nothing)
@@ -132,4 +125,22 @@ pub(crate) fn router(shared: Shared) -> Router {
         .layer(CsrfLayer::new().with_rejection_response(gate::cross_site))
         .layer(from_fn(gate::headers))
         .with_state(gate)
+}
+
+/// An entry as axum has it.
+fn served(entry: &'static Entry) -> MethodRouter<Arc<Gate>> {
+    let posts = entry.method == Method::POST;
+    let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };
+    on(filter, move |State(gate): State<Arc<Gate>>, params: RawPathParams, request: Request| {
+        pass(gate, entry, params, request)
+    })
+}
+
+async fn pass(
+    gate: Arc<Gate>,
+    entry: &'static Entry,
+    params: RawPathParams,
+    request: Request,
+) -> Response {
+    gate.pass(entry, &params, request).await
 }
