@@ -1,5 +1,5 @@
-//! The command line: what the dashboard does, for shells and scripts. The binary `jobkit` is nothing
-//! but a call of [`main`].
+//! The command line: what the dashboard does, for shells and scripts. The binary `jobkit` is
+//! nothing but a call of [`main`].
 //!
 //! ```text
 //! cargo install jobkit-admin --features cli
@@ -14,18 +14,20 @@
 //! ```
 //!
 //! `jobkit help <command>` tells the rest. Every command knows `--json`: one document, in which
-//! names and values are those of the dashboard's `/api/v1`; ids are texts, so that no program rounds
-//! them. What is shown to people has every character written out that a terminal would obey. Of
-//! payloads only that is shown which their kinds do not redact, unless `--reveal` is given.
+//! names and values are those of the dashboard's `/api/v1`; ids are texts, so that no program
+//! rounds them. What is shown to people has every character written out that a terminal would
+//! obey. Of payloads only that is shown which their kinds do not redact, unless `--reveal` is
+//! given.
 //!
-//! **Exit status**: 0 when it is done; 1 when something was not found, refused, or not done, and when
-//! the doctor has found something wrong; 2 when the command line is wrong. Reasons go to stderr.
+//! **Exit status**: 0 when it is done; 1 when something was not found, refused, or not done, and
+//! when the doctor has found something wrong; 2 when the command line is wrong. Reasons go to
+//! stderr.
 //!
 //! **The audit** has who did it: `--actor`, or else the user of the operating system.
 //!
-//! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up and
-//! prints unless it is given one; the user's name is whatever people give, and the audit has it. It
-//! speaks plain HTTP: where others could listen, put a proxy with TLS before it.
+//! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up
+//! and prints unless it is given one; the user's name is whatever people give, and the audit has
+//! it. It speaks plain HTTP: where others could listen, put a proxy with TLS before it.
 
 use std::process::ExitCode;
 
@@ -52,6 +54,9 @@ use self::answer::{Answer, Failure};
 
 type Answered = Result<Answer, Failure>;
 
+/// Above the options that every command has.
+const GLOBAL: &str = "Options of all commands";
+
 /// Looks after the jobs of a jobkit database.
 #[derive(Debug, Parser)]
 #[command(name = "jobkit", version, max_term_width = 100)]
@@ -61,16 +66,17 @@ struct Cli {
     /// Where the database is: postgres://user:password@host:5432/database
     ///
     /// Others on this machine see what stands on a command line: better set it in the environment.
-    #[arg(long, global = true, env = "DATABASE_URL", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
+    #[arg(env = "DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
     /// Answers with one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     /// Who does this, for the audit; by default the user of the operating system
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     actor: Option<String>,
     /// Shows payloads with what their kinds redact
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     reveal: bool,
     #[command(subcommand)]
     command: Command,
@@ -140,8 +146,7 @@ async fn run(cli: Cli) -> Answered {
         serve.check()?;
     }
     let url = cli.database_url.filter(|url| !url.is_empty());
-    let missing =
-        || Failure::usage("say where the database is: set DATABASE_URL, or --database-url");
+    let missing = || Failure::usage("say where the database is: set DATABASE_URL");
     let admin = Admin::connect(&url.ok_or_else(missing)?).await?;
     let actor = cli.actor.unwrap_or_else(user);
     let redaction = if cli.reveal { Redaction::Nothing } else { Redaction::Marked };

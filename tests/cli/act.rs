@@ -22,12 +22,16 @@ async fn a_database_is_migrated_and_then_is_well() {
     run(&lab, &["migrate"]).await.good();
     let again = json(&lab, &["migrate"]).await;
     assert!(again["version"].as_i64() > Some(1), "{again}");
-    let well = run(&lab, &["doctor", "--thorough"]).await.good();
-    assert!(well.contains("Nothing is wrong.") && well.contains("dead_letters"), "{well}");
-    lab.run("drop index jobkit.audit_subject").await;
-    let ill = run(&lab, &["doctor"]).await;
-    assert!(ill.code == 1 && ill.out.contains("audit_subject"), "{ill:?}");
-    assert_eq!(run(&lab, &["doctor", "--json"]).await.code, 1);
+    // A server for tests need not survive a crash of its host.
+    let well = ["doctor", "--ignore", "durability"];
+    let said = run(&lab, &[&well[..], &["--thorough"]].concat()).await.good();
+    assert!(said.contains("Nothing is wrong.") && said.contains("dead_letters"), "{said}");
+    assert_eq!(json(&lab, &well).await["ok"], true);
+    lab.run("drop index jobkit.dead_letters_due").await;
+    for form in [&[][..], &["--json"]] {
+        let ill = run(&lab, &[&well[..], form].concat()).await;
+        assert!(ill.code == 1 && ill.out.contains("dead_letters_due"), "{ill:?}");
+    }
 }
 
 #[tokio::test]
@@ -46,7 +50,7 @@ async fn queues_are_paused_and_resumed_by_name() {
 #[tokio::test]
 async fn jobs_are_retried_and_cancelled() {
     let lab = filled(&NAMES).await;
-    let later = text(&lab, "select min(job_id) from jobkit.scheduled_executions").await;
+    let later = text(&lab, "select min(job_id) from jobkit.scheduled").await;
     let moved = json(&lab, &["jobs", "retry", &later]).await;
     assert_eq!(moved["job"], *later);
     let running = text(&lab, "select job_ids[1] from jobkit.claims limit 1").await;

@@ -18,7 +18,8 @@ async fn both(lab: &Lab, args: &[&str], words: &[&str]) -> Value {
 #[tokio::test]
 async fn every_command_that_looks_answers_people_and_programs() {
     let lab = filled(&NAMES).await;
-    let status = both(&lab, &["status"], &["ready", "Needs attention", "mail"]).await;
+    let status =
+        both(&lab, &["status"], &["ready", "Needs attention:", "dead letters within"]).await;
     assert_eq!(status["running"], 1);
     assert!(
         status["attention"].as_array().unwrap().iter().any(|item| item["what"] == "dead_letters")
@@ -32,7 +33,8 @@ async fn every_command_that_looks_answers_people_and_programs() {
     let groups = both(&lab, &["semaphores", "groups"], &["DEFAULT", "report"]).await;
     assert_eq!(groups["items"][0]["default_limit"], 1);
     let workers = both(&lab, &["workers"], &["1f", "alive"]).await;
-    assert_eq!(workers, json(&lab, &["workers", "list"]).await);
+    let listed = json(&lab, &["workers", "list"]).await;
+    assert_eq!(workers["items"][0]["kinds"], listed["items"][0]["kinds"]);
     let operations = both(&lab, &["operations", "list"], &["discard", "pending"]).await;
     let operation = operations["items"][0]["id"].as_str().unwrap();
     let operation = both(&lab, &["operations", "show", operation], &["pending", "sync"]).await;
@@ -45,7 +47,8 @@ async fn one_of_each_is_shown_whole() {
     let sql =
         "select job_id from jobkit.blocked_executions where concurrency_group = 'mail' limit 1";
     let job = text(&lab, sql).await;
-    let shown = both(&lab, &["jobs", "show", &job], &["Blocked:", "args: {", "metadata: {"]).await;
+    let shown =
+        both(&lab, &["jobs", "show", &job], &["is paused by mail", "args: {", "metadata: {"]).await;
     assert_eq!(
         (&shown["id"], &shown["args"]),
         (&Value::from(&*job), &serde_json::json!({"mail": "mail"}))
@@ -103,9 +106,13 @@ async fn what_is_redacted_is_shown_only_if_asked_for() {
 #[tokio::test]
 async fn ids_and_numbers_are_exact() {
     let lab = Lab::new().await;
-    lab.run("select setval(pg_get_serial_sequence('jobkit.jobs', 'id'), 9007199254740992)").await;
+    lab.run("select setval('jobkit.jobs_id_seq', 9007199254740992)").await;
+    lab.run(
+        "select jobkit.announce(array['k'], array['q'], '{0}', '{2}', array['1 h'::interval],
+            array[null], '{null}')",
+    )
+    .await;
     lab.run("select jobkit.enqueue('k', '{\"n\": 12345678901234567890.10}', p_queue => 'q')").await;
-    lab.run("update jobkit.kinds set redact = '{}'").await;
     let list = run(&lab, &["jobs", "list", "--json"]).await.good();
     assert!(list.contains("\"9007199254740993\""), "{list}");
     let args = ["jobs", "show", "9007199254740993", "--reveal"];
@@ -147,7 +154,8 @@ async fn a_terminal_obeys_nothing_that_is_stored() {
             let said = run.out + &run.err;
             let seen = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
             assert!(said.chars().all(seen), "{args:?} {form:?}: {said:?}");
-            assert!(said.contains("b\\") || said.contains("b\n"), "{args:?} {form:?}: {said}");
+            let written = said.contains("\\u{1b}") || said.contains("\\u001b");
+            assert!(written || args[0] == "status", "{args:?} {form:?}: {said}");
         }
     }
 }

@@ -110,7 +110,7 @@ async fn the_name_that_people_give_is_in_the_audit() {
         ];
         let request = "POST /api/v1/queues/pause";
         let answer = site.ask(request, &headers, "{\"queue\": \"mail\"}").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
     }
     let actors = "select string_agg(actor, ',' order by id) from jobkit.audit";
     assert_eq!(text(&lab, actors).await, "bob,ada");

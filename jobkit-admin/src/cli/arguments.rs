@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 /// A page of a list.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rows {
@@ -28,4 +30,9 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
 pub(super) fn worker(text: &str) -> Result<i64, String> {
     let id = u64::from_str_radix(text, 16).map(u64::cast_signed);
     id.map_err(|_| "a worker's id is hexadecimal".to_owned())
+}
+
+/// A document; a plain text is none.
+pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text)
 }

@@ -8,14 +8,14 @@ use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterFilter, DeadLetterId, Di
 use serde_json::{Value, json};
 
 use super::answer::tell;
-use super::arguments::{Consent, Rows, span};
+use super::arguments::{self, Consent, Rows, span};
 use super::{Answer, Answered, Desk, Failure};
 
 mod found;
 mod meant;
 
 use self::found::Place;
-use self::meant::Meant;
+use self::meant::{Meant, Open};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Dead {
@@ -46,7 +46,7 @@ pub(super) enum Dead {
     /// Replays all open ones that are meant
     ReplayAll {
         #[command(flatten)]
-        meant: Meant,
+        meant: Open,
         /// No more than so many in a second
         #[arg(long, value_name = "NUMBER")]
         per_second: Option<u32>,
@@ -87,7 +87,7 @@ pub(super) struct Otherwise {
     #[arg(long, value_name = "TIME")]
     at: Option<DateTime<Utc>>,
     /// The payload, as JSON
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", value_parser = arguments::json)]
     args: Option<Value>,
     /// How many attempts it gets, 1 to 1000
     #[arg(long, value_name = "NUMBER")]

@@ -7,11 +7,18 @@ use super::answer::{plain, table};
 use super::{Answer, Answered, Desk};
 use crate::show::{bytes, large};
 
+/// The names that [`Check::as_str`] has.
+const CHECKS: [&str; 8] =
+    ["schema", "violations", "indexes", "durability", "horizon", "bloat", "kinds", "upkeep"];
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {
     /// Reads whole tables for rows that may not be, for a minute at most
     #[arg(long)]
     thorough: bool,
+    /// Shows what this check finds, but does not take it for wrong
+    #[arg(long, value_name = "CHECK", value_parser = CHECKS)]
+    ignore: Vec<String>,
 }
 
 impl Doctor {
@@ -22,7 +29,7 @@ impl Doctor {
             diagnosis.findings.extend(desk.admin.violations().await?);
         }
         let findings = &diagnosis.findings;
-        let wrong = findings.iter().any(|finding| finding.severity > Severity::Note);
+        let wrong = findings.iter().any(|finding| self.is_wrong(finding));
         let json = json!({
             "ok": !wrong,
             "schema": diagnosis.schema,
@@ -37,6 +44,11 @@ impl Doctor {
             table(["table", "rows", "dead", "size"], tables),
         ];
         Ok(Answer::new(json, text.concat()).wrong(wrong))
+    }
+
+    fn is_wrong(&self, finding: &Finding) -> bool {
+        let ignored = self.ignore.iter().any(|check| check == finding.check.as_str());
+        finding.severity > Severity::Note && !ignored
     }
 }
 

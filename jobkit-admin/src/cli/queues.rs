@@ -17,7 +17,7 @@ pub(super) enum Queues {
     Pause {
         queue: String,
         /// Why, for those who ask later
-        #[arg(long, default_value = "")]
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
     /// Lets the jobs of a queue start again

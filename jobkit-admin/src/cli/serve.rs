@@ -48,10 +48,10 @@ pub(super) struct Serve {
     #[arg(long)]
     read_only: bool,
     /// A name to tell this installation from others, such as staging
-    #[arg(long, default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     instance: String,
     /// The part of the path that a proxy takes away, such as /internal
-    #[arg(long, value_name = "PATH", default_value = "")]
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     base_path: String,
 }
 
@@ -113,8 +113,8 @@ impl Serve {
         let (password, actor) = (Arc::new(password), Arc::<str>::from(&*desk.actor));
         let redaction = desk.redaction;
         let hook = move |parts: Parts| {
-            let verdict = admit(&password, &actor, redaction, &parts.headers);
-            std::future::ready(verdict)
+            let access = admit(&password, &actor, redaction, &parts.headers);
+            std::future::ready(access.ok_or_else(wanted))
         };
         dashboard.access(hook).into_router()
     }
@@ -133,13 +133,16 @@ fn admit(
     actor: &str,
     redaction: Redaction,
     headers: &HeaderMap,
-) -> Result<Access, Response> {
-    let Some(name) = password.admits(headers) else {
-        let realm = [(WWW_AUTHENTICATE, "Basic realm=\"jobkit\", charset=\"UTF-8\"")];
-        return Err((StatusCode::UNAUTHORIZED, realm, "The password is wanted.\n").into_response());
-    };
+) -> Option<Access> {
+    let name = password.admits(headers)?;
     let name = if name.is_empty() { actor.to_owned() } else { name };
-    Ok(Access::new(name, Permissions::admin()).redaction(redaction))
+    Some(Access::new(name, Permissions::admin()).redaction(redaction))
+}
+
+/// Has a browser ask for the password.
+fn wanted() -> Response {
+    let realm = [(WWW_AUTHENTICATE, "Basic realm=\"jobkit\", charset=\"UTF-8\"")];
+    (StatusCode::UNAUTHORIZED, realm, "The password is wanted.\n").into_response()
 }
 
 /// Answers only where it is called by a name of this machine: another site could have its own name

@@ -12,12 +12,19 @@ enum State {
     Resolved,
 }
 
-/// Which are meant: those for which everything given here is so.
+/// Which are meant, in whatever state.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Meant {
     /// What has become of them
     #[arg(long, value_enum, default_value_t)]
     state: State,
+    #[command(flatten)]
+    open: Open,
+}
+
+/// Which open ones are meant: those for which everything given here is so.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Open {
     /// Only of this kind
     #[arg(long)]
     kind: Option<String>,
@@ -40,11 +47,17 @@ pub(in crate::cli) struct Meant {
 
 impl Meant {
     pub(super) fn filter(self) -> DeadLetterFilter {
-        let filter = DeadLetterFilter::all().state(match self.state {
+        self.open.filter().state(match self.state {
             State::Open => DeadLetterState::Open,
             State::Replaying => DeadLetterState::Replaying,
             State::Resolved => DeadLetterState::Resolved,
-        });
+        })
+    }
+}
+
+impl Open {
+    pub(super) fn filter(self) -> DeadLetterFilter {
+        let filter = DeadLetterFilter::all();
         let filter = self.kind.into_iter().fold(filter, DeadLetterFilter::kind);
         let filter = self.queue.into_iter().fold(filter, DeadLetterFilter::queue);
         let filter = self.key.into_iter().fold(filter, DeadLetterFilter::key);
