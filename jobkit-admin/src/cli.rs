@@ -121,8 +121,8 @@ struct Desk {
 }
 
 /// Reads the command line of this process and does what it says. Call it as the whole `main` of a
-/// binary of your own, if that binary links the crates with your jobs: then an edited payload has to
-/// be one of its kind before a dead letter is replayed with it.
+/// binary of your own, if that binary links the crates with your jobs: then an edited payload has
+/// to be one of its kind before a dead letter is replayed with it.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -1,10 +1,15 @@
 //! Runs the binary.
 
+use std::time::Duration;
+
 use jobkit_tests::Lab;
 use serde_json::Value;
 use tokio::process::Command;
 
 use crate::world;
+
+/// How long a command may take, when others share the machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a run has left.
 #[derive(Debug)]
@@ -39,7 +44,8 @@ pub(crate) fn command(url: &str, args: &[&str]) -> Command {
 }
 
 pub(crate) async fn at(url: &str, args: &[&str]) -> Run {
-    let output = command(url, args).output().await.unwrap();
+    let output = tokio::time::timeout(PATIENCE, command(url, args).output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{args:?} does not end")).unwrap();
     let text = |bytes| String::from_utf8(bytes).expect("it writes texts");
     Run {
         code: output.status.code().expect("nobody killed it"),
