@@ -61,7 +61,7 @@ impl Site {
     async fn stop(mut self, signal: &str) -> i32 {
         let pid = self.child.id().unwrap().to_string();
         Command::new("kill").args([signal, &pid]).status().await.unwrap();
-        let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
+        let ended = tokio::time::timeout(Duration::from_secs(12), self.child.wait()).await;
         ended.expect("it stops").unwrap().code().expect("by itself")
     }
 }
