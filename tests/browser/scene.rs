@@ -54,7 +54,7 @@ impl Job for ChargeCard {
     async fn run(self, _: JobContext) -> jobkit::Result {
         match self.card.as_str() {
             "expired" => {
-                let error = format!("the card of {} was refused: expired_card", self.account);
+                let error = format!("the bank refused {} cents: expired_card", self.cents);
                 Err(JobError::dead(error))
             }
             _ => Ok(()),
