@@ -94,10 +94,10 @@ export const open = async (browser, options = {}) => {
   return { context, page, wrongs };
 };
 
-/** Ends a visit, in which nothing may have gone wrong. */
-export const close = async ({ context, wrongs }) => {
+/** Ends a visit, in which nothing else may have gone wrong. */
+export const close = async ({ context, wrongs }, expected = []) => {
   await context.close();
-  assert.deepEqual(wrongs, []);
+  assert.deepEqual(wrongs, expected);
 };
 
 /** Asks the JSON API. */

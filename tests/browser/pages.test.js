@@ -8,9 +8,9 @@ import { allPaths, shape } from "./paths.js";
 
 const site = await startSite("/");
 const browser = await startBrowser();
-const visit = await open(browser);
-const paths = await allPaths(site.url, visit.page);
-await close(visit);
+// Colours that are on their way from one theme to the other are nobody's.
+const walk = await open(browser, { reducedMotion: "reduce", colorScheme: "light" });
+const paths = await allPaths(site.url, walk.page);
 
 const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
@@ -25,49 +25,24 @@ const go = async ({ page, wrongs }, path) => {
   for (let at; (at = wrongs.findIndex(isStatus)) >= 0; ) wrongs.splice(at, 1);
 };
 
-const openMenu = async (page) => {
-  const menu = page.locator("main details.menu > summary").first();
-  if (await menu.count()) await menu.click();
+const menus = (page) => page.locator("main details.menu > summary").all();
+
+/** What axe has to say about a page, in both themes. */
+const inaccessible = async (page) => {
+  const [menu] = await menus(page);
+  await menu?.click();
+  await page.evaluate(axe.source);
+  const look = (runOnly) => page.evaluate(async (runOnly) => {
+    const { violations } = await axe.run({ runOnly, resultTypes: ["violations"] });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+  }, runOnly);
+  const light = await look(LEVELS);
+  await page.evaluate(() => { document.documentElement.dataset.theme = "dark"; });
+  const dark = await look(["color-contrast"]);
+  if (menu) await page.keyboard.press("Escape");
+  return [...light, ...dark.map((what) => `dark: ${what}`)];
 };
-
-test("no page breaks its policy or keeps somebody out, light or dark", async () => {
-  const visit = await open(browser);
-  const { page, context } = visit;
-  await context.addCookies([{ name: "jobkit-theme", value: "light", url: site.url }]);
-  const found = [];
-  for (const path of paths) {
-    await go(visit, path);
-    await openMenu(page);
-    await page.evaluate(axe.source);
-    const check = async (options) => {
-      const violations = await page.evaluate(async (options) => {
-        const { violations } = await axe.run(options);
-        return violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => [id, node.html]));
-      }, { resultTypes: ["violations"], ...options });
-      violations.forEach(([id, html]) => found.push(`${path}: ${id}: ${html.slice(0, 160)}`));
-    };
-    await check({ runOnly: LEVELS });
-    await page.evaluate(() => { document.documentElement.dataset.theme = "dark"; });
-    await check({ runOnly: ["color-contrast"] });
-    for (const wrong of visit.wrongs.splice(0)) found.push(`${path}: ${wrong}`);
-  }
-  await close(visit);
-  assert.deepEqual(found, []);
-});
-
-test("the list of pages has every page that a link leads to", async () => {
-  const { page, context } = await open(browser);
-  const shapes = new Set(paths.map(shape));
-  const linked = new Set();
-  for (const path of paths) {
-    await page.goto(site.url + path);
-    const links = await page.locator("a[href]:not([download])").evaluateAll((links) =>
-      links.map((link) => link.pathname));
-    links.forEach((link) => linked.add(shape(link)));
-  }
-  await context.close();
-  assert.deepEqual([...linked].filter((link) => !shapes.has(link)), []);
-});
 
 /** What is wrong with where things are: the page is too wide, or controls lie upon each other. */
 const misplaced = () => {
@@ -95,26 +70,44 @@ const misplaced = () => {
   return wrongs;
 };
 
-for (const width of [360, 900, 1024]) {
-  test(`every page fits into ${width} px`, async () => {
-    const visit = await open(browser, { viewport: { width, height: 740 } });
-    const found = [];
-    for (const path of paths) {
-      await go(visit, path);
-      const look = async (what) => {
-        for (const wrong of await visit.page.evaluate(misplaced)) found.push(`${what}: ${wrong}`);
-      };
-      await look(path);
-      for (const menu of (await visit.page.locator("main details.menu > summary").all()).slice(0, 4)) {
-        await menu.click();
-        await look(`${path}, ${await menu.textContent()}`);
-        await visit.page.keyboard.press("Escape");
-      }
-    }
-    await close(visit);
-    assert.deepEqual(found, []);
-  });
+/** Where things are wrong at a width, with all menus closed and with one after the other open. */
+const misplacedAt = async (page, width) => {
+  await page.setViewportSize({ width, height: 740 });
+  const found = (await page.evaluate(misplaced)).map((what) => `${width}: ${what}`);
+  if (width > 360) return found;
+  for (const menu of (await menus(page)).slice(0, 4)) {
+    await menu.click();
+    const name = await menu.textContent();
+    found.push(...(await page.evaluate(misplaced)).map((what) => `${width}, ${name}: ${what}`));
+    await page.keyboard.press("Escape");
+  }
+  return found;
+};
+
+const found = { policy: [], access: [], places: [] };
+const linked = new Set();
+for (const path of paths) {
+  const { page, wrongs } = walk;
+  const note = (list, whats) => list.push(...whats.map((what) => `${path}: ${what}`));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await go(walk, path);
+  note(found.access, await inaccessible(page));
+  for (const width of [1024, 900, 360]) note(found.places, await misplacedAt(page, width));
+  const links = page.locator("a[href]:not([download])");
+  for (const to of await links.evaluateAll((links) => links.map(({ pathname }) => pathname))) {
+    linked.add(shape(to));
+  }
+  note(found.policy, wrongs.splice(0));
 }
+await close(walk);
+
+test("no page breaks its policy or says an error", () => assert.deepEqual(found.policy, []));
+test("no page keeps somebody out, light or dark", () => assert.deepEqual(found.access, []));
+test("every page fits, down to 360 px", () => assert.deepEqual(found.places, []));
+test("no link leads to a page that was not looked at", () => {
+  const known = new Set(paths.map(shape));
+  assert.deepEqual([...linked].filter((to) => !known.has(to)), []);
+});
 
 test("a chosen theme is kept, and there from the first byte", async () => {
   const visit = await open(browser);

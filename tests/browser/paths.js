@@ -3,7 +3,7 @@
 import { ask } from "./browser.js";
 
 const FIXED = [
-  "/", "/jobs", "/jobs?state=ready", "/jobs?state=blocked", "/jobs?state=scheduled",
+  "/", "/jobs", "/jobs?state=ready", "/jobs?state=blocked", "/jobs?state=scheduled", "/jobs?state=retrying",
   "/jobs?state=finished", "/jobs?q=nonsense:1", "/jobs?q=kind:nobody", "/queues",
   "/queues/queue?queue=mail", "/kinds", "/kinds/kind?kind=send_receipt", "/workers",
   "/concurrency", "/concurrency/key?group=sync_account&key=acme",
@@ -13,13 +13,18 @@ const FIXED = [
   "/nothing/here",
 ];
 
-/** Begins an operation, so that there is one to look at, and answers all paths below the mount. */
-export const allPaths = async (url, page) => {
+/** Discards some jobs in an operation, so that there is one to look at. */
+const beginOperation = async (url, page) => {
   await page.goto(`${url}/operations/new?verb=discard&state=live&q=kind:archive_order`);
-  const typed = page.getByLabel("to confirm");
-  if (await typed.count()) await typed.fill("6");
+  const typed = page.getByLabel(/^Type/);
+  if (await typed.count()) await typed.fill(await page.locator("input[name=count]").inputValue());
   await page.locator("main form button.primary").click();
   await page.waitForURL(/operations\/\d+/);
+};
+
+/** All paths below the mount. */
+export const allPaths = async (url, page) => {
+  if ((await ask(url, "operations")).items.length === 0) await beginOperation(url, page);
   const first = async (path) => (await ask(url, path)).items[0].id;
   const jobs = ["running", "blocked", "scheduled"].map((state) => first(`jobs?state=${state}`));
   const retrying = first("jobs?q=kind:build_report");

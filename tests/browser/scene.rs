@@ -33,9 +33,9 @@ pub(crate) struct SyncAccount {
 }
 
 impl Job for SyncAccount {
-    async fn run(self, job: JobContext) -> jobkit::Result {
+    async fn run(self, _: JobContext) -> jobkit::Result {
         if self.account == "acme" {
-            job.cancelled().await;
+            std::future::pending::<()>().await;
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ pub(crate) async fn set(lab: &Lab) -> Result<Vec<WorkerHandle>, jobkit::Error> {
     enqueue(lab).await?;
     let worker = |name: &str| {
         let worker = lab.worker().name(name).lease(Duration::from_secs(30));
-        worker.heartbeat(Duration::from_secs(1))
+        worker.heartbeat(Duration::from_secs(1)).stop_grace(Duration::from_millis(200))
     };
     let one = worker("web-1").queue("mail", 4).queue("sync", 6).queue("billing", 2);
     let workers = vec![one.start().await?, worker("web-2").queue("reports", 2).start().await?];
