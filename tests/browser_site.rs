@@ -2,8 +2,8 @@
 //!
 //! Serves one for each mount it is given (`/`, `/jobs`, `/a/b`, or `proxied` for one behind a proxy
 //! that takes `/x` away), on loopback, and prints the address of each. All show the same database.
-//! Lines on its standard input enqueue jobs (`archive`, `receipt`) or stop the workers (`halt`); its
-//! end ends this process.
+//! Lines on its standard input enqueue jobs (`archive`, `receipt`) or stop the workers (`halt`);
+//! its end ends this process.
 
 #[path = "browser/scene.rs"]
 mod scene;

@@ -64,7 +64,8 @@ test("the limit of a key is set", visiting(KEY, async (page) => {
   await page.locator(".panel input[type=number]").fill("3");
   await button(page, "Set").click();
   await said(page, "3");
-  await askUntil(url, "semaphores", ({ items }) => items[0].override_limit === 3 && items[0].taken === 3);
+  await askUntil(url, "semaphores", ({ items: [{ override_limit, taken }] }) =>
+    override_limit === 3 && taken === 3);
 }));
 
 test("a running job is cancelled", visiting(jobPath("state=running"), async (page) => {
@@ -93,7 +94,8 @@ test("a scheduled job is put off, and then run", visiting(
 test("a job that failed is tried again", visiting(
   jobPath("state=scheduled&q=kind:build_report"), async (page) => {
     await button(page, "Run now").click();
-    await askUntil(url, `jobs/${idOf(page)}`, (job) => job.attempt === 2 && job.state === "scheduled");
+    await askUntil(url, `jobs/${idOf(page)}`, ({ attempt, state }) =>
+      attempt === 2 && state === "scheduled");
     await page.locator(".timeline li, #page tbody tr").nth(1).waitFor();
   }));
 
@@ -110,11 +112,13 @@ test("a job is discarded with a reason", visiting(
 
 const deadPath = (kind) => async () => `/dead/${(await firstDead(kind)).id}`;
 
-test("a dead letter is replayed, and dies again", visiting(deadPath("send_receipt"), async (page) => {
-  await button(page, "Replay").click();
-  await said(page, "replays dead letter");
-  await askUntil(url, `dead-letters/${idOf(page)}`, (dead) => dead.state === "open" && dead.cycles === 2);
-}));
+test("a dead letter is replayed, and dies again", visiting(
+  deadPath("send_receipt"), async (page) => {
+    await button(page, "Replay").click();
+    await said(page, "replays dead letter");
+    await askUntil(url, `dead-letters/${idOf(page)}`, ({ state, cycles }) =>
+      state === "open" && cycles === 2);
+  }));
 
 test("a dead letter is replayed with what it should have been", visiting(
   deadPath("charge_card"), async (page) => {
@@ -128,7 +132,8 @@ test("a dead letter is replayed with what it should have been", visiting(
     await args.fill(JSON.stringify({ account: "globex", card: "4242", cents: 100 }));
     await button(page, "Replay with this payload").click();
     await askUntil(url, `dead-letters/${id}`, (dead) => dead.state === "resolved");
-  }, ["Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)"]));
+  }, ["Failed to load resource: the server responded with a status of 422 " +
+    "(Unprocessable Entity)"]));
 
 test("a dead letter is discarded", visiting(deadPath("send_receipt"), async (page) => {
   const id = idOf(page);
@@ -161,7 +166,8 @@ test("all of one cause are replayed, after a preview", visiting("/dead", async (
   await row(page, "expired_card").getByText("Replay all…").click();
   await page.locator("#page tbody tr", { hasText: "charge_card" }).first().waitFor();
   await confirmed(page, "replay", group.count.number);
-  const again = ({ items }) => items.filter(({ cycles }) => cycles === 2).length >= group.count.number;
+  const again = ({ items }) =>
+    items.filter(({ cycles }) => cycles === 2).length >= group.count.number;
   await askUntil(url, "dead-letters?kind=charge_card", again);
 }));
 

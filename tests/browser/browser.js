@@ -31,7 +31,8 @@ const installed = () => {
 /** Starts dashboards at these mounts; `urls` has the address of each. They end with the tests. */
 export const startSite = async (...mounts) => {
   const run = ["run", "--quiet", "--package", "jobkit-tests", "--bin", "browser-site", "--"];
-  const site = spawn("cargo", [...run, ...mounts], { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const stdio = ["pipe", "pipe", "inherit"];
+  const site = spawn("cargo", [...run, ...mounts], { cwd: ROOT, stdio });
   const lines = createInterface({ input: site.stdout })[Symbol.asyncIterator]();
   const until = async (last) => {
     const said = [];

@@ -39,7 +39,8 @@ test("every control is reached by Tab, and shows that it is", async () => {
     const shown = await page.evaluate(() => {
       const one = document.activeElement;
       const { outlineStyle, outlineWidth } = getComputedStyle(one);
-      const isShown = one.matches(":focus-visible") && outlineStyle !== "none" && outlineWidth !== "0px";
+      const isOutlined = outlineStyle !== "none" && outlineWidth !== "0px";
+      const isShown = one.matches(":focus-visible") && isOutlined;
       one.dataset.reached = "";
       return isShown || one.outerHTML;
     });

@@ -26,7 +26,8 @@ const rows = (page) => page.locator("#page tbody tr");
 test("a job appears once it is enqueued, and once it has ended", async () => {
   const ready = await openLive("/jobs?state=ready&q=kind:archive_order");
   const ended = await openLive("/jobs?state=finished&q=kind:send_receipt");
-  const [readyBefore, endedBefore] = [await rows(ready.page).count(), await rows(ended.page).count()];
+  const readyBefore = await rows(ready.page).count();
+  const endedBefore = await rows(ended.page).count();
   await site.order("archive");
   await site.order("receipt");
   await rows(ready.page).nth(readyBefore).waitFor();

@@ -34,7 +34,8 @@ for (const mount of MOUNTS) {
     // An action, its cookie and its redirect.
     await page.goto(`${url}/queues`);
     await page.locator(".live.on").waitFor();
-    await page.locator("tr", { hasText: "exports" }).getByRole("button", { name: "Resume" }).click();
+    const row = page.locator("tr", { hasText: "exports" });
+    await row.getByRole("button", { name: "Resume" }).click();
     await page.locator(".flash", { hasText: "exports is resumed" }).waitFor();
     await page.getByText("Pause another…").click();
     await page.getByLabel("Queue, also one").fill("exports");

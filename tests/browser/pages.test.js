@@ -55,7 +55,8 @@ const misplaced = () => {
     wrongs.push(`a menu from ${within.left} to ${within.right} px`);
   }
   // What a menu covers is not to be clicked while it is open.
-  const controls = [...(panel ?? document).querySelectorAll("a, button, input, select, summary, textarea")]
+  const kinds = "a, button, input, select, summary, textarea";
+  const controls = [...(panel ?? document).querySelectorAll(kinds)]
     .filter((control) => control.checkVisibility() && !control.matches(".skip, .skip *"));
   const boxes = controls.map((control) => [...control.getClientRects()]);
   const meet = (a, b) =>

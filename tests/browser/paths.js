@@ -3,7 +3,8 @@
 import { ask } from "./browser.js";
 
 const FIXED = [
-  "/", "/jobs", "/jobs?state=ready", "/jobs?state=blocked", "/jobs?state=scheduled", "/jobs?state=retrying",
+  "/", "/jobs", "/jobs?state=ready", "/jobs?state=blocked", "/jobs?state=scheduled",
+  "/jobs?state=retrying",
   "/jobs?state=finished", "/jobs?q=nonsense:1", "/jobs?q=kind:nobody", "/queues",
   "/queues/queue?queue=mail", "/kinds", "/kinds/kind?kind=send_receipt", "/workers",
   "/concurrency", "/concurrency/key?group=sync_account&key=acme",
@@ -36,4 +37,5 @@ export const allPaths = async (url, page) => {
 };
 
 /** A path without what differs from row to row. */
-export const shape = (path) => path.split("?")[0].replace(/\/[0-9a-f]*\d[0-9a-f]*(?=\/|$)/g, "/{id}");
+export const shape = (path) =>
+  path.split("?")[0].replace(/\/[0-9a-f]*\d[0-9a-f]*(?=\/|$)/g, "/{id}");
