@@ -18,7 +18,7 @@ create function jobkit.claim(
 ) returns table (
     queue_number integer, picked integer, waiting integer, scan_us bigint,
     lowest bigint, job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
-    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean,
+    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
     args jsonb, tags text[], metadata jsonb, waited interval
 )
 language plpgsql
@@ -143,7 +143,8 @@ begin
     )
     select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1,
         j.max_attempts, j.crashes, j.snoozes, j.created_at,
-        j.cancel_requested_at is not null, j.args, j.tags, j.metadata,
+        j.cancel_requested_at is not null, j.concurrency_key is not null,
+        j.args, j.tags, j.metadata,
         clock_timestamp() - greatest(j.run_at, j.created_at)
     from job j
     where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
@@ -158,7 +159,8 @@ begin
         return query
         select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, p.lane, j.attempt + 1,
             j.max_attempts, j.crashes, j.snoozes, j.created_at,
-            j.cancel_requested_at is not null, j.args, j.tags, j.metadata,
+            j.cancel_requested_at is not null, j.concurrency_key is not null,
+            j.args, j.tags, j.metadata,
             clock_timestamp() - greatest(j.run_at, j.created_at)
         from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
         join jobkit.jobs j on j.id = p.id;

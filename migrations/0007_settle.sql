@@ -5,17 +5,21 @@
 --                 p_reason[i] for bury
 --   p_delay[i]    for retry, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
+--   p_next        number of a claim under which this worker takes at once what it unblocks, as far
+--                 as it has room (p_room[q] slots of p_queues[q]); null = nothing
 -- An array may be shorter than p_job: what is missing is null.
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
--- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked); and
--- `unblock` for the first job of each queue and priority that got a permit and is ready now.
+-- any more: nothing was written), `bury` (a retry without attempts left), `cancel` (marked);
+-- `claim` for each job, itself as `job`, that belongs to claim p_next now; and `unblock` for the
+-- first job of each queue and priority that got a permit and is ready now.
 -- Waits for no lock longer than a second: others have outcomes, too.
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
 create function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
     p_reason text[], p_delay interval[], p_keep interval[], p_took interval[],
-    p_error_type text[] default '{}'
-) returns table (job_id bigint, ending text, queue text, priority smallint)
+    p_error_type text[] default '{}', p_next bigint default null, p_queues text[] default '{}',
+    p_room integer[] default '{}'
+) returns table (job_id bigint, ending text, queue text, priority smallint, job jobkit.jobs)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
@@ -37,6 +41,8 @@ declare
     v_keyed boolean := false;                    -- whether permits may be among what they held
     v_replaying boolean := false;                -- … and replays of dead letters
     v_freed record;                              -- … and those that were
+    v_unblocked bigint[];                        -- what got them
+    v_claimed bigint[];                          -- … and is this worker's now
     v_row record;
     v_job jobkit.jobs;
 begin
@@ -115,18 +121,28 @@ begin
         end if;
     end loop;
     if v_keyed then
-        for v_row in
-            select f.queue, f.priority, min(f.job_id) as job_id
-            from jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed) f group by 1, 2
-        loop
-            v_queues := v_queues || v_row.queue;
-            return query select v_row.job_id, 'unblock', v_row.queue, v_row.priority;
-        end loop;
+        v_unblocked := array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed));
+        if p_next is not null and v_unblocked <> '{}' then
+            v_claimed := jobkit.hand_over(p_worker, p_next, v_unblocked, p_queues, p_room);
+            return query
+            select j.id, 'claim', j.queue, j.priority, j
+            from jobkit.jobs j where j.id = any (v_claimed);
+        end if;
+        if cardinality(v_unblocked) > coalesce(cardinality(v_claimed), 0) then
+            for v_row in
+                select * from jobkit.unblock(
+                    array(select unnest(v_unblocked) except select unnest(v_claimed)))
+            loop
+                v_queues := v_queues || v_row.queue;
+                return query
+                select v_row.job_id, 'unblock', v_row.queue, v_row.priority, null::jobkit.jobs;
+            end loop;
+        end if;
     end if;
 
     if cardinality(v_gone) is distinct from cardinality(p_job) then
         return query
-        select o.job, 'lost', null::text, null::smallint
+        select o.job, 'lost', null::text, null::smallint, null::jobkit.jobs
         from unnest(p_job) as o (job) where o.job = any (v_gone) is not true;
     end if;
     if v_queues <> '{}' then

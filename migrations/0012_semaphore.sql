@@ -80,34 +80,21 @@ create function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[]) re
 language plpgsql as $$
 declare
     v_denied record;
+    v_unblocked bigint[];
     v_mine bigint[];
-    v_wake text[];
 begin
     select * into v_denied from jobkit.take(p_jobs);
     if v_denied.jobs = '{}' then
         return v_denied.jobs;
     end if;
     perform jobkit.block(v_denied.jobs);
-    select coalesce(array_agg(f.job_id) filter (where f.job_id = any (v_denied.jobs)), '{}'),
-        array_agg(distinct f.queue) filter (where f.job_id <> all (v_denied.jobs))
-    into v_mine, v_wake
-    from jobkit.fill(v_denied.groups, v_denied.keys, null) f;
-    if v_mine <> '{}' then
-        -- Those of others take turns in `ready` with all that hold permits.
-        delete from jobkit.ready r
-        where r.ctid = any (array(
-            select q.at from jobkit.jobs j
-            cross join lateral (
-                select q.ctid as at from jobkit.ready q
-                where q.queue = j.queue and q.priority = j.priority and not q.without_permit
-                    and q.job_id = j.id offset 0
-            ) q
-            where j.id = any (v_mine)
-        ));
+    v_unblocked := array(select jobkit.fill(v_denied.groups, v_denied.keys, null));
+    if v_unblocked <> '{}' then
+        v_mine := array(select unnest(v_denied.jobs) intersect select unnest(v_unblocked));
         v_denied.jobs := array(select unnest(v_denied.jobs) except select unnest(v_mine));
-    end if;
-    if v_wake <> '{}' then
-        perform jobkit.wake(v_wake);
+        -- Those of others take turns in `ready` with all that hold permits.
+        perform jobkit.wake(array_agg(distinct u.queue))
+        from jobkit.unblock(array(select unnest(v_unblocked) except select unnest(v_mine))) u;
     end if;
     if v_denied.jobs <> '{}' then
         perform jobkit.park(v_denied.jobs, p_queues, p_kinds);

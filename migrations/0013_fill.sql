@@ -1,11 +1,12 @@
 -- fill: gives the free permits of these semaphores, which the caller has locked, to the first
--- blocked executions of each key that somebody serves, in the order of priority, then age: they are
--- ready, ahead of the backlog. p_freed: permits just taken back and not yet subtracted from
--- `taken`, so that a hand-over writes no semaphore. A semaphore that is left with no permit, no
--- blocked execution and no override is forgotten. A key that has more than 1,000 permits to give
--- gives the others in the next fill: after a limit was raised a sweep sees to that.
+-- blocked executions of each key that somebody serves, in the order of priority, then age. The
+-- caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken back
+-- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
+-- left with no permit, no blocked execution and no override is forgotten. A key that has more than
+-- 1,000 permits to give gives the others in the next fill: after a limit was raised a sweep sees
+-- to that.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
-returns table (queue text, priority smallint, job_id bigint)
+returns setof bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -17,49 +18,40 @@ declare
     v_granted integer;
 begin
     return query
-    with semaphore as materialized (
-        select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, b.*,
-            coalesce(cardinality(b.jobs), 0) - f.freed as change,
-            b.jobs is null and l.taken = f.freed and l.override_limit is null as unused,
-            l.crowded and (b.jobs is not null or (f.free = 0 and l.taken > f.freed) or exists (
-                select from jobkit.blocked_executions b
-                where b.concurrency_group = k.grp and b.concurrency_key = k.key
-            )) as stays_crowded
+    with choice as materialized (
+        select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
+            l.override_limit, f.freed, f.free, b.at as place, b.job_id
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
             select * from jobkit.limits l
-            where l.concurrency_group = k.grp and l.concurrency_key = k.key offset 0
+            where l.concurrency_group = k.grp and l.concurrency_key = k.key limit 1
         ) l
         cross join lateral (
             select coalesce(k.freed, 0) as freed,
                 greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) as free
         ) f
-        cross join lateral (
-            select array_agg(b.at) as places, array_agg(b.job_id) as jobs,
-                array_agg(b.priority) as priorities, array_agg(b.queue) as queues,
-                array_agg(b.kind) as kinds
-            from (
-                select b.ctid as at, b.* from jobkit.blocked_executions b
-                where l.crowded and b.concurrency_group = k.grp and b.concurrency_key = k.key
-                    and (b.priority, b.job_id) >= (l.from_priority, l.from_id)
-                    and exists (select from jobkit.serving(b.queue, b.kind))
-                order by b.priority, b.job_id limit least(f.free, f.freed + 1000)
-            ) b
-        ) b
-    ), choice as materialized (
-        select c.*, s.grp, s.key from semaphore s
-        cross join lateral unnest(s.places, s.jobs, s.priorities, s.queues, s.kinds)
-            as c (at, job_id, priority, queue, kind)
+        left join lateral (
+            select b.ctid as at, b.job_id from jobkit.blocked_executions b
+            where l.crowded and b.concurrency_group = k.grp and b.concurrency_key = k.key
+                and (b.priority, b.job_id) >= (l.from_priority, l.from_id)
+                and exists (select from jobkit.serving(b.queue, b.kind))
+            order by b.priority, b.job_id limit least(f.free, f.freed + 1000)
+        ) b on true
+    ), semaphore as materialized (
+        select c.at, c.crowded, count(c.job_id) - c.freed as change,
+            count(c.job_id) = 0 and c.taken = c.freed and c.override_limit is null as unused,
+            c.crowded and (count(c.job_id) > 0 or (c.free = 0 and c.taken > c.freed) or exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = c.grp and b.concurrency_key = c.key
+            )) as stays_crowded
+        from choice c
+        group by c.at, c.grp, c.key, c.crowded, c.taken, c.override_limit, c.freed, c.free
     ), unblocked as (
         delete from jobkit.blocked_executions b
-        where b.ctid = any (array(select c.at from choice c))
+        where b.ctid = any (array(select c.place from choice c where c.place is not null))
     ), permit as (
         insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
-        select c.job_id, c.grp, c.key from choice c
-    ), made_ready as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select c.queue, c.priority, false, c.job_id, c.kind, c.grp, c.key from choice c
+        select c.job_id, c.grp, c.key from choice c where c.job_id is not null
     ), forgotten as (
         delete from jobkit.semaphores s
         where s.ctid = any (array(
@@ -71,7 +63,7 @@ begin
         where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
             and (c.stays_crowded or not c.unused)
     )
-    select c.queue, c.priority, c.job_id from choice c;
+    select c.job_id from choice c where c.job_id is not null;
     get diagnostics v_granted = row_count;
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
@@ -80,6 +72,24 @@ begin
     then
         perform jobkit.skip_dead(p_groups, p_keys);
     end if;
+end
+$$;
+
+-- unblock: makes these jobs, which `fill` just gave permits, ready ahead of the backlog. Returns
+-- the first of each queue and priority.
+create function jobkit.unblock(p_jobs bigint[])
+returns table (queue text, priority smallint, job_id bigint)
+language plpgsql as $$
+begin
+    return query
+    with made_ready as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select j.queue, j.priority, false, j.id, j.kind, j.concurrency_group, j.concurrency_key
+        from jobkit.jobs j where j.id = any (p_jobs)
+        returning ready.queue, ready.priority, ready.job_id
+    )
+    select r.queue, r.priority, min(r.job_id) from made_ready r group by 1, 2;
 end
 $$;
 
@@ -110,21 +120,56 @@ begin
 end
 $$;
 
--- fill_and_wake: the same for those who do nothing else with what became ready. Returns how many
+-- fill_and_wake: all of it, for those who do nothing else with what became ready. Returns how many
 -- jobs did.
 create function jobkit.fill_and_wake(p_groups text[], p_keys text[], p_freed integer[])
 returns integer
 language plpgsql as $$
 declare
-    v_queues text[];
-    v_unblocked integer;
+    v_unblocked constant bigint[] := array(select jobkit.fill(p_groups, p_keys, p_freed));
 begin
-    select count(*), array_agg(distinct f.queue) into v_unblocked, v_queues
-    from jobkit.fill(p_groups, p_keys, p_freed) f;
-    if v_unblocked > 0 then
-        perform jobkit.wake(v_queues);
+    if v_unblocked <> '{}' then
+        perform jobkit.wake(array_agg(distinct u.queue)) from jobkit.unblock(v_unblocked) u;
     end if;
-    return v_unblocked;
+    return cardinality(v_unblocked);
+end
+$$;
+
+-- hand_over: the worker whose settle freed the permits that these jobs got takes them at once, as
+-- far as it has room: the next job of a key costs no call and no commit. Returns those it took.
+-- Crash suspects begin by other rules, and at most 8 MiB of payload go along.
+-- Never waits for the worker's row: whoever reaps it comes for the claims that we hold.
+create function jobkit.hand_over(
+    p_worker bigint, p_n bigint, p_jobs bigint[], p_queues text[], p_room integer[]
+) returns bigint[]
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_claimed bigint[];
+begin
+    with fitting as (
+        select j.id, j.dead_letter_id,
+            p_room[array_position(p_queues, j.queue)] as room,
+            row_number() over (partition by j.queue order by j.priority, j.id) as place,
+            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
+                over (order by j.priority, j.id) as size
+        from (
+            select w.kinds from jobkit.workers w
+            where w.id = p_worker and w.lease_until > clock_timestamp() and not w.stopping
+            for key share skip locked
+        ) w
+        join jobkit.jobs j on j.id = any (p_jobs) and j.kind = any (w.kinds) and j.crashes < 2
+    ), claimed as (
+        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+        select p_worker, p_n, array_agg(f.id), true, bool_or(f.dead_letter_id is not null)
+        from fitting f where f.place <= f.room and f.size <= 8 * 1024 * 1024
+        having count(*) > 0
+        returning job_ids
+    )
+    select c.job_ids into v_claimed from claimed c;
+    return v_claimed;
 end
 $$;
 

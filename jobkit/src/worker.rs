@@ -4,6 +4,7 @@ mod duties;
 mod execution;
 mod handle;
 mod heart;
+mod intake;
 mod lease;
 mod ledger;
 mod listener;

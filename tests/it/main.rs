@@ -33,4 +33,5 @@ mod races;
 mod recovery;
 mod startup;
 mod statements;
+mod succession;
 mod violations;

@@ -24,3 +24,4 @@ pub(crate) mod reap;
 pub(crate) mod recovery;
 pub(crate) mod replayers;
 pub(crate) mod settle;
+pub(crate) mod succession;

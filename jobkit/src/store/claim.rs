@@ -66,6 +66,8 @@ pub(crate) struct ClaimedJob {
     pub(crate) created_at: DateTime<Utc>,
     /// Only to be settled as cancelled.
     pub(crate) cancelled: bool,
+    /// Whether it has a concurrency key.
+    pub(crate) keyed: bool,
     pub(crate) payload: Box<[u8]>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
@@ -94,7 +96,9 @@ impl Call for Claim<'_> {
         let mut claimed = Claimed::default();
         for row in &rows {
             if row.try_get::<Option<i64>, _>("job_id")?.is_some() {
-                claimed.jobs.push(job(row)?);
+                let lane = index(row.try_get::<i16, _>("lane")?.into());
+                let queue = index(row.try_get("queue_number")?) - 1;
+                claimed.jobs.push(ClaimedJob::read(row, queue, lane)?);
             } else if let Some(lowest) = row.try_get("lowest")? {
                 let lane = index(row.try_get::<i16, _>("lane")?.into());
                 claimed.lowest.push((index(row.try_get("queue_number")?) - 1, lane, lowest));
@@ -110,24 +114,28 @@ impl Call for Claim<'_> {
     }
 }
 
-fn job(row: &PgRow) -> sqlx::Result<ClaimedJob> {
-    let metadata: Option<Json<Box<RawValue>>> = row.try_get("metadata")?;
-    Ok(ClaimedJob {
-        id: row.try_get("job_id")?,
-        queue: index(row.try_get("queue_number")?) - 1,
-        lane: index(row.try_get::<i16, _>("lane")?.into()),
-        kind: row.try_get("kind")?,
-        attempt: count(row.try_get("attempt")?),
-        max_attempts: count(row.try_get::<i16, _>("max_attempts")?.into()),
-        crashes: count(row.try_get("crashes")?),
-        snoozes: count(row.try_get("snoozes")?),
-        created_at: row.try_get("created_at")?,
-        cancelled: row.try_get("cancelled")?,
-        payload: payload(row)?,
-        tags: row.try_get::<Option<Vec<String>>, _>("tags")?.unwrap_or_default(),
-        metadata: metadata.map(|Json(raw)| raw),
-        waited: waited(&row.try_get("waited")?),
-    })
+impl ClaimedJob {
+    /// Of the row that a claim or a settle answers.
+    pub(super) fn read(row: &PgRow, queue: usize, lane: usize) -> sqlx::Result<Self> {
+        let metadata: Option<Json<Box<RawValue>>> = row.try_get("metadata")?;
+        Ok(Self {
+            id: row.try_get("job_id")?,
+            queue,
+            lane,
+            kind: row.try_get("kind")?,
+            attempt: count(row.try_get("attempt")?),
+            max_attempts: count(row.try_get::<i16, _>("max_attempts")?.into()),
+            crashes: count(row.try_get("crashes")?),
+            snoozes: count(row.try_get("snoozes")?),
+            created_at: row.try_get("created_at")?,
+            cancelled: row.try_get("cancelled")?,
+            keyed: row.try_get("keyed")?,
+            payload: payload(row)?,
+            tags: row.try_get::<Option<Vec<String>>, _>("tags")?.unwrap_or_default(),
+            metadata: metadata.map(|Json(raw)| raw),
+            waited: waited(&row.try_get("waited")?),
+        })
+    }
 }
 
 /// The JSON text of the payload, not parsed: its type is known only once the kind is looked up.

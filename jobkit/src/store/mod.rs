@@ -76,7 +76,7 @@ pub(crate) use self::replay::{
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
-pub(crate) use self::settle::{Ending, Outcome, Ran, Settle, Settlement, Unblocked};
+pub(crate) use self::settle::{Ending, Next, Outcome, Ran, Settle, Settlement, Unblocked};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row};
 use tracing::Span;
 
-use super::Call;
 use super::worker::{interval, sparse};
+use super::{Call, ClaimedJob};
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,9 @@ pub(crate) struct Settlement {
     pub(crate) delay: Option<Duration>,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
+    /// The queue, by its place among those served, of a job with a concurrency key: the one that
+    /// has its permit next may run in its slot.
+    pub(crate) keyed_in: Option<usize>,
     /// Set when the handler ran.
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
@@ -78,6 +81,7 @@ impl Settlement {
             delay: None,
             keep: None,
             took: Duration::ZERO,
+            keyed_in: None,
             ran: None,
             stand_in: false,
         }
@@ -100,6 +104,8 @@ pub(crate) enum Ending {
 pub(crate) struct Settled {
     /// The jobs that did not go as asked.
     pub(crate) endings: Vec<(i64, Ending)>,
+    /// The jobs that got a permit and belong to this worker now.
+    pub(crate) claimed: Vec<ClaimedJob>,
     /// The jobs that got a permit and are ready now: the first of each queue and priority.
     pub(crate) unblocked: Vec<Unblocked>,
 }
@@ -116,6 +122,15 @@ pub(crate) struct Unblocked {
 pub(crate) struct Settle<'a> {
     pub(crate) worker: i64,
     pub(crate) settlements: &'a [Settlement],
+    pub(crate) next: Option<Next<'a>>,
+}
+
+/// A claim, by its number, of what a settle unblocks.
+pub(crate) struct Next<'a> {
+    pub(crate) n: i64,
+    pub(crate) queues: Vec<&'a str>,
+    /// Slots kept for it in each queue.
+    pub(crate) room: Vec<i32>,
 }
 
 impl Call for Settle<'_> {
@@ -129,8 +144,11 @@ impl Call for Settle<'_> {
         let column = self.settlements.iter();
         let time = |time: Option<Duration>| time.map(interval);
         let took = |s: &Settlement| (s.keep.is_some() || s.error.is_some()).then_some(s.took);
-        type Row = (i64, String, Option<String>, Option<i16>);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/jobs_settle.sql"))
+        let (queues, room) = match &self.next {
+            Some(next) => (&*next.queues, &*next.room),
+            None => Default::default(),
+        };
+        let rows = sqlx::query(include_str!("sql/jobs_settle.sql"))
             .bind(self.worker)
             .bind(column.clone().map(|s| s.claim.1).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
@@ -141,16 +159,24 @@ impl Call for Settle<'_> {
             .bind(sparse(column.clone().map(|s| time(s.keep))))
             .bind(sparse(column.clone().map(|s| time(took(s)))))
             .bind(sparse(column.map(|s| s.error_type)))
+            .bind(self.next.as_ref().map(|next| next.n))
+            .bind(queues)
+            .bind(room)
             .fetch_all(connection)
             .await?;
         let mut settled = Settled::default();
-        for (job, ending, queue, priority) in rows {
-            match (queue, priority) {
-                (Some(queue), Some(priority)) => {
-                    let lane = lane_with_permit(priority);
-                    settled.unblocked.push(Unblocked { queue, lane, job });
-                }
-                _ => settled.endings.push((job, self::ending(&ending))),
+        for row in &rows {
+            let (job, ending) = (row.try_get("job_id")?, row.try_get("ending")?);
+            if !matches!(ending, "claim" | "unblock") {
+                settled.endings.push((job, self::ending(ending)));
+                continue;
+            }
+            let queue: &str = row.try_get("queue")?;
+            let lane = lane_with_permit(row.try_get("priority")?);
+            if ending == "unblock" {
+                settled.unblocked.push(Unblocked { queue: queue.to_owned(), lane, job });
+            } else if let Some(queue) = queues.iter().position(|served| *served == queue) {
+                settled.claimed.push(ClaimedJob::read(row, queue, lane)?);
             }
         }
         Ok(settled)

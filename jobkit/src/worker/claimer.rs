@@ -1,4 +1,3 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -6,8 +5,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
-use super::execution::Execution;
-use super::lease::Lease;
+use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::low_water::LowWater;
 use super::settings::Settings;
@@ -32,10 +30,9 @@ pub(crate) struct Claimer {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) lease: Arc<Lease>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) wake: Arc<Wake>,
-    pub(crate) execution: Arc<Execution>,
+    pub(crate) intake: Arc<Intake>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
     pub(crate) pace: Pace,
@@ -114,7 +111,7 @@ impl Claimer {
     }
 
     async fn round(&mut self) -> Next {
-        if !self.lease.is_valid() {
+        if !self.intake.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
         // Outcomes that pile up mean that settling is slow: claiming more would not help.
@@ -148,8 +145,8 @@ impl Claimer {
         }
         let now = Instant::now();
         self.lower_marks();
-        let token = self.ledger.begin();
-        let (asked, claim) = prepare(token, &self.pace, &self.slots, &self.kinds, now);
+        let order = self.intake.order(self.slots.take_within(self.pace.batch));
+        let (asked, claim) = prepare(&order, &self.pace, &self.slots, &self.kinds, now);
         let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
         let answer = self.link.call(&claim).await;
         let from_start = claim.from_start;
@@ -158,13 +155,13 @@ impl Claimer {
                 self.pace.failures = 0;
                 self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
-                Ok(self.receive(token, &asked, &from_start, claimed).await)
+                Ok(self.receive(order, &asked, &from_start, claimed).await)
             }
             Err(error) => {
                 let refused = matches!(error, Error::Database(_));
                 self.pace.lost += u32::from(!refused);
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
-                self.ledger.give_up(token, !refused && suspicious);
+                self.intake.give_up(order, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
                 Err(error)
             }
@@ -184,18 +181,16 @@ impl Claimer {
     /// Takes in the answer: notes it, starts the jobs, decides how to go on.
     async fn receive(
         &mut self,
-        token: (i64, i64),
+        mut order: Order,
         asked: &[(usize, usize)],
         from_start: &[bool],
         mut claimed: Claimed,
     ) -> Next {
-        let ids: HashSet<i64> = claimed.jobs.iter().map(|job| job.id).collect();
         let size = |job: &ClaimedJob| {
             job.payload.len() + job.metadata.as_ref().map_or(0, |json| json.get().len())
         };
         let bytes: usize = claimed.jobs.iter().map(size).sum();
-        let count = ids.len();
-        let ours = self.ledger.hold(token, ids);
+        let count = claimed.jobs.len();
         let (mut picked, mut waiting) = (0, 0);
         let mut filled = false;
         let now = Instant::now();
@@ -209,16 +204,17 @@ impl Claimer {
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
             self.pace.waters[*queue].scanned(from_start[at], cost, now, jobs);
             filled |= rows >= *slots;
+            // Those that are free beside the ones asked for would have been asked for in vain.
+            let backlogged = rows >= *slots && self.slots.free()[*queue] == 0;
+            self.slots.note_backlog(*queue, backlogged);
             picked += rows;
             waiting += usize::try_from(scan.waiting).unwrap_or(0);
         }
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(picked.saturating_sub(count + waiting));
-        if ours {
-            self.counters.claimed.add(count);
-            claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
-            self.hand_over(token, claimed.jobs);
-        }
+        claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
+        let suspects = self.intake.receive(&mut order, claimed.jobs);
+        self.start_suspects(order, suspects);
         if bytes > LARGE_ANSWER {
             // The server gave the rest back: asking for it again and again would be wasted.
             self.pace.batch = count.max(1);
@@ -270,31 +266,11 @@ impl Claimer {
         }
     }
 
-    fn hand_over(&mut self, token: (i64, i64), jobs: Vec<ClaimedJob>) {
-        // The answer may have lain unread while this process was frozen: what it granted counts
-        // only under a lease that has been held ever since.
-        if !self.lease.is_valid() || self.ledger.worker() != token.0 {
-            let blank = |job: &ClaimedJob| Settlement::blank(token, job.id);
-            jobs.iter().for_each(|job| self.execution.send(blank(job)));
-            return;
-        }
-        let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
-        let (suspects, others) = jobs.into_iter().partition(suspect);
-        self.start(token, others);
-        self.start_suspects(token, suspects);
-    }
-
-    fn start(&self, token: (i64, i64), jobs: Vec<ClaimedJob>) {
-        for job in jobs {
-            self.slots.take(job.queue);
-            self.execution.begin(token, false, job, std::future::ready(()));
-        }
-    }
-
     /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
     /// for a moment. It begins once that is written, and the outcome of the one before it: its
     /// death would be charged to whatever is still claimed.
-    fn start_suspects(&mut self, token: (i64, i64), suspects: Vec<ClaimedJob>) {
+    fn start_suspects(&mut self, mut order: Order, suspects: Vec<ClaimedJob>) {
+        let token = order.token;
         let others = &mut self.pace.suspects;
         others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
         let mut chosen = None;
@@ -306,7 +282,7 @@ impl Claimer {
             others.push((token, job.id));
             let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
             let release = Settlement::blank(token, job.id);
-            self.execution.send(Settlement { delay: Some(spread), ..release });
+            self.intake.execution.send(Settlement { delay: Some(spread), ..release });
         }
         let Some(job) = chosen else { return };
         let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
@@ -316,20 +292,20 @@ impl Claimer {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        self.slots.take(job.queue);
-        self.execution.begin(token, true, job, clear);
+        self.intake.start(&mut order, job, true, clear);
     }
 }
 
 /// The call for what fits now, and (queue, slots) for each queue it asks for.
 fn prepare<'a>(
-    (worker, n): (i64, i64),
+    order: &Order,
     pace: &Pace,
     slots: &'a Slots,
     kinds: &'a [String],
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let shares = slots.free_within(pace.batch).into_iter().enumerate();
+    let (worker, n) = order.token;
+    let shares = order.slots.left().iter().copied().enumerate();
     let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
     fastrand::shuffle(&mut asked);

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counts {
     /// Jobs claimed.
     pub claimed: u64,
+    /// Those of them that came with the settle that gave them a permit, without a claim of their
+    /// own.
+    pub handed_over: u64,
     /// Jobs that succeeded.
     pub finished: u64,
     /// Attempts that failed and are retried.
@@ -55,9 +58,8 @@ macro_rules! counters {
 }
 
 counters! {
-    claimed finished retried snoozed buried discarded cancelled released lost reaped recovered
-    unanswered
-    orphans blocked swept
+    claimed handed_over finished retried snoozed buried discarded cancelled released lost reaped
+    recovered unanswered orphans blocked swept
 }
 
 /// A number that only grows.

@@ -40,7 +40,8 @@ enum Run {
 }
 
 impl Execution {
-    /// Starts a job in a task of its own, once `clear` completes; the slot is already taken.
+    /// Starts a job in a task of its own, once `clear` completes; its slot is already taken. While
+    /// the worker ends it is given back.
     pub(crate) fn begin(
         self: &Arc<Self>,
         claim: (i64, i64),
@@ -50,7 +51,10 @@ impl Execution {
     ) {
         let this = Arc::clone(self);
         let key = (claim.0, claim.1, job.id);
-        let handler = self.running.enter(key);
+        let Some(handler) = self.running.enter(key) else {
+            self.send(Settlement::blank(claim, job.id));
+            return self.slots.give_back(job.queue, suspect);
+        };
         let claimed = Instant::now();
         tokio::spawn(async move {
             let (id, queue) = (job.id, job.queue);
@@ -83,7 +87,8 @@ impl Execution {
         handler: Handler,
     ) -> Settlement {
         let began = Instant::now();
-        let blank = Settlement::blank(claim, job.id);
+        let keyed_in = job.keyed.then_some(job.queue);
+        let blank = Settlement { keyed_in, ..Settlement::blank(claim, job.id) };
         let Some(registration) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only.
             return blank;

@@ -91,6 +91,7 @@ impl Engine {
         self.stops.claims.cancel();
         // A claim under way ends first: its jobs must be among those waited for.
         let _claimer_panicked = (&mut self.claimer).await;
+        self.running.close();
         let grace = self.settings.stop_grace;
         if timeout(grace, self.running.empty()).await.is_err() {
             tracing::info!(jobs = self.running.count(), "jobkit: asking jobs to stop");
@@ -120,6 +121,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.claimer.abort();
+        self.running.close();
         self.running.abort_all(StopReason::LeaseLost);
         self.settler.abort();
         self.duties.iter().for_each(JoinHandle::abort);

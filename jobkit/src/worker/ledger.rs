@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What this worker believes it holds: its id, the claims not yet settled, and up to which number
@@ -14,8 +14,8 @@ struct State {
     worker: i64,
     /// Number of the newest claim call.
     begun: i64,
-    /// Every call up to this number was answered or given up.
-    concluded: i64,
+    /// Those that were neither answered nor given up yet.
+    under_way: BTreeSet<i64>,
     /// Jobs of each claim whose settle has not been answered.
     held: BTreeMap<i64, HashSet<i64>>,
     /// Given-up calls that asked for one job.
@@ -26,6 +26,7 @@ struct State {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) worker: i64,
+    /// Every call up to this number was answered or given up.
     pub(crate) concluded: i64,
     pub(crate) held: Vec<i64>,
     pub(crate) suspect: Vec<i64>,
@@ -49,11 +50,13 @@ impl Ledger {
         self.state().worker
     }
 
-    /// Numbers a claim call that is about to be made: (worker, n).
+    /// Numbers a call that is about to be made and may claim: (worker, n).
     pub(crate) fn begin(&self) -> (i64, i64) {
         let mut state = self.state();
         state.begun += 1;
-        (state.worker, state.begun)
+        let n = state.begun;
+        state.under_way.insert(n);
+        (state.worker, n)
     }
 
     /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
@@ -66,7 +69,7 @@ impl Ledger {
         if !jobs.is_empty() {
             state.held.insert(n, jobs);
         }
-        state.concluded = n;
+        state.under_way.remove(&n);
         true
     }
 
@@ -74,7 +77,7 @@ impl Ledger {
     pub(crate) fn give_up(&self, (worker, n): (i64, i64), alone: bool) {
         let mut state = self.state();
         if state.worker == worker {
-            state.concluded = n;
+            state.under_way.remove(&n);
             if alone {
                 state.suspect.push(n);
             }
@@ -110,7 +113,7 @@ impl Ledger {
         let state = self.state();
         Snapshot {
             worker: state.worker,
-            concluded: state.concluded,
+            concluded: state.under_way.first().map_or(state.begun, |n| n - 1),
             held: state.held.keys().copied().collect(),
             suspect: state.suspect.clone(),
         }
@@ -127,7 +130,13 @@ impl Ledger {
 
 impl State {
     fn new(worker: i64) -> Self {
-        Self { worker, begun: 0, concluded: 0, held: BTreeMap::new(), suspect: Vec::new() }
+        Self {
+            worker,
+            begun: 0,
+            under_way: BTreeSet::new(),
+            held: BTreeMap::new(),
+            suspect: Vec::new(),
+        }
     }
 }
 
@@ -161,6 +170,16 @@ mod tests {
         );
         ledger.cleared(&snapshot);
         assert!(ledger.snapshot().suspect.is_empty());
+    }
+
+    #[test]
+    fn a_call_under_way_keeps_later_ones_from_being_concluded() {
+        let ledger = Ledger::new(7);
+        let (claim, settle) = (ledger.begin(), ledger.begin());
+        ledger.give_up(settle, false);
+        assert_eq!(ledger.snapshot().concluded, 0);
+        assert!(ledger.hold(claim, HashSet::from([10])));
+        assert_eq!(ledger.snapshot().concluded, 2);
     }
 
     #[test]

@@ -28,6 +28,8 @@ struct Handlers {
     by_key: HashMap<(i64, i64, i64), Handler>,
     /// Drops all handlers that began since it was last used.
     abort: CancellationToken,
+    /// No handler begins any more.
+    closed: bool,
 }
 
 /// The two stop signals of one handler.
@@ -62,16 +64,25 @@ impl Running {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A handler begins; the key is the claim's worker and number, and the job.
-    pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Handler {
+    /// A handler begins, unless the worker is done with them; the key is the claim's worker and
+    /// number, and the job.
+    pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Option<Handler> {
         let mut handlers = self.handlers();
+        if handlers.closed {
+            return None;
+        }
         let handler = Handler {
             cancel: CancellationToken::new(),
             abort: handlers.abort.clone(),
             reason: Arc::default(),
         };
         handlers.by_key.insert(key, handler.clone());
-        handler
+        Some(handler)
+    }
+
+    /// From here on no handler begins: those that run are all there will be.
+    pub(crate) fn close(&self) {
+        self.handlers().closed = true;
     }
 
     /// A handler has ended.

@@ -7,13 +7,15 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
+use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::measures::Measures;
+use super::slots::Slots;
 use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
 use crate::limits::clean;
-use crate::store::{Ending, Link, Outcome, Settle, Settlement};
+use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement};
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;
@@ -29,6 +31,8 @@ pub(crate) struct Settler {
     /// Where outcomes go that are to be tried again later; weak, so that it keeps nothing open.
     pub(crate) again: WeakUnboundedSender<Settlement>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) intake: Arc<Intake>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
@@ -98,16 +102,8 @@ impl Settler {
         }
         let mut failures = 0;
         while let Some(group) = work.pop() {
-            let settle = Settle { worker: group[0].claim.0, settlements: &group };
-            match self.link.call(&settle).await {
-                Ok(settled) => {
-                    failures = 0;
-                    self.note(&group, &settled.endings);
-                    let released = |s: &Settlement| s.outcome == Outcome::Release;
-                    if !settled.unblocked.is_empty() || group.iter().any(released) {
-                        self.wake.ring_for(settled.unblocked);
-                    }
-                }
+            match self.settle(&group).await {
+                Ok(()) => failures = 0,
                 Err(error) => {
                     failures += 1;
                     let next = remedy(&error, &group, self.outcomes.is_closed());
@@ -132,6 +128,51 @@ impl Settler {
                     }
                 }
             }
+        }
+    }
+
+    /// Writes outcomes of one worker id, and takes in what the permits they free let run next.
+    async fn settle(&mut self, group: &[Settlement]) -> Result<(), Error> {
+        let worker = group[0].claim.0;
+        let order = self.order(worker, group);
+        let next = order.as_ref().map(|order| next(&self.slots, order));
+        let settled = match self.link.call(&Settle { worker, settlements: group, next }).await {
+            Ok(settled) => settled,
+            Err(error) => {
+                order.into_iter().for_each(|order| self.intake.give_up(order, false));
+                return Err(error);
+            }
+        };
+        self.note(group, &settled.endings);
+        if let Some(mut order) = order {
+            self.counters.handed_over.add(settled.claimed.len());
+            let suspects = self.intake.receive(&mut order, settled.claimed);
+            debug_assert!(suspects.is_empty(), "they are left to the claimer");
+        }
+        let released = |s: &Settlement| s.outcome == Outcome::Release;
+        if !settled.unblocked.is_empty() || group.iter().any(released) {
+            self.wake.ring_for(settled.unblocked);
+        }
+        Ok(())
+    }
+
+    /// Slots for what permits let run next, of jobs that held one: in their place, at once.
+    fn order(&self, worker: i64, group: &[Settlement]) -> Option<Order> {
+        let mut wanted = vec![0; self.slots.queues().len()];
+        group.iter().filter_map(|s| s.keyed_in).for_each(|queue| wanted[queue] += 1);
+        if wanted.iter().all(|wanted| *wanted == 0) || !self.intake.is_open() {
+            return None;
+        }
+        let slots = self.slots.take_spare(&wanted);
+        if slots.left().iter().all(|left| *left == 0) {
+            return None;
+        }
+        let order = self.intake.order(slots);
+        if order.token.0 == worker {
+            Some(order)
+        } else {
+            self.intake.give_up(order, false);
+            None
         }
     }
 
@@ -170,6 +211,16 @@ impl Settler {
                 tracing::info!(job.id = job, asked, ?ending, "jobkit: settled otherwise");
             }
         }
+    }
+}
+
+/// A claim, by this order's number, of what the settle unblocks.
+fn next<'a>(slots: &'a Slots, order: &Order) -> Next<'a> {
+    let room = |slots: &usize| i32::try_from(*slots).unwrap_or(i32::MAX);
+    Next {
+        n: order.token.1,
+        queues: slots.queues().iter().map(|queue| &*queue.name).collect(),
+        room: order.slots.left().iter().map(room).collect(),
     }
 }
 

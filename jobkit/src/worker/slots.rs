@@ -1,5 +1,5 @@
 use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -21,8 +21,8 @@ impl Served {
     }
 }
 
-/// How many handlers run, by queue. Only the claimer takes slots, so what is free can only grow
-/// between its look and its claim.
+/// How many slots are taken, by queue: by handlers that run, and by calls under way that may bring
+/// jobs.
 #[derive(Debug)]
 pub(crate) struct Slots {
     queues: Vec<Served>,
@@ -33,6 +33,8 @@ pub(crate) struct Slots {
 #[derive(Debug)]
 struct Taken {
     by_queue: Vec<usize>,
+    /// Queues that had more ready jobs than free slots when they were last looked at.
+    backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
     /// How many free slots the claimer waits for.
@@ -41,8 +43,9 @@ struct Taken {
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
-        let by_queue = vec![0; queues.len()];
-        let taken = Mutex::new(Taken { by_queue, crash_suspect: false, awaited: 1 });
+        let (by_queue, backlogged) = (vec![0; queues.len()], vec![false; queues.len()]);
+        let taken = Taken { by_queue, backlogged, crash_suspect: false, awaited: 1 };
+        let taken = Mutex::new(taken);
         Self { queues, taken, freed: Notify::new() }
     }
 
@@ -65,14 +68,34 @@ impl Slots {
         pairs.map(|(queue, taken)| queue.slots.saturating_sub(*taken))
     }
 
-    /// Free slots of each queue, cut down to so many in all.
-    pub(crate) fn free_within(&self, most: usize) -> Vec<usize> {
-        share(most, &self.free())
+    /// Takes the free slots of each queue, cut down to so many in all.
+    pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
+        self.take(|free, _| share(most, free))
     }
 
-    /// Takes a slot of a queue.
-    pub(crate) fn take(&self, queue: usize) {
-        self.taken().by_queue[queue] += 1;
+    /// Takes what is free of so many of each queue; nothing where jobs are ready for every slot:
+    /// there, priority decides who is next.
+    pub(crate) fn take_spare(self: &Arc<Self>, wanted: &[usize]) -> TakenSlots {
+        self.take(|free, backlogged| {
+            let of_queue = free.iter().zip(backlogged).zip(wanted);
+            of_queue
+                .map(|((free, full), wanted)| if *full { 0 } else { *free.min(wanted) })
+                .collect()
+        })
+    }
+
+    fn take(self: &Arc<Self>, choose: impl Fn(&[usize], &[bool]) -> Vec<usize>) -> TakenSlots {
+        let mut taken = self.taken();
+        let free: Vec<usize> = self.free_of(&taken).collect();
+        let chosen = choose(&free, &taken.backlogged);
+        taken.by_queue.iter_mut().zip(&chosen).for_each(|(taken, chosen)| *taken += chosen);
+        drop(taken);
+        TakenSlots { slots: Arc::clone(self), left: chosen }
+    }
+
+    /// Notes whether a queue has more ready jobs than slots.
+    pub(crate) fn note_backlog(&self, queue: usize, backlogged: bool) {
+        self.taken().backlogged[queue] = backlogged;
     }
 
     /// Takes the one place for crash suspects; false when it is taken.
@@ -87,7 +110,11 @@ impl Slots {
         if suspect {
             taken.crash_suspect = false;
         }
-        if self.free_of(&taken).sum::<usize>() >= taken.awaited {
+        self.tell(&taken);
+    }
+
+    fn tell(&self, taken: &Taken) {
+        if self.free_of(taken).sum::<usize>() >= taken.awaited {
             self.freed.notify_one();
         }
     }
@@ -111,6 +138,36 @@ impl Slots {
     }
 }
 
+/// Slots taken for the jobs that a call may bring. Dropping it gives back those that are left.
+#[derive(Debug)]
+pub(crate) struct TakenSlots {
+    slots: Arc<Slots>,
+    left: Vec<usize>,
+}
+
+impl TakenSlots {
+    /// How many are left of each queue.
+    pub(crate) fn left(&self) -> &[usize] {
+        &self.left
+    }
+
+    /// One goes to a handler, which gives it back when it ends.
+    pub(crate) fn pass_on(&mut self, queue: usize) {
+        self.left[queue] -= 1;
+    }
+}
+
+impl Drop for TakenSlots {
+    fn drop(&mut self) {
+        if self.left.iter().all(|left| *left == 0) {
+            return;
+        }
+        let mut taken = self.slots.taken();
+        taken.by_queue.iter_mut().zip(&self.left).for_each(|(taken, left)| *taken -= left);
+        self.slots.tell(&taken);
+    }
+}
+
 /// Cuts demands down to so much in all, without starving anybody: small ones are met, larger ones
 /// share what is left. When there is not one for each, chance decides who has one.
 fn share(most: usize, demands: &[usize]) -> Vec<usize> {
@@ -129,7 +186,33 @@ fn share(most: usize, demands: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::*;
+
+    fn slots(queues: &[usize]) -> Arc<Slots> {
+        let served = |slots: &usize| Served { name: String::new(), slots: *slots };
+        Arc::new(Slots::new(queues.iter().map(served).collect()))
+    }
+
+    #[test]
+    fn what_a_call_took_is_free_again_unless_a_handler_has_it() {
+        let slots = slots(&[3, 5]);
+        let mut taken = slots.take_within(6);
+        assert_eq!((taken.left(), slots.free()), (&[3, 3][..], vec![0, 2]));
+        taken.pass_on(1);
+        drop(taken);
+        assert_eq!(slots.free(), [3, 4]);
+        slots.give_back(1, false);
+        assert_eq!(slots.free(), [3, 5]);
+    }
+
+    #[test]
+    fn a_queue_with_a_backlog_has_no_spare_slots() {
+        let slots = slots(&[3, 5]);
+        slots.note_backlog(0, true);
+        assert_eq!(slots.take_spare(&[2, 9]).left(), [0, 5]);
+        slots.note_backlog(0, false);
+        assert_eq!(slots.take_spare(&[2, 0]).left(), [2, 0]);
+    }
 
     #[test]
     fn a_large_demand_leaves_room_for_a_small_one() {

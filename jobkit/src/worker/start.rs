@@ -12,6 +12,7 @@ use super::counters::Counters;
 use super::execution::Execution;
 use super::handle::{Engine, Stops, WorkerHandle};
 use super::heart::Heart;
+use super::intake::Intake;
 use super::lease::Lease;
 use super::ledger::Ledger;
 use super::measures::Measures;
@@ -195,9 +196,10 @@ impl Parts {
         let heart = self.heart().spawn(self.stops.heart.clone());
         let heart = heart.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
-        let claimer = self.claimer(execution).run(self.stops.claims.clone());
+        let intake = self.intake(execution);
+        let claimer = self.claimer(&intake).run(self.stops.claims.clone());
         let claimer = tokio::spawn(self.stop_claims_after(claimer));
-        let settler = self.settler(settled, again).run(drain, give_up);
+        let settler = self.settler(&intake, settled, again).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
         Ok(WorkerHandle::new(Engine {
@@ -246,15 +248,24 @@ impl Parts {
         }
     }
 
-    fn claimer(&self, execution: Arc<Execution>) -> Claimer {
+    fn intake(&self, execution: Arc<Execution>) -> Arc<Intake> {
+        Arc::new(Intake {
+            ledger: Arc::clone(&self.ledger),
+            lease: Arc::clone(&self.lease),
+            execution,
+            counters: Arc::clone(&self.counters),
+            stopping: self.stops.claims.clone(),
+        })
+    }
+
+    fn claimer(&self, intake: &Arc<Intake>) -> Claimer {
         Claimer {
             link: self.link("claim"),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
-            lease: Arc::clone(&self.lease),
             slots: Arc::clone(&self.slots),
             wake: Arc::clone(&self.wake),
-            execution,
+            intake: Arc::clone(intake),
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),
             pace: Pace::new(self.queues.len()),
@@ -263,6 +274,7 @@ impl Parts {
 
     fn settler(
         &self,
+        intake: &Arc<Intake>,
         outcomes: mpsc::UnboundedReceiver<Settlement>,
         again: mpsc::WeakUnboundedSender<Settlement>,
     ) -> Settler {
@@ -271,6 +283,8 @@ impl Parts {
             outcomes,
             again,
             ledger: Arc::clone(&self.ledger),
+            slots: Arc::clone(&self.slots),
+            intake: Arc::clone(intake),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),

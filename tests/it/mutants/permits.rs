@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use crate::grants;
-use crate::races::{blocked, handover, limits, order, patience, pause, permits};
+use crate::races::{blocked, handover, limits, order, patience, pause, permits, succession};
 
 /// How `take` locks and gives.
 const TAKE: &str = "do update
@@ -36,6 +36,27 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pull: "from jobkit.signal(jobs, groups, keys) s" =>
         "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
+    // Who runs it.
+    hand_over: "and w.lease_until > clock_timestamp()" => "",
+        succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "and not w.stopping" => "",
+        succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "for key share skip locked" => "",
+        succession::a_reaper_passes_over_a_worker_that_takes_over;
+    hand_over: "for key share skip locked" => "for key share",
+        succession::a_worker_that_is_just_being_reaped_takes_nothing;
+    hand_over: "f.place <= f.room and" => "",
+        succession::as_many_go_along_as_there_is_room_for;
+    hand_over: "(partition by j.queue order by j.priority, j.id)" => "(order by j.id)",
+        succession::as_many_go_along_as_there_is_room_for;
+    hand_over: "and f.size <= 8 * 1024 * 1024" => "",
+        succession::payloads_beyond_the_limit_of_an_answer_are_left;
+    hand_over: "and j.kind = any (w.kinds)" => "",
+        succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
+    hand_over: "and j.crashes < 2" => "",
+        succession::a_crash_suspect_is_left_to_a_claim;
+    settle: "except select unnest(v_claimed)" => "",
+        succession::as_many_go_along_as_there_is_room_for;
     // Who is next.
     fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
         blocked::never_a_newer_candidate_of_the_same_claim;
@@ -106,7 +127,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
     settle: "v_keyed := v_keyed or v_claim.keyed;" => "v_keyed := v_claim.keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
-    settle: "v_freed.freed) f group" => "v_freed.freed) f where false group",
+    settle: "array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed))" => "'{}'",
         permits::t06_two_finishes_unblock_two;
     reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
         handover::t18_two_reapers_free_a_permit_once;
@@ -127,13 +148,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_back: "for update skip locked" => "for update",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
     // Semaphores that are forgotten.
-    fill: "l.crowded and (b.jobs" => "l.crowded and b.jobs is not null and (b.jobs",
+    fill: "c.crowded and (count(c.job_id) > 0" =>
+        "c.crowded and count(c.job_id) > 0 and (count(c.job_id) > 0",
         pause::kinds_nobody_serves_get_no_permit;
-    fill: "l.taken = f.freed and l.override_limit is null" => "l.override_limit is null",
+    fill: "c.taken = c.freed and c.override_limit is null" => "c.override_limit is null",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
-    fill: " and l.override_limit is null" => "",
+    fill: " and c.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: "f.free = 0 and l.taken > f.freed" => "f.free = 0",
+    fill: "c.free = 0 and c.taken > c.freed" => "c.free = 0",
         limits::a_key_emptied_under_a_limit_of_zero_is_forgotten;
     fill: "where c.unused and not c.stays_crowded" => "where false",
         permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;

@@ -44,8 +44,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::two_claims_share_nothing;
     claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
         claim::two_claims_from_the_marks_share_nothing;
-    claim: "j.cancel_requested_at is not null, j.args, j.tags, j.metadata,\n        clock" =>
-        "false, j.args, j.tags, j.metadata,\n        clock",
+    claim: "j.cancel_requested_at is not null, j.concurrency_key is not null,\n        j.args" =>
+        "false, j.concurrency_key is not null, j.args",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What a claim reads.
     claim: "order by n.job_id limit" => "order by n.job_id + 0 limit",

@@ -66,6 +66,21 @@ pub(crate) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> Strin
     )
 }
 
+/// The same, and a claim of what that unblocks, with some room in each of some queues.
+pub(crate) fn settle_and_claim(
+    worker: i64,
+    n: i64,
+    outcomes: &[(i64, &str)],
+    next: i64,
+    room: &[(&str, i32)],
+) -> String {
+    let queues: Vec<_> = room.iter().map(|(queue, _)| *queue).collect();
+    let room: Vec<_> = room.iter().map(|(_, room)| room).collect();
+    let rest =
+        format!("i.took, '{{}}', {next}, '{{{}}}', array{room:?}::integer[])", queues.join(","));
+    settle_all(worker, n, outcomes).replacen("i.took)", &rest, 1)
+}
+
 /// A release for an hour.
 pub(crate) fn release_later(worker: i64, n: i64, job: i64) -> String {
     let release = settle(worker, n, job, "release");

@@ -55,6 +55,8 @@ impl Play {
             Step::Cancel { job } if matches!(before.job(*job).place, Place::Running(_)) => {
                 vec![self.granted(after)]
             }
+            // Whoever frees a permit may run the next job at once.
+            Step::Settle { claim, .. } => self.taken_over(before, after, claim.worker),
             // From the second crash in a row a job has to wait, as for a retry.
             Step::ReapClaim { claim } => {
                 let mut state = before.clone();
@@ -83,6 +85,21 @@ impl Play {
         self.model.apply(&mut state, step);
         state.limit = before.limit;
         state
+    }
+
+    /// Any of what became ready with its permit just now may run on the worker.
+    fn taken_over(&self, before: &State, after: State, worker: u32) -> Vec<State> {
+        let Some(row) = after.worker(worker) else { return vec![after] };
+        let granted = Place::Ready { permit: true };
+        let place = |state: &State, job: i64| state.job(job).place;
+        let new = |job: &i64| place(&after, *job) == granted && place(before, *job) != granted;
+        let new: Vec<_> = self.model.claimable(&after, row).into_iter().filter(new).collect();
+        let some = |bits: u32| {
+            let chosen = (0..new.len()).filter(|bit| bits >> bit & 1 == 1);
+            let jobs = chosen.map(|at| new[at]).collect();
+            self.unfilled(&after, &Step::Wait { worker, jobs, park: false })
+        };
+        (1..1 << new.len()).map(some).chain([after.clone()]).collect()
     }
 
     fn granted(&self, mut state: State) -> State {

@@ -148,7 +148,17 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
         Step::Promote { job } => vec![bring_forward(job + 1), calls::promote(1)],
         Step::Settle { claim, job, outcome } => {
             let (worker, n) = (i64::from(claim.worker), i64::from(claim.n));
-            vec![calls::settle(worker, n, job + 1, name(*outcome))]
+            let outcomes = [(job + 1, name(*outcome))];
+            // A zombie gives up its slots.
+            let alive = state.worker(claim.worker).filter(|row| !row.crashed);
+            vec![match alive.filter(|_| job % 2 == 0) {
+                Some(row) => {
+                    let next = i64::from(row.claims) + 1;
+                    let room = QUEUES.map(|queue| (queue, 100));
+                    calls::settle_and_claim(worker, n, &outcomes, next, &room)
+                }
+                None => calls::settle_all(worker, n, &outcomes),
+            }]
         }
         Step::Cancel { job } => vec![calls::cancel_mark(job + 1), calls::cancel_take(job + 1)],
         Step::SetLimit { limit: to } => vec![limit(play, *to)],

@@ -1,0 +1,82 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::counters::Counters;
+use super::execution::Execution;
+use super::lease::Lease;
+use super::ledger::Ledger;
+use super::slots::TakenSlots;
+use crate::store::{ClaimedJob, Settlement};
+
+/// Where the jobs come in that a claim or a settle brings: each such call is an [`Order`].
+pub(crate) struct Intake {
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) execution: Arc<Execution>,
+    pub(crate) counters: Arc<Counters>,
+    /// The worker claims no more.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// A call under way that may bring jobs: its number, and the slots kept for them.
+pub(crate) struct Order {
+    /// The worker and the number of its call.
+    pub(crate) token: (i64, i64),
+    pub(crate) slots: TakenSlots,
+}
+
+impl Intake {
+    /// Whether a call may claim.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lease.is_valid() && !self.stopping.is_cancelled()
+    }
+
+    /// A call is about to be made; it ends with [`receive`](Self::receive) or
+    /// [`give_up`](Self::give_up).
+    pub(crate) fn order(&self, slots: TakenSlots) -> Order {
+        Order { token: self.ledger.begin(), slots }
+    }
+
+    /// The call failed or was not answered; it may have committed all the same. `alone`: the one
+    /// job it asked for is suspected of having lost the answer.
+    pub(crate) fn give_up(&self, order: Order, alone: bool) {
+        self.ledger.give_up(order.token, alone);
+    }
+
+    /// Starts the jobs that a call brought, but for crash suspects: those it returns.
+    pub(crate) fn receive(&self, order: &mut Order, jobs: Vec<ClaimedJob>) -> Vec<ClaimedJob> {
+        let token = order.token;
+        let ids: HashSet<i64> = jobs.iter().map(|job| job.id).collect();
+        let count = ids.len();
+        if !self.ledger.hold(token, ids) {
+            return Vec::new();
+        }
+        self.counters.claimed.add(count);
+        // The answer may have lain unread while this process was frozen: what it granted counts
+        // only under a lease that has been held ever since.
+        if !self.lease.is_valid() || self.ledger.worker() != token.0 {
+            jobs.iter().for_each(|job| self.execution.send(Settlement::blank(token, job.id)));
+            return Vec::new();
+        }
+        let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
+        let (suspects, others) = jobs.into_iter().partition(suspect);
+        for job in others {
+            self.start(order, job, false, std::future::ready(()));
+        }
+        suspects
+    }
+
+    /// Starts a job in one of the slots kept for it, once `clear` completes.
+    pub(crate) fn start(
+        &self,
+        order: &mut Order,
+        job: ClaimedJob,
+        suspect: bool,
+        clear: impl Future<Output = ()> + Send + 'static,
+    ) {
+        order.slots.pass_on(job.queue);
+        self.execution.begin(order.token, suspect, job, clear);
+    }
+}

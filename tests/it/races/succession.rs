@@ -1,0 +1,199 @@
+//! Who frees a permit runs the next job of the key itself, in the same transaction: as a claim
+//! would, and only where a claim could.
+
+use jobkit_tests::Lab;
+
+use super::calls::{
+    Keyed, claim, orphaned_claims, pause, reap_claim, reap_workers, release_lost, settle_and_claim,
+};
+use super::kit::{ENDS, World, list, next_n};
+
+in_a_lab![
+    the_next_job_belongs_to_who_freed_the_permit,
+    as_many_go_along_as_there_is_room_for,
+    a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it,
+    a_crash_suspect_is_left_to_a_claim,
+    payloads_beyond_the_limit_of_an_answer_are_left,
+    a_worker_that_stops_or_has_no_lease_takes_nothing,
+    a_paused_queue_hands_nothing_over,
+    an_answer_that_was_lost_is_given_back,
+    a_reaper_passes_over_a_worker_that_takes_over,
+    a_worker_that_is_just_being_reaped_takes_nothing,
+];
+
+const READY: &str = "ready with permit, charged 0";
+
+/// Room for ten jobs of the usual queue.
+const ROOM: &[(&str, i32)] = &[("default", 10)];
+
+/// Nothing of it is seen before the commit, and nothing is left of it after a rollback.
+pub(crate) async fn the_next_job_belongs_to_who_freed_the_permit(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for (outcome, place) in [("finish", "finish"), ("retry", "scheduled, charged 1")] {
+        for end in ENDS {
+            world.clear().await;
+            let (n, [x]) = world.running_keyed(["a"]).await;
+            let [y, z] = world.blocked(["a", "a"]).await;
+            let next = next_n();
+            let settle = settle_and_claim(1, n, &[(x, outcome)], next, ROOM);
+            let settle = world.hold(settle).await;
+            assert_eq!(settle.answer, format!("{y} claim"), "{outcome}");
+            world.expect_key("a", &[x], &[y, z]).await;
+            settle.end(end).await;
+            let running = format!("running 1/{n}, charged 0");
+            world.expect(x, end.pick(place, &running)).await;
+            let running = format!("running 1/{next}, charged 0");
+            world.expect(y, end.pick(&running, "blocked, charged 0")).await;
+            let (holder, blocked) = end.either((y, vec![z]), (x, vec![y, z]));
+            world.expect_key("a", &[holder], &blocked).await;
+        }
+    }
+}
+
+/// The best first; the others are ready.
+pub(crate) async fn as_many_go_along_as_there_is_room_for(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for room in 0..=3 {
+        world.clear().await;
+        let (n, jobs) = world.running_keyed(["a", "b", "c"]).await;
+        let urgent = Keyed { priority: -1, ..Keyed::from("c") };
+        let [a, b, c] = world.blocked(["a".into(), "b".into(), urgent]).await;
+        let next = next_n();
+        let outcomes = jobs.map(|job| (job, "finish"));
+        let settle = settle_and_claim(1, n, &outcomes, next, &[("default", room)]);
+        world.call(settle).await;
+        for (place, job) in (0..).zip([c, a, b]) {
+            let running = format!("running 1/{next}, charged 0");
+            world.expect(job, if place < room { &running } else { READY }).await;
+        }
+        world.lab.check_invariants().await;
+    }
+}
+
+pub(crate) async fn a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.register_for(3, "default,other", "act,do").await;
+    let kind = Keyed { kind: "do", ..Keyed::from("a") };
+    let queue = Keyed { queue: "other", ..Keyed::from("a") };
+    for stranger in [kind, queue] {
+        world.clear().await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.keyed([stranger]).await;
+        world.lab.run(BLOCK).await;
+        let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+        assert_eq!(world.call(settle).await, format!("{y} unblock"));
+        world.expect(y, READY).await;
+    }
+}
+
+/// Blocks what is ready, whoever serves it.
+const BLOCK: &str = "
+    with job as (delete from jobkit.ready returning job_id)
+    select jobkit.block(array_agg(job_id)) from job";
+
+pub(crate) async fn a_crash_suspect_is_left_to_a_claim(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    world.lab.run(&format!("update jobkit.jobs set crashes = 2 where id = {y}")).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} unblock"));
+    assert_eq!(world.call(claim(1, next_n(), 10)).await, list(&[y]));
+}
+
+pub(crate) async fn payloads_beyond_the_limit_of_an_answer_are_left(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, jobs) = world.running_keyed(["a", "b", "c"]).await;
+    let [a, b, c] = world.blocked(["a", "b", "c"]).await;
+    let large = "update jobkit.jobs set args = to_jsonb(repeat('x', 4 * 1024 * 1024))";
+    world.lab.run(large).await;
+    let next = next_n();
+    let settle = settle_and_claim(1, n, &jobs.map(|job| (job, "finish")), next, ROOM);
+    assert_eq!(world.call(settle).await, format!("{a} claim, {b} unblock"));
+    world.expect(c, READY).await;
+}
+
+pub(crate) async fn a_worker_that_stops_or_has_no_lease_takes_nothing(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for wrong in ["stopping = true", "lease_until = now() - interval '1 s'", "id = 99"] {
+        world.clear().await;
+        world.lab.run("delete from jobkit.workers where id in (1, 99)").await;
+        world.register(1).await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.blocked(["a"]).await;
+        world.lab.run(&format!("update jobkit.workers set {wrong} where id = 1")).await;
+        let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+        assert_eq!(world.call(settle).await, format!("{y} unblock"), "{wrong}");
+        world.expect(y, READY).await;
+    }
+}
+
+pub(crate) async fn a_paused_queue_hands_nothing_over(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    world.call(pause("default")).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, "");
+    world.expect(y, "blocked, charged 0").await;
+}
+
+/// Its number is concluded and not held: the next heartbeat gives back what it claimed.
+pub(crate) async fn an_answer_that_was_lost_is_given_back(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    let next = next_n();
+    world.call(settle_and_claim(1, n, &[(x, "finish")], next, ROOM)).await;
+    world.expect(y, &format!("running 1/{next}, charged 0")).await;
+    // The settler repeats itself, and learns that it was done.
+    let again = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(again).await, format!("{x} lost"));
+    assert_eq!(world.call(release_lost(1, next, &[])).await, "1");
+    world.expect(y, READY).await;
+    world.expect_key("a", &[y], &[]).await;
+}
+
+/// A claim that committed after its worker was gone would be nobody's.
+pub(crate) async fn a_reaper_passes_over_a_worker_that_takes_over(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for end in ENDS {
+        world.clear().await;
+        world.register(1).await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.blocked(["a"]).await;
+        let next = next_n();
+        let settle = world.hold(settle_and_claim(1, n, &[(x, "finish")], next, ROOM)).await;
+        assert_eq!(settle.answer, format!("{y} claim"));
+        // Its lease lapses while the settle is under way: a beat would not wait either.
+        world.lapse(1).await;
+        assert_eq!(settle.bystander(reap_workers()).await, "");
+        settle.end(end).await;
+        assert_eq!(world.call(reap_workers()).await, "1");
+        let left = end.either(next, n);
+        assert_eq!(world.call(orphaned_claims()).await, format!("1/{left}"));
+        assert_eq!(world.call(reap_claim(1, left)).await, "1");
+        world.lab.check_invariants().await;
+    }
+}
+
+/// Its settle waits for nobody, and counts; the permit goes to the others.
+pub(crate) async fn a_worker_that_is_just_being_reaped_takes_nothing(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for end in ENDS {
+        world.clear().await;
+        world.register(1).await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.blocked(["a"]).await;
+        // Its lease is still good by the row as it was, which is what is looked at first.
+        let reap = "delete from jobkit.workers where id = 1 returning id::text";
+        let reap = world.hold(reap.to_owned()).await;
+        let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+        assert_eq!(reap.bystander(settle).await, format!("{y} unblock"));
+        reap.end(end).await;
+        world.expect(y, READY).await;
+        world.lab.run("delete from jobkit.workers where id = 1").await;
+        assert_eq!(world.call(orphaned_claims()).await, "");
+        world.lab.check_invariants().await;
+    }
+}
