@@ -1,1 +1,33 @@
-//! The dashboard of jobkit: the place for it. There is nothing here yet.
+//! The dashboard of [jobkit](https://docs.rs/jobkit): what is queued, what runs, what waits for
+//! whom, what failed, and what to do about it. [`Dashboard`] is all there is to begin with.
+//!
+//! Pages come from the server; nothing is built with Node, and nothing is fetched from elsewhere.
+//! Everything but the shortcuts works without JavaScript.
+
+mod access;
+mod api;
+mod assets;
+mod cached;
+mod charts;
+mod dashboard;
+mod events;
+mod failure;
+mod frame;
+mod gate;
+mod metrics;
+mod pages;
+mod payload;
+mod router;
+mod show;
+mod unseen;
+mod visit;
+
+pub use crate::access::{Access, Permission, Permissions, Redaction};
+pub use crate::dashboard::{Dashboard, Decided, Undecided};
+pub use crate::router::{Route, routes};
+
+/// Requests that one dashboard serves at a time; others wait for up to two seconds.
+pub const REQUESTS: usize = 8;
+
+/// The actor where nobody is authenticated.
+const ANYBODY: &str = "unauthenticated";

@@ -1,0 +1,132 @@
+// What the pages do beyond links and forms: ages that grow, live pages, copying, shortcuts.
+// Everything else works without this file.
+(() => {
+  "use strict";
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const page = () => document.getElementById("page");
+
+  // Ages: "3 min ago".
+  const units = [[172800, 86400, "d"], [6000, 3600, "h"], [100, 60, "min"], [0, 1, "s"]];
+  const age = (time) => {
+    const seconds = (Date.now() - new Date(time.dateTime)) / 1000;
+    const far = Math.abs(seconds);
+    if (far < 1.5) return "now";
+    const [, size, unit] = units.find(([from]) => far >= from);
+    const span = `${Math.floor(far / size)} ${unit}`;
+    return seconds < 0 ? `in ${span}` : `${span} ago`;
+  };
+  const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+  const tick = () => {
+    for (const time of all("time[data-ago]")) {
+      time.textContent = age(time);
+      time.title = `${local.format(new Date(time.dateTime))}\n${time.dateTime}`;
+    }
+  };
+
+  // Live pages: the server says that something changed, the page asks for itself. Not while
+  // somebody is at work in it.
+  const busy = () =>
+    document.hidden || all("#page details.menu[open], #page input[name=row]:checked, dialog[open]")
+      .length > 0 || page()?.contains(document.activeElement) &&
+      document.activeElement.matches("input, textarea, select");
+  let connected = false;
+  const refresh = () => {
+    if (!busy()) page()?.dispatchEvent(new Event("refresh"));
+  };
+  const live = (on) => {
+    connected = on;
+    const light = document.querySelector(".live");
+    light?.classList.toggle("on", on);
+    if (light) light.textContent = on ? "Live" : "Every 15 s";
+  };
+  document.addEventListener("jobkit", refresh);
+  document.addEventListener("htmx:sse:after:connection", () => live(true));
+  for (const end of ["error", "close"]) {
+    document.addEventListener(`htmx:sse:${end}`, () => live(false));
+  }
+  setInterval(() => connected || refresh(), 15000);
+  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+
+  // After a swap: what was said before is old.
+  document.addEventListener("htmx:after:swap", (event) => {
+    const target = event.detail?.ctx?.target;
+    if (target?.id === "page") document.getElementById("banner").replaceChildren();
+    tick();
+  });
+  document.addEventListener("submit", (event) => {
+    event.target.closest("details.menu")?.removeAttribute("open");
+  });
+
+  // Menus close with a click elsewhere and with Escape.
+  const close = (but) => all("details.menu[open]").forEach((menu) => menu === but || (menu.open = false));
+  document.addEventListener("click", (event) => close(event.target.closest("details.menu")));
+
+  // Copying, on plain HTTP too.
+  const copy = async (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    await copy(document.getElementById(button.dataset.copy).textContent);
+    const label = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+
+  // All rows at once.
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("input[data-all]")) {
+      for (const row of all("input[name=row]", event.target.closest("table"))) {
+        row.checked = event.target.checked;
+      }
+    }
+  });
+
+  // Shortcuts; one switch turns them off.
+  const off = () => localStorage.getItem("jobkit-shortcuts") === "off";
+  let leading = 0;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return close();
+    const typing = event.target.matches("input, textarea, select, [contenteditable]");
+    if (off() || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const led = Date.now() - leading < 1200;
+    leading = event.key === "g" ? Date.now() : 0;
+    if (led) return document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`)?.click();
+    if (event.key === "/") {
+      const search = document.querySelector("input[type=search]");
+      if (search) event.preventDefault();
+      search?.focus();
+    } else if (event.key === "t") {
+      document.querySelector("[data-theme-button]")?.click();
+    } else if (event.key === "?") {
+      document.getElementById("keys")?.showModal();
+    } else if (event.key === "r") {
+      refresh();
+    } else if (event.key === "j" || event.key === "k") {
+      const links = all("#page tbody a[data-row]");
+      const at = links.indexOf(document.activeElement);
+      links[at < 0 ? 0 : at + (event.key === "j" ? 1 : -1)]?.focus();
+    }
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "shortcuts") {
+      localStorage.setItem("jobkit-shortcuts", event.target.checked ? "on" : "off");
+    }
+  });
+
+  const start = () => {
+    const box = document.getElementById("shortcuts");
+    if (box) box.checked = !off();
+    for (const button of all("[data-copy]")) button.hidden = false;
+    tick();
+    setInterval(tick, 1000);
+  };
+  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+})();

@@ -1,0 +1,213 @@
+//! Who may do what.
+
+use std::fmt;
+
+/// Something that a [`Dashboard`](crate::Dashboard) does on request. Every route names the one it
+/// needs ([`routes`](crate::routes)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Permission {
+    /// Seeing queues, jobs, keys and dead letters, with their errors; not their payloads.
+    View,
+    /// Seeing payloads and metadata, as far as the [`Redaction`] leaves them.
+    Payloads,
+    /// Taking dead letters away as a file. Payloads are in it only with
+    /// [`Payloads`](Self::Payloads).
+    Export,
+    /// Seeing what operators did.
+    Audit,
+    /// Reading `/metrics`.
+    Metrics,
+    /// Cancelling a job.
+    Cancel,
+    /// Giving a waiting job another time.
+    Reschedule,
+    /// Pausing and resuming a queue.
+    Pause,
+    /// Changing the limits of concurrency keys.
+    Limit,
+    /// Replaying dead letters as they are.
+    Replay,
+    /// Replaying a dead letter with another payload: whoever may do that decides what code does.
+    EditReplay,
+    /// Removing a dead letter, and ending jobs as pointless.
+    Discard,
+    /// Removing dead letters by their age.
+    Purge,
+    /// Asking a worker to stop.
+    StopWorker,
+    /// Acting on everything that matches a filter, together with the permission of the act.
+    Bulk,
+}
+
+impl Permission {
+    /// All there are.
+    pub const ALL: [Self; 15] = [
+        Self::View,
+        Self::Payloads,
+        Self::Export,
+        Self::Audit,
+        Self::Metrics,
+        Self::Cancel,
+        Self::Reschedule,
+        Self::Pause,
+        Self::Limit,
+        Self::Replay,
+        Self::EditReplay,
+        Self::Discard,
+        Self::Purge,
+        Self::StopWorker,
+        Self::Bulk,
+    ];
+
+    /// The permission's name, as configuration files may have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Payloads => "payloads",
+            Self::Export => "export",
+            Self::Audit => "audit",
+            Self::Metrics => "metrics",
+            Self::Cancel => "cancel",
+            Self::Reschedule => "reschedule",
+            Self::Pause => "pause",
+            Self::Limit => "limit",
+            Self::Replay => "replay",
+            Self::EditReplay => "edit_replay",
+            Self::Discard => "discard",
+            Self::Purge => "purge",
+            Self::StopWorker => "stop_worker",
+            Self::Bulk => "bulk",
+        }
+    }
+
+    fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
+    /// Whether it lets nobody change anything.
+    #[must_use]
+    pub fn is_reading(self) -> bool {
+        matches!(self, Self::View | Self::Payloads | Self::Export | Self::Audit | Self::Metrics)
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A set of permissions. There is none in it that nobody put there.
+///
+/// ```
+/// use jobkit_admin::{Permission, Permissions};
+///
+/// let on_call = Permissions::viewer().with(Permission::Replay);
+/// assert!(on_call.allows(Permission::Replay) && !on_call.allows(Permission::EditReplay));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Permissions(u32);
+
+impl Permissions {
+    /// Nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(0)
+    }
+
+    /// Looking, but not into payloads.
+    #[must_use]
+    pub fn viewer() -> Self {
+        Self::none().with(Permission::View).with(Permission::Metrics)
+    }
+
+    /// What keeps things running, and can be repaired: everything but
+    /// [`EditReplay`](Permission::EditReplay), [`Purge`](Permission::Purge) and
+    /// [`Export`](Permission::Export).
+    #[must_use]
+    pub fn operator() -> Self {
+        Self::admin()
+            .without(Permission::EditReplay)
+            .without(Permission::Purge)
+            .without(Permission::Export)
+    }
+
+    /// Everything.
+    #[must_use]
+    pub fn admin() -> Self {
+        Permission::ALL.into_iter().fold(Self::none(), Self::with)
+    }
+
+    /// The set with this one.
+    #[must_use]
+    pub fn with(self, permission: Permission) -> Self {
+        Self(self.0 | permission.bit())
+    }
+
+    /// The set without this one.
+    #[must_use]
+    pub fn without(self, permission: Permission) -> Self {
+        Self(self.0 & !permission.bit())
+    }
+
+    /// Whether this one is in the set.
+    #[must_use]
+    pub fn allows(self, permission: Permission) -> bool {
+        self.0 & permission.bit() != 0
+    }
+
+    /// The set without those that let somebody change something.
+    #[must_use]
+    pub fn reading(self) -> Self {
+        let changing = Permission::ALL.into_iter().filter(|permission| !permission.is_reading());
+        changing.fold(self, Self::without)
+    }
+}
+
+/// What of a payload is hidden from somebody who may see payloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Redaction {
+    /// The fields that the job's type marks, and every value of kinds that no worker has announced.
+    #[default]
+    Marked,
+    /// Every value; the names of fields and the shape stay.
+    Everything,
+    /// Nothing.
+    Nothing,
+}
+
+/// Who asks, and what they may: the answer of the hook that
+/// [`Dashboard::access`](crate::Dashboard::access) takes.
+///
+/// ```
+/// use jobkit_admin::{Access, Permissions};
+///
+/// let access = Access::new("alice@example.com", Permissions::operator());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Access {
+    /// Who it is: the name that the audit will have.
+    pub actor: String,
+    /// What they may do.
+    pub permissions: Permissions,
+    /// What of payloads they see.
+    pub redaction: Redaction,
+}
+
+impl Access {
+    /// For this person or program, with these permissions and [`Redaction::Marked`].
+    #[must_use]
+    pub fn new(actor: impl Into<String>, permissions: Permissions) -> Self {
+        Self { actor: actor.into(), permissions, redaction: Redaction::default() }
+    }
+
+    /// With another redaction.
+    #[must_use]
+    pub fn redaction(self, redaction: Redaction) -> Self {
+        Self { redaction, ..self }
+    }
+}

@@ -1,0 +1,211 @@
+//! Values as programs read them.
+
+use std::time::Duration;
+
+use jobkit::{
+    AuditEntry, Count, DeadLetter, DeadLetterSummary, FailedAttempt, JobDetail, Overview, Payload,
+    QueueSummary, Semaphore, WorkerSummary,
+};
+use serde_json::{Value, json};
+
+use crate::access::Redaction;
+
+use crate::payload;
+use crate::show::{iso, worker};
+use crate::visit::Visit;
+
+/// A number, and whether there may be more.
+pub(super) fn count(count: Count) -> Value {
+    json!({"number": count.number(), "more": matches!(count, Count::AtLeast(_))})
+}
+
+/// Seconds, with their fraction.
+pub(super) fn seconds(time: Option<Duration>) -> Value {
+    time.map_or(Value::Null, |time| json!(time.as_secs_f64()))
+}
+
+pub(super) fn overview(now: &Overview) -> Value {
+    json!({
+        "at": iso(&now.at),
+        "ready": count(now.ready),
+        "ready_age": seconds(now.ready_age),
+        "running": now.running,
+        "capacity": now.capacity,
+        "scheduled": count(now.scheduled),
+        "retrying": count(now.retrying),
+        "blocked": count(now.blocked),
+        "blocked_age": seconds(now.blocked_age),
+        "dead": count(now.dead),
+    })
+}
+
+pub(super) fn queue(queue: &QueueSummary) -> Value {
+    json!({
+        "queue": queue.queue,
+        "ready": count(queue.ready),
+        "ready_age": seconds(queue.ready_age),
+        "running": count(queue.running),
+        "capacity": queue.capacity,
+        "workers": queue.workers,
+        "blocked": count(queue.blocked),
+        "blocked_age": seconds(queue.blocked_age),
+        "scheduled": count(queue.scheduled),
+        "retrying": count(queue.retrying),
+        "paused": queue.paused.as_ref().map(|pause| json!({
+            "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
+        })),
+    })
+}
+
+pub(super) fn of_worker(summary: &WorkerSummary) -> Value {
+    let queue =
+        |served: &jobkit::ServedQueue| json!({"queue": served.queue, "slots": served.slots});
+    json!({
+        "id": worker(&summary.id),
+        "name": summary.name,
+        "started_at": iso(&summary.started_at),
+        "heartbeat_age": summary.heartbeat_age.as_secs_f64(),
+        "lease": summary.lease.as_secs_f64(),
+        "lapsed": summary.lapsed,
+        "late": summary.late,
+        "stopping": summary.stopping,
+        "running": summary.running,
+        "queues": summary.queues.iter().map(queue).collect::<Vec<_>>(),
+        "kinds": summary.kinds,
+    })
+}
+
+pub(super) fn semaphore(semaphore: &Semaphore) -> Value {
+    json!({
+        "group": semaphore.group,
+        "key": semaphore.key,
+        "limit": semaphore.limit,
+        "override_limit": semaphore.override_limit,
+        "taken": semaphore.taken,
+        "blocked": semaphore.blocked,
+        "blocked_since": semaphore.blocked_since.as_ref().map(iso),
+    })
+}
+
+pub(super) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
+    json!({
+        "id": entry.id.to_string(),
+        "state": entry.state.as_str(),
+        "kind": entry.kind,
+        "queue": entry.queue,
+        "key": entry.key,
+        "reason": entry.reason.as_str(),
+        "error": entry.error,
+        "fingerprint": entry.fingerprint,
+        "cycles": entry.cycles,
+        "attempts": entry.attempts,
+        "first_failed_at": iso(&entry.first_failed_at),
+        "failed_at": iso(&entry.failed_at),
+    })
+}
+
+pub(super) fn job_summary(job: &jobkit::JobSummary) -> Value {
+    json!({
+        "id": job.id.to_string(),
+        "state": job.state.as_str(),
+        "ended": job.ended.map(jobkit::Ended::as_str),
+        "kind": job.kind,
+        "queue": job.queue,
+        "priority": job.priority,
+        "attempt": job.attempt,
+        "max_attempts": job.max_attempts,
+        "worker": job.worker.as_ref().map(worker),
+        "cancel_requested": job.cancel_requested,
+        "run_at": iso(&job.run_at),
+        "created_at": iso(&job.created_at),
+        "since": job.since.as_ref().map(iso),
+        "took": seconds(job.took),
+        "concurrency": job.concurrency.as_ref().map(|(group, key)| json!({
+            "group": group, "key": key,
+        })),
+        "tags": job.tags,
+        "error": job.error,
+    })
+}
+
+/// A job, and why it does not run.
+pub(super) fn job(visit: &Visit, job: &JobDetail, why: Option<String>) -> String {
+    let mut value = job_summary(&job.summary);
+    value["why"] = json!(why);
+    value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
+    value["crashes"] = json!(job.crashes);
+    value["snoozes"] = json!(job.snoozes);
+    value["reason"] = json!(job.reason);
+    value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
+    with_payloads(&value, &job.args, job.metadata.as_ref(), visit.redaction())
+}
+
+pub(super) fn operation(operation: &jobkit::Operation) -> Value {
+    json!({
+        "id": operation.id.to_string(),
+        "verb": operation.verb,
+        "filter": operation.filter,
+        "reason": operation.reason,
+        "actor": operation.actor,
+        "state": operation.state.as_str(),
+        "estimate": operation.estimate,
+        "done": operation.done,
+        "skipped": operation.skipped,
+        "error": operation.error,
+        "created_at": iso(&operation.created_at),
+        "ended_at": operation.ended_at.as_ref().map(iso),
+    })
+}
+
+fn failed_attempt(failed: &FailedAttempt) -> Value {
+    json!({
+        "job": failed.job.to_string(),
+        "attempt": failed.attempt,
+        "outcome": failed.outcome,
+        "error": failed.error,
+        "error_type": failed.error_type,
+        "ended_at": iso(&failed.ended_at),
+        "took": seconds(failed.took),
+    })
+}
+
+pub(crate) fn dead_letter(visit: &Visit, letter: &DeadLetter) -> String {
+    let mut value = dead_letter_summary(&letter.summary);
+    let redaction = visit.redaction();
+    value["error"] = json!(letter.error);
+    value["errors"] = letter.errors.iter().map(failed_attempt).collect();
+    value["job"] = json!(letter.job.to_string());
+    value["replay"] = json!(letter.replay.map(|job| job.to_string()));
+    value["tags"] = json!(letter.tags);
+    with_payloads(&value, &letter.args, letter.metadata.as_ref(), redaction)
+}
+
+/// An object with a payload and metadata, in which no digit changes.
+pub(super) fn with_payloads(
+    value: &Value,
+    args: &Payload,
+    metadata: Option<&Payload>,
+    redaction: Option<Redaction>,
+) -> String {
+    let mut text = value.to_string();
+    text.truncate(text.len().saturating_sub(1));
+    let metadata = metadata.map(|metadata| payload::json(metadata, redaction));
+    let metadata = metadata.unwrap_or_else(|| "null".to_owned());
+    let args = payload::json(args, redaction);
+    text.push_str(&format!(",\"args\":{args},\"metadata\":{metadata}}}"));
+    text
+}
+
+pub(super) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
+    json!({
+        "id": entry.id.to_string(),
+        "at": iso(&entry.at),
+        "actor": entry.actor,
+        "action": entry.action,
+        "subject": entry.subject,
+        "subject_name": entry.subject_name,
+        "subject_id": entry.subject_id.map(|id| id.to_string()),
+        "detail": entry.detail,
+        "args": entry.args.as_ref().map(|args| payload::json(args, visit.redaction())),
+    })
+}

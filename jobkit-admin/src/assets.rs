@@ -1,0 +1,69 @@
+//! Scripts and styles: the same for everybody, and for ever under one name.
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::failure::Failure;
+use crate::router::Answer;
+use crate::visit::Visit;
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    bytes: &'static [u8],
+}
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+
+const ASSETS: [Asset; 4] = [
+    Asset { name: "htmx.js", kind: SCRIPT, bytes: include_bytes!("../assets/htmx.min.js") },
+    Asset { name: "hx-sse.js", kind: SCRIPT, bytes: include_bytes!("../assets/hx-sse.min.js") },
+    Asset { name: "dashboard.js", kind: SCRIPT, bytes: include_bytes!("../assets/dashboard.js") },
+    Asset { name: "dashboard.css", kind: STYLE, bytes: include_bytes!("../assets/dashboard.css") },
+];
+
+/// A file as it is served.
+struct Served {
+    name: &'static str,
+    /// With a hash of what is in it, so that it can be kept.
+    hashed: String,
+    kind: &'static str,
+    /// Compressed. Every browser that understands the scripts takes this.
+    gzip: Vec<u8>,
+}
+
+static SERVED: LazyLock<Vec<Served>> = LazyLock::new(|| {
+    let served = |Asset { name, kind, bytes }| {
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        let written = gzip.write_all(bytes).and_then(|()| gzip.finish());
+        let gzip = written.expect("a vector takes everything");
+        Served { name, hashed: format!("{hash:016x}-{name}"), kind, gzip }
+    };
+    ASSETS.into_iter().map(served).collect()
+});
+
+/// The name of a file in links.
+pub(crate) fn hashed(name: &str) -> &'static str {
+    let served = SERVED.iter().find(|served| served.name == name);
+    served.map_or("missing", |served| served.hashed.as_str())
+}
+
+pub(crate) async fn file(visit: &Visit) -> Answer {
+    let name = visit.param("file").unwrap_or_default();
+    let served = SERVED.iter().find(|served| served.hashed == name).ok_or(Failure::NotFound)?;
+    let headers = [
+        (CONTENT_TYPE, served.kind),
+        (CONTENT_ENCODING, "gzip"),
+        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
+    ];
+    Ok((headers, served.gzip.as_slice()).into_response())
+}

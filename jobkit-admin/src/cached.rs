@@ -1,0 +1,46 @@
+//! What many viewers look at, read once for all of them.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jobkit::Error;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+/// A value that is read again when it is older than this.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// A value, and when it was read.
+type Read<T> = Option<(Instant, Arc<T>)>;
+
+pub(crate) struct Cached<T>(Mutex<Read<T>>);
+
+impl<T> Default for Cached<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Cached<T> {
+    /// The value, read by whoever comes first; the others wait for it.
+    pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let mut known = self.0.lock().await;
+        if let Some((at, value)) = &*known
+            && at.elapsed() < FRESH
+        {
+            return Ok(value.clone());
+        }
+        let value = Arc::new(read.await?);
+        *known = Some((Instant::now(), value.clone()));
+        Ok(value)
+    }
+
+    /// Forgets it: something was changed.
+    pub(crate) async fn forget(&self) {
+        *self.0.lock().await = None;
+    }
+}

@@ -1,0 +1,180 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use jobkit::{Admin, Overview};
+
+use crate::access::{Access, Permissions};
+use crate::cached::Cached;
+use crate::events::Signals;
+use crate::router;
+
+type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
+type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
+
+/// Nobody has said yet who may use the [`Dashboard`].
+#[derive(Debug, Clone, Copy)]
+pub struct Undecided;
+
+/// Who may use the [`Dashboard`].
+#[derive(Clone)]
+pub struct Decided(Hook);
+
+/// The dashboard: a router for your web server.
+///
+/// It is closed until you say who may use it: the router cannot be built before.
+///
+/// ```no_run
+/// use axum::http::StatusCode;
+/// use axum::http::request::Parts;
+/// use jobkit_admin::{Access, Dashboard, Permissions};
+///
+/// async fn who(request: Parts) -> Result<Access, StatusCode> {
+///     match request.headers.get("x-user").and_then(|user| user.to_str().ok()) {
+///         Some(user) => Ok(Access::new(user, Permissions::operator())),
+///         None => Err(StatusCode::UNAUTHORIZED),
+///     }
+/// }
+///
+/// # fn f(admin: jobkit::Admin) {
+/// let jobs = Dashboard::new(admin).access(who).into_router();
+/// let app: axum::Router = axum::Router::new().nest_service("/jobs", jobs);
+/// # }
+/// ```
+///
+/// Without a decision there is no router:
+///
+/// ```compile_fail,E0599
+/// # fn f(admin: jobkit::Admin) {
+/// let jobs = jobkit_admin::Dashboard::new(admin).into_router();
+/// # }
+/// ```
+///
+/// # Where it is mounted
+///
+/// Anywhere: `nest_service("/jobs", …)`, also below another prefix; `nest("/jobs", …)`, which
+/// differs in that axum does not match `/jobs/` then; `merge` or as the whole application. It finds
+/// its prefix in each request. Only what a proxy strips it must be told:
+/// [`base_path`](Self::base_path).
+///
+/// # Its connections
+///
+/// Each call of [`Admin`] makes a connection with the options of the pool it was given, and gives
+/// up after 5 seconds for each statement. At most [`REQUESTS`](crate::REQUESTS) requests are served
+/// at a time, so that many connections it needs at most; the pool of your application is not used.
+pub struct Dashboard<A = Undecided> {
+    admin: Admin,
+    instance: String,
+    base_path: String,
+    read_only: bool,
+    access: A,
+}
+
+impl Dashboard<Undecided> {
+    /// A dashboard of this queue.
+    #[must_use]
+    pub fn new(admin: Admin) -> Self {
+        Self {
+            admin,
+            instance: String::new(),
+            base_path: String::new(),
+            read_only: false,
+            access: Undecided,
+        }
+    }
+
+    /// Asks this hook about every request: it answers who it is and what they may do, or with a
+    /// response for them: a redirect to your login page, a 401, a 403. It gets the head of the
+    /// request, with the extensions that layers above have put there.
+    ///
+    /// Files that are the same for everybody (scripts, styles) and `/healthz` and `/readyz`, which
+    /// say nothing but whether the database answers, are served without asking.
+    #[must_use]
+    pub fn access<F, V, R>(self, hook: F) -> Dashboard<Decided>
+    where
+        F: Fn(Parts) -> V + Send + Sync + 'static,
+        V: Future<Output = Result<Access, R>> + Send + 'static,
+        R: IntoResponse,
+    {
+        let hook = move |parts: Parts| -> Verdict {
+            let verdict = hook(parts);
+            Box::pin(async move { verdict.await.map_err(IntoResponse::into_response) })
+        };
+        self.decided(Arc::new(hook))
+    }
+
+    /// Lets everybody who reaches it do everything. Only for a server that nobody else reaches: it
+    /// says so in the log and at the top of every page.
+    #[must_use]
+    pub fn allow_unauthenticated(self) -> Dashboard<Decided> {
+        tracing::warn!("jobkit.dashboard: everybody who reaches it may do everything");
+        let everybody = || Access::new(crate::ANYBODY, Permissions::admin());
+        self.decided(Arc::new(move |_| Box::pin(async move { Ok(everybody()) })))
+    }
+
+    fn decided(self, hook: Hook) -> Dashboard<Decided> {
+        let Self { admin, instance, base_path, read_only, access: Undecided } = self;
+        Dashboard { admin, instance, base_path, read_only, access: Decided(hook) }
+    }
+}
+
+impl<A> Dashboard<A> {
+    /// A name to tell this installation from others, such as `staging`; shown beside the title.
+    #[must_use]
+    pub fn instance(mut self, name: impl Into<String>) -> Self {
+        self.instance = name.into();
+        self
+    }
+
+    /// The part of the path that a proxy takes away before it passes requests on, such as
+    /// `/internal`. Links begin with it.
+    #[must_use]
+    pub fn base_path(mut self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        let path = path.trim_matches('/');
+        self.base_path = if path.is_empty() { String::new() } else { format!("/{path}") };
+        self
+    }
+
+    /// Lets nobody change anything, whatever the hook says.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+}
+
+impl Dashboard<Decided> {
+    /// The router. It has its own answer for what it does not know, and sets its own headers.
+    pub fn into_router(self) -> Router {
+        let Self { admin, instance, base_path, read_only, access: Decided(hook) } = self;
+        let (signals, overview) = (Signals::default(), Cached::default());
+        router::router(Shared { admin, instance, base_path, read_only, hook, signals, overview })
+    }
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) admin: Admin,
+    pub(crate) instance: String,
+    pub(crate) base_path: String,
+    read_only: bool,
+    hook: Hook,
+    pub(crate) signals: Signals,
+    /// What every overview, and the metrics, show.
+    pub(crate) overview: Cached<Overview>,
+}
+
+impl Shared {
+    /// Who asks, and what they may; or what to tell them instead.
+    pub(crate) async fn access(&self, parts: &Parts) -> Result<Access, Response> {
+        let mut access = (self.hook)(parts.clone()).await?;
+        if self.read_only {
+            access.permissions = access.permissions.reading();
+        }
+        Ok(access)
+    }
+}

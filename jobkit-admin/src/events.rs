@@ -1,0 +1,84 @@
+//! Live pages: a stream that says when something has changed, and nothing else. Pages then ask for
+//! themselves again, as whoever looks at them.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use crate::failure::Failure;
+use crate::router::Answer;
+use crate::visit::Visit;
+
+/// Browsers that are told at a time; others ask by themselves.
+const LISTENERS: usize = 64;
+
+/// How often a page looks for what changed elsewhere.
+const TICK: Duration = Duration::from_secs(5);
+
+/// How long a burst of changes is waited for.
+const DEBOUNCE: Duration = Duration::from_millis(250);
+
+/// A stream ends by then, so that a server which stops need not wait for long; browsers come back.
+const LIFE: Duration = Duration::from_secs(25);
+
+/// Tells every stream that something was changed here.
+pub(crate) struct Signals {
+    changed: watch::Sender<()>,
+    listeners: Arc<AtomicUsize>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self { changed: watch::Sender::new(()), listeners: Arc::default() }
+    }
+}
+
+impl Signals {
+    pub(crate) fn tell(&self) {
+        self.changed.send_replace(());
+    }
+}
+
+/// One of the listeners, for as long as it is there.
+struct Listener(Arc<AtomicUsize>);
+
+impl Listener {
+    fn admit(listeners: &Arc<AtomicUsize>) -> Option<Self> {
+        let listener = Self(listeners.clone());
+        (listeners.fetch_add(1, Ordering::Relaxed) < LISTENERS).then_some(listener)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) async fn stream(visit: &Visit) -> Answer {
+    let signals = &visit.shared.signals;
+    let listener = Listener::admit(&signals.listeners).ok_or(Failure::Busy)?;
+    let end = Instant::now() + LIFE;
+    let state = (signals.changed.subscribe(), listener);
+    let events = stream::unfold(state, move |(mut changed, listener)| async move {
+        let tick = Instant::now() + TICK;
+        if tick > end {
+            return None;
+        }
+        if let Ok(told) = timeout_at(tick, changed.changed()).await {
+            told.ok()?;
+            tokio::time::sleep(DEBOUNCE).await;
+            changed.mark_unchanged();
+        }
+        let event = Event::default().event("jobkit").data("changed");
+        Some((Ok::<_, Infallible>(event), (changed, listener)))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}

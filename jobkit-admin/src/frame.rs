@@ -1,0 +1,141 @@
+//! What surrounds every page.
+
+use chrono::{DateTime, Utc};
+
+use crate::access::Permission;
+use crate::visit::{Visit, Wants};
+use crate::{ANYBODY, assets};
+
+/// Light or dark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Theme {
+    /// As the system has it.
+    Auto,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(crate) const COOKIE: &str = "jobkit-theme";
+
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "light" => Self::Light,
+            "dark" => Self::Dark,
+            _ => Self::Auto,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// What the button changes it to.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Auto => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::Auto,
+        }
+    }
+}
+
+/// An entry of the navigation.
+pub(crate) struct Place {
+    pub(crate) path: &'static str,
+    pub(crate) label: &'static str,
+    /// The key that leads there, after a `g`.
+    pub(crate) key: &'static str,
+    pub(crate) current: bool,
+}
+
+/// The pages of the navigation: path, label, key, what they need.
+const PLACES: [(&str, &str, &str, Permission); 10] = [
+    ("/", "Overview", "o", Permission::View),
+    ("/jobs", "Jobs", "j", Permission::View),
+    ("/queues", "Queues", "q", Permission::View),
+    ("/kinds", "Kinds", "k", Permission::View),
+    ("/concurrency", "Concurrency", "c", Permission::View),
+    ("/dead", "Dead letters", "d", Permission::View),
+    ("/workers", "Workers", "w", Permission::View),
+    ("/operations", "Operations", "b", Permission::View),
+    ("/audit", "Audit", "a", Permission::Audit),
+    ("/system", "System", "s", Permission::View),
+];
+
+/// The surroundings of a page.
+pub(crate) struct Frame<'a> {
+    pub(crate) visit: &'a Visit,
+    pub(crate) title: &'a str,
+    pub(crate) flash: Option<&'a str>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) now: DateTime<Utc>,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(
+        visit: &'a Visit,
+        path: &str,
+        title: &'a str,
+        flash: Option<&'a str>,
+    ) -> Self {
+        let may = |(.., permission): &(_, _, _, Permission)| visit.may(*permission);
+        let is_current = |place| path == place || place != "/" && path.starts_with(place);
+        let place = |(path, label, key, _)| Place { path, label, key, current: is_current(path) };
+        let places = PLACES.into_iter().filter(may).map(place).collect();
+        Self { visit, title, flash, places, now: Utc::now() }
+    }
+
+    /// Whether it is a whole page rather than what changes of it.
+    pub(crate) fn whole(&self) -> bool {
+        self.visit.wants == Wants::Page
+    }
+
+    pub(crate) fn base(&self) -> &str {
+        &self.visit.base
+    }
+
+    /// The link to a path below the mount.
+    pub(crate) fn link(&self, path: &str) -> String {
+        self.visit.link(path)
+    }
+
+    pub(crate) fn here(&self) -> &str {
+        &self.visit.here
+    }
+
+    pub(crate) fn actor(&self) -> &str {
+        &self.visit.access.actor
+    }
+
+    pub(crate) fn instance(&self) -> &str {
+        &self.visit.shared.instance
+    }
+
+    pub(crate) fn theme(&self) -> &'static str {
+        self.visit.theme.as_str()
+    }
+
+    pub(crate) fn next_theme(&self) -> &'static str {
+        self.visit.theme.next().as_str()
+    }
+
+    /// Whether everybody may do everything.
+    pub(crate) fn is_open(&self) -> bool {
+        self.actor() == ANYBODY
+    }
+
+    /// The link to a file.
+    pub(crate) fn asset(&self, name: &str) -> String {
+        self.visit.link(&format!("/assets/{}", assets::hashed(name)))
+    }
+
+    pub(crate) fn may(&self, permission: &str) -> bool {
+        let named = Permission::ALL.into_iter().find(|known| known.as_str() == permission);
+        named.is_some_and(|permission| self.visit.may(permission))
+    }
+}

@@ -1,0 +1,78 @@
+//! What monitoring asks for.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use jobkit::{Count, Error, QueueSummary};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::router::Answer;
+use crate::visit::Visit;
+
+/// The process is there.
+pub(crate) async fn healthy(_: &Visit) -> Answer {
+    Ok("ok\n".into_response())
+}
+
+/// The database answers, too.
+pub(crate) async fn ready(visit: &Visit) -> Answer {
+    let asked = visit.shared.admin.paused();
+    let answer = tokio::time::timeout(Duration::from_secs(2), asked).await;
+    Ok(match answer {
+        Ok(Ok(_)) => "ok\n".into_response(),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response(),
+    })
+}
+
+pub(crate) async fn text(visit: &Visit) -> Answer {
+    let mut text = String::new();
+    let encoded = encode(&mut text, &registry(visit).await?);
+    encoded.unwrap_or_else(|_| text.clear());
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// What the overview and the queues show. No keys and no payloads are in there: they would be
+/// series without number.
+async fn registry(visit: &Visit) -> Result<Registry, Error> {
+    let admin = visit.admin();
+    let overview = visit.shared.overview.get(admin.overview());
+    let (now, queues, workers) = tokio::try_join!(overview, admin.queues(), admin.workers())?;
+    let mut registry = Registry::with_prefix("jobkit");
+    let mut gauge = |name: &str, text: &str, value: f64| {
+        let gauge = Gauge::<f64, AtomicU64>::default();
+        gauge.set(value);
+        registry.register(name, text, gauge);
+    };
+    let seconds = |age: Option<Duration>| age.unwrap_or_default().as_secs_f64();
+    let number = |count: Count| f64::from(count.number());
+    gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
+    gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
+    gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
+    let up = workers.iter().filter(|worker| !worker.lapsed).count();
+    gauge("workers", "Workers that are alive", up as f64);
+    let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
+        let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+        for queue in &queues {
+            let labels = vec![("queue".to_owned(), queue.queue.clone())];
+            family.get_or_create(&labels).set(value(queue));
+        }
+        registry.register(name, text, family);
+    };
+    of_queues("queue_ready", "Jobs that may be claimed", &|queue| number(queue.ready));
+    of_queues("queue_ready_age_seconds", "Since when the oldest of them is due", &|queue| {
+        seconds(queue.ready_age)
+    });
+    of_queues("queue_running", "Jobs that run", &|queue| number(queue.running));
+    of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
+    of_queues("queue_scheduled", "Jobs whose time has not come", &|queue| number(queue.scheduled));
+    of_queues("queue_retrying", "Those of them that have failed", &|queue| number(queue.retrying));
+    of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
+    Ok(registry)
+}

@@ -1,0 +1,18 @@
+//! The pages: one file for each.
+
+pub(crate) mod audit;
+pub(crate) mod concurrency;
+pub(crate) mod dead_groups;
+pub(crate) mod dead_letter;
+pub(crate) mod dead_letters;
+pub(crate) mod job;
+pub(crate) mod jobs;
+pub(crate) mod kinds;
+pub(crate) mod measured;
+pub(crate) mod operations;
+pub(crate) mod overview;
+pub(crate) mod queues;
+pub(crate) mod semaphore;
+pub(crate) mod system;
+pub(crate) mod theme;
+pub(crate) mod workers;

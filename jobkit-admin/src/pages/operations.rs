@@ -1,0 +1,184 @@
+//! Actions on all that a filter means: looked at first, then confirmed, then done by the workers.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use askama::Template;
+use jobkit::{BulkAction, Operation, OperationResult, Preview};
+
+use super::dead_letters::Asked;
+use super::jobs;
+use crate::access::Permission;
+use crate::failure::{Failure, html};
+use crate::frame::Frame;
+use crate::router::Answer;
+use crate::show;
+use crate::visit::Visit;
+
+/// From how many on the number has to be typed.
+const MANY: u32 = 100;
+
+const PAGE: u32 = 50;
+
+/// The fields that say what is to be done, in queries and forms.
+const FIELDS: [&str; 9] =
+    ["verb", "state", "q", "kind", "queue", "key", "fingerprint", "reason", "days"];
+
+#[derive(Template)]
+#[template(path = "operations.html")]
+struct Operations<'a> {
+    frame: Frame<'a>,
+    operations: Vec<Operation>,
+    next: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "operation_new.html")]
+struct New<'a> {
+    frame: Frame<'a>,
+    title: &'static str,
+    effect: &'static str,
+    preview: Preview,
+    fields: Vec<(&'static str, &'a str)>,
+    /// Says which page this was, so that it does nothing twice.
+    key: String,
+}
+
+impl New<'_> {
+    /// Whether what is done cannot be undone.
+    fn is_destructive(&self) -> bool {
+        !matches!(self.title, "Replay dead letters" | "Run jobs now")
+    }
+
+    fn must_be_typed(&self) -> bool {
+        self.preview.count.number() > MANY
+    }
+}
+
+#[derive(Template)]
+#[template(path = "operation.html")]
+struct One<'a> {
+    frame: Frame<'a>,
+    operation: Operation,
+    filter: String,
+    results: Vec<OperationResult>,
+}
+
+impl One<'_> {
+    /// Where one with which it did not go as asked is shown.
+    fn link(&self, result: &OperationResult) -> String {
+        let jobs = matches!(self.operation.verb.as_str(), "cancel" | "discard" | "reschedule");
+        let place = if jobs { "jobs" } else { "dead" };
+        self.frame.link(&format!("/{place}/{}", result.subject))
+    }
+}
+
+/// How an operation looks.
+fn look(operation: &Operation) -> &'static str {
+    match operation.state.as_str() {
+        "running" => "running",
+        "done" => "finished",
+        "failed" => "failed",
+        "cancelled" => "discarded",
+        _ => "scheduled",
+    }
+}
+
+/// How much of it is done, of a hundred.
+fn reached(operation: &Operation) -> u32 {
+    if operation.state.as_str() == "done" {
+        return 100;
+    }
+    let seen = u32::try_from(operation.done + operation.skipped).unwrap_or(u32::MAX);
+    show::percent(&seen, &operation.estimate.max(1)).min(99)
+}
+
+/// The action that a query or a form asks for, and what it needs besides the permission to act in
+/// bulk.
+fn action(visit: &Visit) -> Result<BulkAction, Failure> {
+    let text = |name| visit.query(name).or_else(|| visit.field(name));
+    let query = || jobs::asked(visit).map_err(Failure::Invalid);
+    let dead = || Asked::of(text).filter();
+    let days = || text("days").and_then(|days| days.parse().ok()).unwrap_or(30_u32).min(36_500);
+    let reason = || text("reason").unwrap_or("discarded from the dashboard").to_owned();
+    let (permission, action) = match text("verb") {
+        Some("cancel") => (Permission::Cancel, BulkAction::Cancel(query()?)),
+        Some("discard") => (Permission::Discard, BulkAction::Discard(query()?, reason())),
+        Some("reschedule") => (Permission::Reschedule, BulkAction::Reschedule(query()?, None)),
+        Some("replay") => (Permission::Replay, BulkAction::Replay(dead())),
+        Some("discard_dead_letters") => {
+            (Permission::Discard, BulkAction::DiscardDeadLetters(dead()))
+        }
+        Some("purge") => {
+            let age = Duration::from_secs(u64::from(days()) * 24 * 60 * 60);
+            (Permission::Purge, BulkAction::Purge(dead(), age))
+        }
+        _ => return Err(Failure::Invalid("There is no such action.".into())),
+    };
+    if visit.may(permission) { Ok(action) } else { Err(Failure::NotFound) }
+}
+
+/// What the page says: its title, and what comes of it.
+fn words(action: &BulkAction) -> (&'static str, &'static str) {
+    match action.verb() {
+        "cancel" => ("Cancel jobs", "Those that wait end at once; those that run are asked to."),
+        "discard" => ("Discard jobs", "They end as pointless and will not run."),
+        "reschedule" => ("Run jobs now", "Those that wait are due at once."),
+        "replay" => ("Replay dead letters", "Each becomes a job again, with all its attempts."),
+        "purge" => ("Purge dead letters", "They are removed for good."),
+        _ => ("Discard dead letters", "They are removed for good. The audit keeps what they were."),
+    }
+}
+
+pub(crate) async fn list(visit: &Visit) -> Answer {
+    let before = visit.query("before").and_then(|id| id.parse().ok());
+    let operations = visit.admin().operations(before, PAGE).await?;
+    let full = operations.len() == PAGE as usize;
+    let next = operations.last().filter(|_| full).map(|last| last.id);
+    Ok(html(&Operations { frame: visit.frame("Operations"), operations, next }))
+}
+
+pub(crate) async fn new(visit: &Visit) -> Answer {
+    let action = action(visit)?;
+    let preview = visit.admin().preview(&action).await?;
+    let (title, effect) = words(&action);
+    let fields = FIELDS.into_iter().filter_map(|name| Some((name, visit.query(name)?))).collect();
+    // Random, by the keys of a hash.
+    let key = format!("{:016x}", RandomState::new().build_hasher().finish());
+    Ok(html(&New { frame: visit.frame(title), title, effect, preview, fields, key }))
+}
+
+pub(crate) async fn begin(visit: &Visit) -> Answer {
+    let (action, key) = (action(visit)?, visit.must("idempotency_key")?);
+    let count = visit.parsed::<u32>("count")?.unwrap_or(0);
+    if count > MANY && visit.parsed::<u32>("typed")? != Some(count) {
+        let text = format!("Type {count} to confirm that you mean that many.");
+        return Err(Failure::Invalid(text));
+    }
+    let many = visit.admin().preview(&action).await?.count.number();
+    if count <= MANY && many > MANY {
+        let text = format!("By now it would be {many}. Look at them again.");
+        return Err(Failure::Conflict(text));
+    }
+    let operation = visit.admin().begin_operation(&action, key).await?;
+    let said = format!("Operation {} has begun.", operation.id);
+    visit.redirect(&format!("/operations/{}", operation.id), &said)
+}
+
+pub(crate) async fn show(visit: &Visit) -> Answer {
+    let (admin, id) = (visit.admin(), visit.id()?);
+    let (operation, results) = tokio::try_join!(admin.operation(id), admin.operation_results(id))?;
+    let operation = operation.ok_or(Failure::NotFound)?;
+    let filter = crate::payload::circumstances(&operation.filter);
+    let title = format!("Operation {id}");
+    Ok(html(&One { frame: visit.frame(&title), operation, filter, results }))
+}
+
+pub(crate) async fn cancel(visit: &Visit) -> Answer {
+    let id = visit.id()?;
+    let said = match visit.admin().cancel_operation(id).await? {
+        true => format!("Operation {id} is cancelled; what it did stays done."),
+        false => return Err(Failure::Conflict("It has ended already.".into())),
+    };
+    visit.redirect(&format!("/operations/{id}"), &said)
+}

@@ -1,0 +1,63 @@
+//! Characters that are not seen, but change how what is around them looks: controls, marks of the
+//! writing direction, and those without a width. They are written out.
+
+use std::fmt::Write;
+
+pub(crate) fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+    )
+}
+
+/// A page without them: in texts they are named, in attributes they are references, which a browser
+/// sends back as what they were. A `<` or `>` in a page is always a tag's, since those of texts are
+/// escaped.
+pub(crate) fn named_in(page: String) -> String {
+    if !page.contains(is_unseen) {
+        return page;
+    }
+    let (mut named, mut in_tag) = (String::with_capacity(page.len() + 100), false);
+    for c in page.chars() {
+        in_tag = if in_tag { c != '>' } else { c == '<' };
+        let written = match is_unseen(c) {
+            true if in_tag => write!(named, "&#x{:x};", u32::from(c)),
+            true => write!(named, "⟨U+{:04X}⟩", u32::from(c)),
+            false => named.write_char(c),
+        };
+        written.unwrap_or_default();
+    }
+    named
+}
+
+/// JSON without them: there an escape is the same text.
+pub(crate) fn escaped_in(json: &str) -> String {
+    let (mut escaped, mut units) = (String::with_capacity(json.len()), [0; 2]);
+    for c in json.chars() {
+        if is_unseen(c) {
+            for unit in c.encode_utf16(&mut units) {
+                write!(escaped, "\\u{unit:04x}").unwrap_or_default();
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_seen_is_written_out() {
+        let page = "<input value=\"a\u{202e}b\">a\u{202e}b\u{1b}\n".to_owned();
+        assert_eq!(named_in(page), "<input value=\"a&#x202e;b\">a⟨U+202E⟩b⟨U+001B⟩\n");
+        let json = escaped_in("{\"a\": \"\u{202e}\u{7f}\"}");
+        assert_eq!(json, "{\"a\": \"\\u202e\\u007f\"}");
+        let value: Option<serde_json::Value> = serde_json::from_str(&json).ok();
+        assert_eq!(value, Some(serde_json::json!({"a": "\u{202e}\u{7f}"})));
+    }
+}

@@ -1,0 +1,121 @@
+//! JSON for programs.
+
+use axum::http::StatusCode;
+use jobkit_admin::Permissions;
+use serde_json::Value;
+
+use crate::site::{Reply, ask, dashboard, get, send};
+use crate::world;
+
+fn json(reply: &Reply) -> Value {
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.body);
+    assert_eq!(reply.header("content-type"), "application/json");
+    serde_json::from_str(&reply.body).unwrap()
+}
+
+#[tokio::test]
+async fn pages_of_a_list_have_everything_once() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    for list in ["dead-letters", "semaphores", "audit"] {
+        let whole = json(&get(&app, &format!("/api/v1/{list}?limit=500")).await);
+        let (mut pages, mut next) = (Vec::new(), Some(format!("/api/v1/{list}?limit=7")));
+        while let Some(url) = next {
+            let page = json(&get(&app, &url).await);
+            pages.extend(page["items"].as_array().unwrap().clone());
+            next = page["next"].as_str().map(str::to_owned);
+        }
+        assert!(pages.len() >= 24, "{list}");
+        let ids = |items: &[Value]| {
+            let id = |item: &Value| item["id"].to_string() + &item["group"].to_string();
+            items.iter().map(id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&pages), ids(whole["items"].as_array().unwrap()), "{list}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_are_clamped_whatever_they_are() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let count = async |limit: &str| {
+        let page = json(&get(&app, &format!("/api/v1/dead-letters?limit={limit}")).await);
+        page["items"].as_array().unwrap().len()
+    };
+    let all = count("500").await;
+    for (limit, items) in [("0", 1), ("1", 1), ("99999999999999999999", all), ("501", all)] {
+        assert_eq!(count(limit).await, items, "{limit}");
+    }
+    for limit in ["-1", "x", "1e3", ""] {
+        assert_eq!(count(limit).await, all.min(50), "{limit:?}");
+    }
+    for query in ["at=x&id=y", "at=9223372036854775807&id=1", "at=1&id=99999999999999999999"] {
+        let reply = get(&app, &format!("/api/v1/dead-letters?{query}")).await;
+        assert_eq!(reply.status, StatusCode::OK, "{query}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_said_to() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let (pause, dead) = ("/api/v1/queues/pause", "/api/v1/dead-letters/1/edit");
+    for (path, body) in [
+        (pause, "{}"),
+        (pause, "{\"queue\": \"\"}"),
+        (pause, "{\"queue\": 7}"),
+        (pause, "{\"queue\": \"a\", \"extra\": 1}"),
+        (pause, "not json"),
+        (dead, "{\"queue\": \"x\"}"),
+        ("/api/v1/groups/limit", "{\"group\": \"send_receipt_01\", \"limit\": -1}"),
+        ("/api/v1/groups/limit", "{\"group\": \"send_receipt_01\", \"limit\": 1000001}"),
+        ("/api/v1/jobs/1/reschedule", "{\"at\": \"tomorrow\"}"),
+    ] {
+        let reply = send(&app, path, body).await;
+        assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{path} {body}");
+        assert_eq!(reply.header("content-type"), "application/problem+json");
+        let problem: Value = serde_json::from_str(&reply.body).unwrap();
+        assert!(problem["detail"].as_str().unwrap().len() > 5, "{problem}");
+    }
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let reply = ask(&app, "POST", pause, &form, "queue=mail").await;
+    assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(lab.count("jobkit.queues where name = 'mail'").await, 0);
+}
+
+#[tokio::test]
+async fn programs_act_as_people_do() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let id: i64 = lab.value("select max(id) from jobkit.dead_letters").await;
+    let path = format!("/api/v1/dead-letters/{id}/replay");
+    let job = json(&send(&app, &path, "").await)["job"].as_str().unwrap().to_owned();
+    let replay: i64 = lab
+        .value(&format!(
+            "select replay_id from jobkit.dead_letters where id = {id} and state = 'replaying'"
+        ))
+        .await;
+    assert_eq!(job, replay.to_string());
+    assert_eq!(send(&app, &path, "").await.status, StatusCode::CONFLICT);
+
+    let pause = "{\"queue\": \"mail\", \"reason\": \"by a program\"}";
+    let reply = send(&app, "/api/v1/queues/pause", pause).await;
+    assert_eq!(reply.status, StatusCode::NO_CONTENT);
+    let paused = "jobkit.queues where name = 'mail' and paused_by = 'alice'";
+    assert_eq!(lab.count(paused).await, 1);
+
+    let later: i64 = lab.value("select max(job_id) from jobkit.scheduled").await;
+    let reply = send(&app, &format!("/api/v1/jobs/{later}/reschedule"), "").await;
+    assert_eq!(reply.status, StatusCode::NO_CONTENT);
+    assert_eq!(lab.count(&format!("jobkit.scheduled where job_id = {later}")).await, 0);
+}
+
+#[tokio::test]
+async fn monitoring_gets_gauges_without_keys_or_payloads() {
+    let lab = world::ordinary().await;
+    let reply = get(&dashboard(&lab, Permissions::viewer()), "/metrics").await;
+    assert!(reply.header("content-type").starts_with("application/openmetrics-text"));
+    let ready = "jobkit_queue_paused{queue=\"send_receipt_05\"} 1.0";
+    assert!(reply.body.contains(ready), "{}", reply.body);
+    assert!(reply.body.contains("jobkit_workers 1.0") && reply.body.ends_with("# EOF\n"));
+}

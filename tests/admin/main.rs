@@ -1,0 +1,15 @@
+//! The dashboard, against a real PostgreSQL and without a browser.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod access;
+mod actions;
+mod api;
+mod assets;
+mod crawler;
+mod cross_site;
+mod down;
+mod hostile;
+mod live;
+mod mount;
+mod site;
+mod world;

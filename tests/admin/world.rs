@@ -1,0 +1,77 @@
+//! A queue with something of everything, in which every text is one that a test likes.
+
+use jobkit_tests::Lab;
+
+/// Everything that the statements below need is made of these texts, each at most 100 bytes and
+/// none like another.
+pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
+    let steps = [
+        "select jobkit.finished_prepare(2)",
+        "select jobkit.announce($1, $1, array_fill(0::smallint, array[n]),
+            array_fill(2::smallint, array[n]), array_fill('1 h'::interval, array[n]), $1,
+            array_fill(1, array[n]))
+        from cardinality($1) n",
+        "select jobkit.announce_limits($1, array_fill(1, array[cardinality($1)]))",
+        "select jobkit.register(31, $1[1], $1, $1, '1 day',
+            array_fill(10, array[cardinality($1)]))",
+        // One runs, one ends, the others are blocked.
+        "select jobkit.enqueue(t, jsonb_build_object(t, t), p_concurrency_key => t,
+            p_tags => array[t], p_metadata => jsonb_build_object(t, t), p_dead_letter_key => t)
+        from generate_series(1, 3), unnest($1) t",
+        "select count(*) from cardinality($1) n, jobkit.claim(31, 1, $1, $1,
+            array_fill(500, array[n]), array_fill(true, array[n]),
+            array_fill(0::bigint, array[14 * n]))",
+        "select jobkit.enqueue(t, '{}', p_concurrency_key => 'later', p_run_at => now() + '1 h')
+        from unnest($1) t",
+        "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,
+            errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at, args,
+            error, fingerprint, key, tags, metadata)
+        select -i, t, t, 0, 20, 'exhausted', jsonb_build_array(jsonb_build_object('job_id', -i,
+                'attempt', 1, 'outcome', 'bury', 'error', t, 'error_type', t, 'ended_at', now())),
+            20, 20, 0, now(), now(), now(), jsonb_build_object(t, t), t, t, t, array[t],
+            jsonb_build_object(t, t)
+        from unnest($1) with ordinality as of (t, i)",
+        "insert into jobkit.queues (name, paused_at, paused_by, reason)
+        select t, now(), t, t from unnest($1) t",
+        "insert into jobkit.operations (verb, filter, actor, reason, idempotency_key, estimate,
+            up_to, until)
+        select 'discard', jsonb_build_object(t, t), t, t, t, 7, 0, now() from unnest($1) t",
+        "insert into jobkit.audit (actor, action, subject, subject_name, detail)
+        select t, 'pause', 'queue', t, jsonb_build_object(t, t) from unnest($1) t",
+    ];
+    for step in steps {
+        let mut query = sqlx::query(step);
+        if step.contains("$1") {
+            query = query.bind(texts);
+        }
+        let done = query.execute(lab.pool()).await;
+        done.unwrap_or_else(|error| panic!("{step}: {error}"));
+    }
+    end_some(lab).await;
+}
+
+/// Ends a quarter of what runs, and fails half, in the ways there are.
+async fn end_some(lab: &Lab) {
+    lab.run(
+        "select count(*) from (
+            select array_agg(1::bigint) as ns, array_agg(id) as jobs,
+                array_agg(outcome) as outcomes, array_agg(kind) as errors,
+                array_agg(null::text) as reasons,
+                array_agg('1 h'::interval) as times
+            from (select j.id, j.kind, case row_number() over (order by j.id) % 4
+                    when 0 then 'finish' when 1 then 'retry' when 2 then 'bury' end as outcome
+                from jobkit.claims c, unnest(c.job_ids) as job, jobkit.jobs j where j.id = job
+            ) as ended
+            where outcome is not null
+        ) x, jobkit.settle(31, ns, jobs, outcomes, errors, reasons, times, times, times, errors)",
+    )
+    .await;
+}
+
+/// A small world of ordinary names.
+pub(crate) async fn ordinary() -> Lab {
+    let lab = Lab::new().await;
+    let names: Vec<String> = (0..32).map(|n| format!("send_receipt_{n:02}")).collect();
+    fill(&lab, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    lab
+}
