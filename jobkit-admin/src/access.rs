@@ -11,7 +11,8 @@ pub enum Permission {
     View,
     /// Seeing payloads and metadata, as far as the [`Redaction`] leaves them.
     Payloads,
-    /// Taking dead letters away as a file. Payloads are in it only with [`Payloads`](Self::Payloads).
+    /// Taking dead letters away as a file. Payloads are in it only with
+    /// [`Payloads`](Self::Payloads).
     Export,
     /// Seeing what operators did.
     Audit,

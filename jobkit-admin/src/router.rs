@@ -9,12 +9,13 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::from_fn;
 use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use tower_http::csrf::CsrfLayer;
 
 use crate::access::Permission::{self, *};
 use crate::dashboard::Shared;
 use crate::failure::Failure;
+use crate::gate::Gate;
 use crate::visit::Visit;
 use crate::{api, assets, events, gate, metrics, pages};
 
@@ -113,21 +114,33 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 pub(crate) fn router(shared: Shared) -> Router {
-    let shared = Arc::new(shared);
-    let pass = Arc::new(gate::Gate::new(shared));
+    let gate = Arc::new(Gate::new(Arc::new(shared)));
     let mut router = Router::new();
     for entry in entries() {
-        let filter =
-            if entry.method == Method::POST { MethodFilter::POST } else { MethodFilter::GET };
-        let serve = move |gate: State<Arc<gate::Gate>>, params: RawPathParams, request: Request| async move {
-            gate.0.pass(entry, &params, request).await
-        };
-        router = router.route(entry.path, on(filter, serve));
+        router = router.route(entry.path, served(entry));
     }
     router
         .fallback(gate::nothing)
         .method_not_allowed_fallback(gate::nothing)
         .layer(CsrfLayer::new().with_rejection_response(gate::cross_site))
         .layer(from_fn(gate::headers))
-        .with_state(pass)
+        .with_state(gate)
+}
+
+/// An entry as axum has it.
+fn served(entry: &'static Entry) -> MethodRouter<Arc<Gate>> {
+    let posts = entry.method == Method::POST;
+    let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };
+    on(filter, move |State(gate): State<Arc<Gate>>, params: RawPathParams, request: Request| {
+        pass(gate, entry, params, request)
+    })
+}
+
+async fn pass(
+    gate: Arc<Gate>,
+    entry: &'static Entry,
+    params: RawPathParams,
+    request: Request,
+) -> Response {
+    gate.pass(entry, &params, request).await
 }

@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(named_in(page), "<input value=\"a&#x202e;b\">a⟨U+202E⟩b⟨U+001B⟩\n");
         let json = escaped_in("{\"a\": \"\u{202e}\u{7f}\"}");
         assert_eq!(json, "{\"a\": \"\\u202e\\u007f\"}");
-        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value["a"], "\u{202e}\u{7f}");
+        let value: Option<serde_json::Value> = serde_json::from_str(&json).ok();
+        assert_eq!(value, Some(serde_json::json!({"a": "\u{202e}\u{7f}"})));
     }
 }

@@ -54,8 +54,9 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
 async fn end_some(lab: &Lab) {
     lab.run(
         "select count(*) from (
-            select array_agg(1::bigint) as ns, array_agg(id) as jobs, array_agg(outcome) as outcomes,
-                array_agg(kind) as errors, array_agg(null::text) as reasons,
+            select array_agg(1::bigint) as ns, array_agg(id) as jobs,
+                array_agg(outcome) as outcomes, array_agg(kind) as errors,
+                array_agg(null::text) as reasons,
                 array_agg('1 h'::interval) as times
             from (select j.id, j.kind, case row_number() over (order by j.id) % 4
                     when 0 then 'finish' when 1 then 'retry' when 2 then 'bury' end as outcome
