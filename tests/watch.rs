@@ -12,9 +12,10 @@ use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-const SETTINGS: [(&str, &str); 7] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("session_preload_libraries", "auto_explain"),
     ("auto_explain.log_analyze", "on"),
+    ("auto_explain.log_buffers", "on"),
     ("auto_explain.log_format", "json"),
     ("auto_explain.log_level", "notice"),
     ("auto_explain.log_min_duration", "0"),
@@ -99,14 +100,26 @@ pub struct Seen {
     pub statements: usize,
     /// How many rows they read of tables, those that they then passed over among them.
     pub rows: u64,
+    /// Their texts, each with how many blocks it went to, of tables and of indexes.
+    pub blocks: Vec<(String, u64)>,
     /// The tables that they read from one end to the other, each with the statement.
     pub scanned: Vec<(String, String)>,
 }
 
 impl Seen {
+    /// How many blocks the statements went to that have this in their text; none when none has.
+    pub fn blocks_of(&self, text: &str) -> Option<u64> {
+        let found = self.blocks.iter().filter(|(statement, _)| statement.contains(text));
+        found.map(|(_, blocks)| *blocks).reduce(|one, other| one + other)
+    }
+
     fn add(&mut self, plan: &Value) {
         self.statements += 1;
-        self.walk(&plan["Plan"], plan["Query Text"].as_str().unwrap_or_default());
+        let text = plan["Query Text"].as_str().unwrap_or_default();
+        let blocks = |name: &str| plan["Plan"][name].as_u64().unwrap_or(0);
+        let all = blocks("Shared Hit Blocks") + blocks("Shared Read Blocks");
+        self.blocks.push((text.to_owned(), all));
+        self.walk(&plan["Plan"], text);
     }
 
     fn walk(&mut self, node: &Value, statement: &str) {
