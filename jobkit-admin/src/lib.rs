@@ -3,12 +3,17 @@
 //!
 //! Pages come from the server; nothing is built with Node, and nothing is fetched from elsewhere.
 //! Everything but the shortcuts works without JavaScript.
+//!
+//! With the feature `cli` there is the same for a shell: the module `cli`, and the binary `jobkit`,
+//! which also migrates a database and serves a dashboard by itself.
 
 mod access;
 mod api;
 mod assets;
 mod cached;
 mod charts;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod dashboard;
 mod events;
 mod failure;

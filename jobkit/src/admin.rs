@@ -8,6 +8,7 @@ use crate::store::{Call, Deadlines, Link};
 
 mod audit;
 mod bulk;
+mod connect;
 mod dead_letters;
 mod doctor;
 mod explain;

@@ -103,6 +103,9 @@ pub enum Error {
         /// The server's version.
         version: i32,
     },
+    /// This is no address of a database. It is not repeated here: a password may be in it.
+    #[error("this is no address of a database ({0}); write postgres://user:password@host/database")]
+    Address(String),
     /// The server cannot be reached, or not in time.
     #[error("cannot reach PostgreSQL ({0}); check that it runs and that the address is right")]
     Unreachable(#[source] sqlx::Error),

@@ -5,6 +5,7 @@ mod access;
 mod actions;
 mod api;
 mod assets;
+mod budget;
 mod crawler;
 mod cross_site;
 mod down;

@@ -44,14 +44,7 @@ pub(super) async fn workers(visit: &Visit) -> Answer {
 
 pub(super) async fn groups(visit: &Visit) -> Answer {
     let groups = visit.admin().groups().await?;
-    let item = |group: &jobkit::ConcurrencyGroup| {
-        json!({
-            "group": group.name,
-            "default_limit": group.default_limit,
-            "override_limit": group.override_limit,
-        })
-    };
-    Ok(answer(json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": groups.iter().map(values::group).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn semaphores(visit: &Visit) -> Answer {
@@ -79,7 +72,7 @@ pub(super) async fn job(visit: &Visit) -> Answer {
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
     let why = explanation.map(|explanation| explanation.sentence);
-    Ok(answer(values::job(visit, &job, why)))
+    Ok(answer(values::job(&job, why, visit.redaction())))
 }
 
 pub(super) async fn jobs(visit: &Visit) -> Answer {
@@ -127,24 +120,13 @@ pub(super) async fn dead_letters(visit: &Visit) -> Answer {
 
 pub(super) async fn dead_letter_groups(visit: &Visit) -> Answer {
     let groups = visit.admin().dead_letter_groups(visit.clamped("limit", 1, 100, 50)).await?;
-    let item = |group: &jobkit::DeadLetterGroup| {
-        json!({
-            "fingerprint": group.fingerprint,
-            "kind": group.kind,
-            "count": values::count(group.count),
-            "error": group.error,
-            "sample": group.sample.to_string(),
-            "first_failed_at": show::iso(&group.first_failed_at),
-            "last_failed_at": show::iso(&group.last_failed_at),
-        })
-    };
-    Ok(answer(json!({"items": groups.iter().map(item).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": groups.iter().map(values::dead_letter_group).collect::<Vec<_>>()})))
 }
 
 pub(super) async fn dead_letter(visit: &Visit) -> Answer {
     let id = DeadLetterId(visit.id()?);
     let letter = visit.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
-    Ok(answer(values::dead_letter(visit, &letter)))
+    Ok(answer(values::dead_letter(&letter, visit.redaction())))
 }
 
 pub(super) async fn audit(visit: &Visit) -> Answer {

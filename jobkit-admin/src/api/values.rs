@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jobkit::{
-    AuditEntry, Count, DeadLetter, DeadLetterSummary, FailedAttempt, JobDetail, Overview, Payload,
-    QueueSummary, Semaphore, WorkerSummary,
+    Attention, AuditEntry, ConcurrencyGroup, Count, DeadLetter, DeadLetterGroup, DeadLetterSummary,
+    FailedAttempt, JobDetail, Overview, Payload, QueueSummary, Semaphore, WorkerSummary,
 };
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ use crate::show::{iso, worker};
 use crate::visit::Visit;
 
 /// A number, and whether there may be more.
-pub(super) fn count(count: Count) -> Value {
+pub(crate) fn count(count: Count) -> Value {
     json!({"number": count.number(), "more": matches!(count, Count::AtLeast(_))})
 }
 
 /// Seconds, with their fraction.
-pub(super) fn seconds(time: Option<Duration>) -> Value {
+pub(crate) fn seconds(time: Option<Duration>) -> Value {
     time.map_or(Value::Null, |time| json!(time.as_secs_f64()))
 }
 
-pub(super) fn overview(now: &Overview) -> Value {
+pub(crate) fn overview(now: &Overview) -> Value {
     json!({
         "at": iso(&now.at),
         "ready": count(now.ready),
@@ -36,10 +36,33 @@ pub(super) fn overview(now: &Overview) -> Value {
         "blocked": count(now.blocked),
         "blocked_age": seconds(now.blocked_age),
         "dead": count(now.dead),
+        "attention": now.attention.iter().map(attention).collect::<Vec<_>>(),
     })
 }
 
-pub(super) fn queue(queue: &QueueSummary) -> Value {
+fn attention(item: &Attention) -> Value {
+    match item {
+        Attention::PausedQueue { queue, since, actor, reason, ready } => json!({
+            "what": "paused_queue", "queue": queue, "since": iso(since), "actor": actor,
+            "reason": reason, "ready": count(*ready),
+        }),
+        Attention::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => json!({
+            "what": "key_at_limit", "group": group, "key": key, "limit": limit, "taken": taken,
+            "blocked": count(*blocked), "blocked_age": blocked_age.as_secs_f64(),
+        }),
+        Attention::LateWorker(late) => json!({"what": "late_worker", "worker": of_worker(late)}),
+        Attention::Unserved { queue, kind, announced, ready } => json!({
+            "what": "unserved", "queue": queue, "kind": kind, "announced": announced,
+            "ready": count(*ready),
+        }),
+        Attention::DeadLetters { lately } => {
+            json!({"what": "dead_letters", "lately": count(*lately)})
+        }
+        _ => json!({"what": "unknown"}),
+    }
+}
+
+pub(crate) fn queue(queue: &QueueSummary) -> Value {
     json!({
         "queue": queue.queue,
         "ready": count(queue.ready),
@@ -57,7 +80,7 @@ pub(super) fn queue(queue: &QueueSummary) -> Value {
     })
 }
 
-pub(super) fn of_worker(summary: &WorkerSummary) -> Value {
+pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
     let queue =
         |served: &jobkit::ServedQueue| json!({"queue": served.queue, "slots": served.slots});
     json!({
@@ -75,7 +98,27 @@ pub(super) fn of_worker(summary: &WorkerSummary) -> Value {
     })
 }
 
-pub(super) fn semaphore(semaphore: &Semaphore) -> Value {
+pub(crate) fn group(group: &ConcurrencyGroup) -> Value {
+    json!({
+        "group": group.name,
+        "default_limit": group.default_limit,
+        "override_limit": group.override_limit,
+    })
+}
+
+pub(crate) fn dead_letter_group(group: &DeadLetterGroup) -> Value {
+    json!({
+        "fingerprint": group.fingerprint,
+        "kind": group.kind,
+        "count": count(group.count),
+        "error": group.error,
+        "sample": group.sample.to_string(),
+        "first_failed_at": iso(&group.first_failed_at),
+        "last_failed_at": iso(&group.last_failed_at),
+    })
+}
+
+pub(crate) fn semaphore(semaphore: &Semaphore) -> Value {
     json!({
         "group": semaphore.group,
         "key": semaphore.key,
@@ -87,7 +130,7 @@ pub(super) fn semaphore(semaphore: &Semaphore) -> Value {
     })
 }
 
-pub(super) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
+pub(crate) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
     json!({
         "id": entry.id.to_string(),
         "state": entry.state.as_str(),
@@ -104,7 +147,7 @@ pub(super) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
     })
 }
 
-pub(super) fn job_summary(job: &jobkit::JobSummary) -> Value {
+pub(crate) fn job_summary(job: &jobkit::JobSummary) -> Value {
     json!({
         "id": job.id.to_string(),
         "state": job.state.as_str(),
@@ -129,7 +172,7 @@ pub(super) fn job_summary(job: &jobkit::JobSummary) -> Value {
 }
 
 /// A job, and why it does not run.
-pub(super) fn job(visit: &Visit, job: &JobDetail, why: Option<String>) -> String {
+pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redaction>) -> String {
     let mut value = job_summary(&job.summary);
     value["why"] = json!(why);
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
@@ -137,10 +180,10 @@ pub(super) fn job(visit: &Visit, job: &JobDetail, why: Option<String>) -> String
     value["snoozes"] = json!(job.snoozes);
     value["reason"] = json!(job.reason);
     value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
-    with_payloads(&value, &job.args, job.metadata.as_ref(), visit.redaction())
+    with_payloads(&value, &job.args, job.metadata.as_ref(), redaction)
 }
 
-pub(super) fn operation(operation: &jobkit::Operation) -> Value {
+pub(crate) fn operation(operation: &jobkit::Operation) -> Value {
     json!({
         "id": operation.id.to_string(),
         "verb": operation.verb,
@@ -169,9 +212,8 @@ fn failed_attempt(failed: &FailedAttempt) -> Value {
     })
 }
 
-pub(crate) fn dead_letter(visit: &Visit, letter: &DeadLetter) -> String {
+pub(crate) fn dead_letter(letter: &DeadLetter, redaction: Option<Redaction>) -> String {
     let mut value = dead_letter_summary(&letter.summary);
-    let redaction = visit.redaction();
     value["error"] = json!(letter.error);
     value["errors"] = letter.errors.iter().map(failed_attempt).collect();
     value["job"] = json!(letter.job.to_string());
@@ -181,7 +223,7 @@ pub(crate) fn dead_letter(visit: &Visit, letter: &DeadLetter) -> String {
 }
 
 /// An object with a payload and metadata, in which no digit changes.
-pub(super) fn with_payloads(
+pub(crate) fn with_payloads(
     value: &Value,
     args: &Payload,
     metadata: Option<&Payload>,
@@ -196,7 +238,7 @@ pub(super) fn with_payloads(
     text
 }
 
-pub(super) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
+pub(crate) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
     json!({
         "id": entry.id.to_string(),
         "at": iso(&entry.at),

@@ -112,7 +112,7 @@ pub(crate) async fn export(visit: &Visit) -> Answer {
         let page = admin.dead_letters(&filter, after, 100).await?;
         for entry in &page.entries {
             let Some(letter) = admin.dead_letter(entry.id).await? else { continue };
-            let line = values::dead_letter(visit, &letter);
+            let line = values::dead_letter(&letter, visit.redaction());
             lines.push_str(&line);
             lines.push('\n');
             written += 1;

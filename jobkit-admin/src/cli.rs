@@ -1,0 +1,184 @@
+//! The command line: what the dashboard does, for shells and scripts. The binary `jobkit` is
+//! nothing but a call of [`main`].
+//!
+//! ```text
+//! cargo install jobkit-admin --features cli
+//! export DATABASE_URL=postgres://user:password@host/database
+//! jobkit migrate                              # or: jobkit migrate --print-sql
+//! jobkit status
+//! jobkit jobs list 'state:retrying kind:charge_card args.account:7'
+//! jobkit jobs explain 4711
+//! jobkit dead replay-all --kind charge_card   # says what it would do; does it with --yes
+//! jobkit doctor --json
+//! jobkit serve                                # a dashboard of its own
+//! ```
+//!
+//! `jobkit help <command>` tells the rest. Every command knows `--json`: one document, in which
+//! names and values are those of the dashboard's `/api/v1`; ids are texts, so that no program
+//! rounds them. What is shown to people has every character written out that a terminal would
+//! obey. Of payloads only that is shown which their kinds do not redact, unless `--reveal` is
+//! given.
+//!
+//! **Exit status**: 0 when it is done; 1 when something was not found, refused, or not done, and
+//! when the doctor has found something wrong; 2 when the command line is wrong. Reasons go to
+//! stderr.
+//!
+//! **The audit** has who did it: `--actor`, or else the user of the operating system.
+//!
+//! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up
+//! and prints unless it is given one; the user's name is whatever people give, and the audit has
+//! it. It speaks plain HTTP: where others could listen, put a proxy with TLS before it.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use jobkit::Admin;
+
+use crate::access::Redaction;
+
+mod answer;
+mod arguments;
+mod dead;
+mod doctor;
+mod jobs;
+mod migrate;
+mod operations;
+mod password;
+mod queues;
+mod semaphores;
+mod serve;
+mod status;
+mod workers;
+
+use self::answer::{Answer, Failure};
+
+type Answered = Result<Answer, Failure>;
+
+/// Above the options that every command has.
+const GLOBAL: &str = "Options of all commands";
+
+/// Looks after the jobs of a jobkit database.
+#[derive(Debug, Parser)]
+#[command(name = "jobkit", version, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 done; 1 not found, refused, not done, or the doctor has \
+    found something wrong; 2 the command line is wrong.")]
+struct Cli {
+    /// Where the database is: postgres://user:password@host:5432/database
+    ///
+    /// Others on this machine see what stands on a command line: better set it in the environment.
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
+    #[arg(env = "DATABASE_URL", hide_env_values = true)]
+    database_url: Option<String>,
+    /// Answers with one JSON document
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    json: bool,
+    /// Who does this, for the audit; by default the user of the operating system
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
+    actor: Option<String>,
+    /// Shows payloads with what their kinds redact
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    reveal: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Brings the database's schema to the version of this binary
+    Migrate(migrate::Migrate),
+    /// Shows how it stands with the whole, and what needs attention
+    Status,
+    /// Finds jobs, says why they do not run, retries and cancels them
+    #[command(subcommand)]
+    Jobs(jobs::Jobs),
+    /// Finds, replays and removes dead letters
+    #[command(subcommand)]
+    Dead(dead::Dead),
+    /// Shows, pauses and resumes queues
+    #[command(subcommand)]
+    Queues(queues::Queues),
+    /// Shows who holds permits and who waits for them, and sets limits
+    #[command(subcommand)]
+    Semaphores(semaphores::Semaphores),
+    /// Shows workers, and asks them to stop
+    #[command(args_conflicts_with_subcommands = true)]
+    Workers(workers::Workers),
+    /// Shows bulk actions, and cancels them
+    #[command(subcommand)]
+    Operations(operations::Operations),
+    /// Looks for what is wrong; its exit status is 1 when something is
+    Doctor(doctor::Doctor),
+    /// Serves a dashboard of its own
+    Serve(serve::Serve),
+}
+
+/// What every command is given.
+struct Desk {
+    admin: Admin,
+    actor: String,
+    redaction: Redaction,
+    json: bool,
+}
+
+/// Reads the command line of this process and does what it says. Call it as the whole `main` of a
+/// binary of your own, if that binary links the crates with your jobs: then an edited payload has to
+/// be one of its kind before a dead letter is replayed with it.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.json;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let answered = match runtime {
+        Ok(runtime) => runtime.block_on(run(cli)),
+        Err(error) => Err(Failure::refused(format!("no threads can be started: {error}"))),
+    };
+    match answered {
+        Ok(answer) => answer.print(json),
+        Err(failure) => failure.print(),
+    }
+}
+
+async fn run(cli: Cli) -> Answered {
+    if let Command::Migrate(migrate::Migrate { print_sql: true }) = cli.command {
+        return Ok(migrate::sql());
+    }
+    if let Command::Serve(serve) = &cli.command {
+        serve.check()?;
+    }
+    let url = cli.database_url.filter(|url| !url.is_empty());
+    let missing = || Failure::usage("say where the database is: set DATABASE_URL");
+    let admin = Admin::connect(&url.ok_or_else(missing)?).await?;
+    let actor = cli.actor.unwrap_or_else(user);
+    let redaction = if cli.reveal { Redaction::Nothing } else { Redaction::Marked };
+    let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };
+    match cli.command {
+        Command::Migrate(_) => migrate::run(&desk).await,
+        Command::Status => status::run(&desk).await,
+        Command::Jobs(command) => command.run(&desk).await,
+        Command::Dead(command) => command.run(&desk).await,
+        Command::Queues(command) => command.run(&desk).await,
+        Command::Semaphores(command) => command.run(&desk).await,
+        Command::Workers(command) => command.run(&desk).await,
+        Command::Operations(command) => command.run(&desk).await,
+        Command::Doctor(command) => command.run(&desk).await,
+        Command::Serve(command) => command.run(&desk).await,
+    }
+}
+
+/// The user of the operating system, as far as the environment tells.
+fn user() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    named.unwrap_or_else(|| "jobkit".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_makes_sense() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,195 @@
+//! What a command says, to people and to programs.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use jobkit::{Error, ReplayError};
+use serde_json::Value;
+
+use crate::unseen;
+
+/// What a command has found or done.
+pub(super) struct Answer {
+    json: String,
+    text: String,
+    code: u8,
+}
+
+impl Answer {
+    /// The same, as JSON and as a text without characters that a terminal obeys.
+    pub(super) fn new(json: impl ToString, text: impl Into<String>) -> Self {
+        Self { json: json.to_string(), text: text.into(), code: 0 }
+    }
+
+    /// Something that was done: its sentence, and what programs are told.
+    pub(super) fn done(json: Value, sentence: &str) -> Self {
+        Self::new(json, plain(sentence))
+    }
+
+    /// Nothing more than was said on the way.
+    pub(super) fn nothing() -> Self {
+        Self { json: String::new(), text: String::new(), code: 0 }
+    }
+
+    /// The same, which is found to be wrong.
+    pub(super) fn wrong(self, wrong: bool) -> Self {
+        Self { code: u8::from(wrong), ..self }
+    }
+
+    pub(super) fn print(self, as_json: bool) -> ExitCode {
+        let Self { json, text, code } = self;
+        let said = if as_json { unseen::escaped_in(&json) } else { text };
+        if said.is_empty() {
+            return ExitCode::from(code);
+        }
+        // Who reads no further, as `head`, has what he wanted.
+        let written = std::io::stdout().write_all((said.trim_end().to_owned() + "\n").as_bytes());
+        match written {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Failure::refused(format!("the answer cannot be written: {error}")).print()
+            }
+            _ => ExitCode::from(code),
+        }
+    }
+}
+
+/// Why a command did not do what it should.
+#[derive(Debug)]
+pub(super) struct Failure {
+    text: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The command line is wrong.
+    pub(super) fn usage(text: impl Into<String>) -> Self {
+        Self { text: text.into(), code: 2 }
+    }
+
+    /// It is right, but it cannot be done.
+    pub(super) fn refused(text: impl Into<String>) -> Self {
+        Self { text: text.into(), code: 1 }
+    }
+
+    /// There is no such thing.
+    pub(super) fn none(what: &str) -> Self {
+        Self::refused(format!("there is no {what}: it never was, or is not kept any more"))
+    }
+
+    pub(super) fn print(self) -> ExitCode {
+        tell(&format!("jobkit: {}", self.text));
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::SchemaMissing | Error::SchemaOlder { .. } => {
+                Self::refused(format!("{error} (or `jobkit migrate`)"))
+            }
+            Error::Address(_) | Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => {
+                Self::usage(error.to_string())
+            }
+            error => Self::refused(error.to_string()),
+        }
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Failed(error) => error.into(),
+            error => Self::refused(error.to_string()),
+        }
+    }
+}
+
+/// A line for people on stderr, whoever reads stdout.
+pub(super) fn tell(line: &str) {
+    // Nobody is left to be told that it cannot be written.
+    let _told = writeln!(std::io::stderr(), "{}", lines(line));
+}
+
+/// A text on one line, with characters that are not seen written out.
+pub(super) fn plain(text: &str) -> String {
+    written_out(text, |c| c == '\n' || c == '\t')
+}
+
+/// The same, with its lines.
+pub(super) fn lines(text: &str) -> String {
+    written_out(text, |c| c == '\t')
+}
+
+fn written_out(text: &str, also: impl Fn(char) -> bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    for c in text.chars() {
+        if unseen::is_unseen(c) || also(c) {
+            written.extend(c.escape_default());
+        } else {
+            written.push(c);
+        }
+    }
+    written
+}
+
+/// The first line of an error, as far as it fits a row.
+pub(super) fn brief(text: &str) -> String {
+    const LETTERS: usize = 60;
+    let line = text.lines().next().unwrap_or("");
+    let end = line.char_indices().nth(LETTERS).map_or(line.len(), |(end, _)| end);
+    let more = if end < line.len() { "…" } else { "" };
+    [&line[..end], more].concat()
+}
+
+/// Rows under their headings, in columns.
+pub(super) fn table<const N: usize>(headings: [&str; N], rows: Vec<[String; N]>) -> String {
+    if rows.is_empty() {
+        return "None.\n".to_owned();
+    }
+    let headings = headings.map(str::to_uppercase);
+    columns(&std::iter::once(headings).chain(rows).collect::<Vec<_>>())
+}
+
+/// Names, and what they stand for.
+pub(super) fn fields(fields: Vec<(&str, String)>) -> String {
+    let row = |(name, value): (&str, String)| [name.to_owned(), value];
+    columns(&fields.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect::<Vec<_>>())
+}
+
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<[String; N]> =
+        rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            write!(line, "{cell:width$}  ").unwrap_or_default();
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        let rows = vec![["a\u{1b}[2J\nb".to_owned(), "\u{9b}x\u{202e}".to_owned()]];
+        let text = table(["one", "two"], rows);
+        assert_eq!(text, "ONE              TWO\na\\u{1b}[2J\\nb   \\u{9b}x\\u{202e}\n");
+        assert_eq!(lines("a\n\tb\r"), "a\n\\tb\\r");
+    }
+
+    #[test]
+    fn a_long_error_is_cut_between_letters() {
+        assert_eq!(brief("short\nand more"), "short");
+        assert_eq!(brief(&"ä".repeat(61)), "ä".repeat(60) + "…");
+    }
+}

@@ -1,0 +1,38 @@
+//! What several commands take.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A page of a list.
+#[derive(Debug, clap::Args)]
+pub(super) struct Rows {
+    /// How many there are at most, 1 to 500
+    #[arg(long, default_value_t = 50, value_name = "NUMBER")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub(super) limit: u32,
+}
+
+/// Consent to what cannot be undone.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Consent {
+    /// Does it; without, it only says what it would do
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+/// A span as people write it: `90s`, `7days`, `1h 30min`.
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("{error}; write 90s, 12h or 7days"))
+}
+
+/// A worker's id, as the log and the lists have it.
+pub(super) fn worker(text: &str) -> Result<i64, String> {
+    let id = u64::from_str_radix(text, 16).map(u64::cast_signed);
+    id.map_err(|_| "a worker's id is hexadecimal".to_owned())
+}
+
+/// A document; a plain text is none.
+pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text)
+}

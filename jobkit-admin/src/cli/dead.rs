@@ -1,0 +1,200 @@
+//! Dead letters.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use clap::Subcommand;
+use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterFilter, DeadLetterId, DiscardCounts};
+use serde_json::{Value, json};
+
+use super::answer::tell;
+use super::arguments::{self, Consent, Rows, span};
+use super::{Answer, Answered, Desk, Failure};
+
+mod found;
+mod meant;
+
+use self::found::Place;
+use self::meant::{Meant, Open};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Dead {
+    /// Lists dead letters, the newest first
+    List {
+        #[command(flatten)]
+        meant: Meant,
+        #[command(flatten)]
+        rows: Rows,
+        /// Begins where another page ended
+        #[arg(long, value_name = "PLACE")]
+        after: Option<Place>,
+    },
+    /// Lists open ones by what is the same in their errors
+    Groups,
+    /// Shows all that is kept of a dead letter
+    Show {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+    /// Makes a job of a dead letter, with all its attempts again
+    Replay {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+        #[command(flatten)]
+        otherwise: Otherwise,
+    },
+    /// Replays all open ones that are meant
+    ReplayAll {
+        #[command(flatten)]
+        meant: Open,
+        /// No more than so many in a second
+        #[arg(long, value_name = "NUMBER")]
+        per_second: Option<u32>,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Removes a dead letter for good
+    Discard {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+    /// Removes all that are meant, for good
+    DiscardAll {
+        #[command(flatten)]
+        meant: Meant,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Removes those that are meant and failed last long ago, for good
+    Purge {
+        #[command(flatten)]
+        meant: Meant,
+        /// How long ago: 30days, 12h
+        #[arg(long, value_name = "TIME", value_parser = span)]
+        older_than: Duration,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+/// What the job should have instead of what is stored.
+#[derive(Debug, clap::Args)]
+pub(super) struct Otherwise {
+    /// The queue to wait in
+    #[arg(long)]
+    queue: Option<String>,
+    /// Not before this time: 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    at: Option<DateTime<Utc>>,
+    /// The payload, as JSON
+    #[arg(long, value_name = "JSON", value_parser = arguments::json)]
+    args: Option<Value>,
+    /// How many attempts it gets, 1 to 1000
+    #[arg(long, value_name = "NUMBER")]
+    attempts: Option<u16>,
+}
+
+impl Dead {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::Groups => found::groups(desk).await,
+            Self::List { meant, rows, after } => {
+                found::list(desk, &meant.filter(), after, rows.limit).await
+            }
+            Self::Show { id } => found::show(desk, DeadLetterId(id)).await,
+            Self::Replay { id, otherwise } => replay(desk, DeadLetterId(id), otherwise).await,
+            Self::ReplayAll { meant, per_second, consent } => {
+                replay_all(desk, &meant.filter(), per_second, consent).await
+            }
+            Self::Discard { id } => discard(desk, DeadLetterId(id)).await,
+            Self::DiscardAll { meant, consent } => {
+                let filter = meant.filter();
+                let action = BulkAction::DiscardDeadLetters(filter.clone());
+                if !consent.yes {
+                    return would(desk, &action, "removed for good").await;
+                }
+                Ok(removed(desk.admin.discard_dead_letters(&filter).await?))
+            }
+            Self::Purge { meant, older_than, consent } => {
+                let filter = meant.filter();
+                let action = BulkAction::Purge(filter.clone(), older_than);
+                if !consent.yes {
+                    return would(desk, &action, "removed for good").await;
+                }
+                Ok(removed(desk.admin.purge_dead_letters(older_than, &filter).await?))
+            }
+        }
+    }
+}
+
+/// Says what would be done to how many. Nothing is.
+async fn would(desk: &Desk, action: &BulkAction, what: &str) -> Answered {
+    let preview = desk.admin.preview(action).await?;
+    tell("jobkit: nothing was done; do it with --yes");
+    Ok(found::preview(&preview, action.verb(), what).wrong(true))
+}
+
+async fn replay(desk: &Desk, id: DeadLetterId, otherwise: Otherwise) -> Answered {
+    let Otherwise { queue, at, args, attempts } = otherwise;
+    let mut replay = desk.admin.replay(id);
+    if let Some(queue) = queue {
+        replay = replay.queue(queue);
+    }
+    if let Some(at) = at {
+        replay = replay.run_at(at);
+    }
+    if let Some(args) = args {
+        replay = replay.args(args);
+    }
+    if let Some(attempts) = attempts {
+        replay = replay.attempts(attempts);
+    }
+    let job = replay.await?;
+    let json = json!({"id": id.to_string(), "job": job.to_string()});
+    Ok(Answer::done(json, &format!("Job {job} replays dead letter {id}.")))
+}
+
+async fn replay_all(
+    desk: &Desk,
+    filter: &DeadLetterFilter,
+    per_second: Option<u32>,
+    consent: Consent,
+) -> Answered {
+    if !consent.yes {
+        return would(desk, &BulkAction::Replay(filter.clone()), "replayed").await;
+    }
+    let mut all = desk.admin.replay_all(filter);
+    if let Some(number) = per_second {
+        all = all.per_second(number);
+    }
+    if !desk.json {
+        all = all.progress(|counts| tell(&format!("{} replayed so far", counts.replayed)));
+    }
+    let counts = all.await?;
+    let json = json!({"replayed": counts.replayed, "skipped": counts.skipped});
+    let sentence = format!(
+        "{} replayed; {} skipped, since somebody else had them in hand.",
+        counts.replayed, counts.skipped
+    );
+    Ok(Answer::done(json, &sentence))
+}
+
+async fn discard(desk: &Desk, id: DeadLetterId) -> Answered {
+    match desk.admin.discard_dead_letter(id).await? {
+        DeadLetterDiscarded::Now => {
+            let json = json!({"id": id.to_string(), "discarded": true});
+            Ok(Answer::done(json, &format!("Dead letter {id} is removed.")))
+        }
+        DeadLetterDiscarded::NotFound => Err(Failure::none(&format!("dead letter {id}"))),
+        _ => Err(Failure::refused("a job replays it: cancel that job first")),
+    }
+}
+
+fn removed(counts: DiscardCounts) -> Answer {
+    let json = json!({"discarded": counts.discarded, "skipped": counts.skipped});
+    let sentence = format!(
+        "{} removed; {} skipped, since somebody else had them in hand.",
+        counts.discarded, counts.skipped
+    );
+    Answer::done(json, &sentence)
+}

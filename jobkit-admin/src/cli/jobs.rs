@@ -1,0 +1,193 @@
+//! Jobs.
+
+use chrono::Utc;
+use clap::Subcommand;
+use jobkit::{Cancelled, JobCursor, JobDetail, JobId, JobPage, JobQuery, JobSummary, Rescheduled};
+use serde_json::json;
+
+use super::answer::{brief, fields, lines, table};
+use super::arguments::Rows;
+use super::{Answer, Answered, Desk, Failure};
+use crate::api::values;
+use crate::show::{ago, span, utc, worker};
+use crate::{payload, show};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Jobs {
+    /// Lists jobs
+    List {
+        /// Which: kind: queue: state: tag: group: key: error: worker: id: args.path:
+        ///
+        /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
+        /// are live (the default), ready, scheduled, retrying, running, blocked, finished,
+        /// discarded and cancelled.
+        query: Vec<String>,
+        #[command(flatten)]
+        rows: Rows,
+        /// Begins where another page ended
+        #[arg(long, value_name = "PLACE")]
+        after: Option<JobCursor>,
+    },
+    /// Shows all that is kept of a job
+    Show {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+    /// Says why a job does not run
+    Explain {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+    /// Runs a job again at once: one that waits for its time, or a dead one
+    Retry {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+    /// Cancels a job; one that runs is asked to stop
+    Cancel {
+        #[arg(allow_negative_numbers = true)]
+        id: i64,
+    },
+}
+
+impl Jobs {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List { query, rows, after } => {
+                let query = query.join(" ").parse::<JobQuery>();
+                let query = query.map_err(|error| Failure::usage(error.to_string()))?;
+                let page = desk.admin.jobs(&query, after, rows.limit).await?;
+                Ok(listed(&page))
+            }
+            Self::Show { id } => show_one(desk, JobId(id)).await,
+            Self::Explain { id } => explain(desk, JobId(id)).await,
+            Self::Retry { id } => retry(desk, JobId(id)).await,
+            Self::Cancel { id } => cancel(desk, JobId(id)).await,
+        }
+    }
+}
+
+fn none(id: JobId) -> Failure {
+    Failure::none(&format!("job {id}"))
+}
+
+fn listed(page: &JobPage) -> Answer {
+    let next = page.next.as_ref().map(ToString::to_string);
+    let items: Vec<_> = page.jobs.iter().map(values::job_summary).collect();
+    let headings = ["id", "state", "kind", "queue", "attempt", "when", "error"];
+    let mut text = table(headings, page.jobs.iter().map(row).collect());
+    if let Some(next) = &next {
+        text.push_str(&lines(&format!("\nMore follow: --after '{next}'\n")));
+    }
+    if let Some(rows) = page.gave_up_after {
+        text.push_str(&format!("\nOnly {rows} jobs were looked at; narrow it down.\n"));
+    }
+    Answer::new(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after}), text)
+}
+
+fn row(job: &JobSummary) -> [String; 7] {
+    [
+        job.id.to_string(),
+        job.ended.map_or(job.state.as_str(), jobkit::Ended::as_str).to_owned(),
+        job.kind.clone(),
+        job.queue.clone(),
+        format!("{}/{}", job.attempt, job.max_attempts),
+        ago(&job.since.unwrap_or(job.run_at), &Utc::now()),
+        job.error.as_deref().map(brief).unwrap_or_default(),
+    ]
+}
+
+async fn show_one(desk: &Desk, id: JobId) -> Answered {
+    let (job, why) = tokio::try_join!(desk.admin.job(id), desk.admin.explain(id))?;
+    let job = job.ok_or_else(|| none(id))?;
+    let why = why.map(|explanation| explanation.sentence);
+    let text = whole(desk, &job, why.clone().unwrap_or_default());
+    Ok(Answer::new(values::job(&job, why, Some(desk.redaction)), text))
+}
+
+fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
+    let of = &job.summary;
+    let key = of.concurrency.as_ref().map(|(group, key)| format!("{group}/{key}"));
+    let mut text = fields(vec![
+        ("id", of.id.to_string()),
+        ("state", of.ended.map_or(of.state.as_str(), jobkit::Ended::as_str).to_owned()),
+        ("why", why),
+        ("kind", of.kind.clone()),
+        ("queue", of.queue.clone()),
+        ("priority", of.priority.to_string()),
+        ("attempt", format!("{} of {}", of.attempt, of.max_attempts)),
+        ("worker", of.worker.as_ref().map(worker).unwrap_or_default()),
+        ("run at", utc(&of.run_at)),
+        ("created", utc(&of.created_at)),
+        ("took", of.took.as_ref().map(span).unwrap_or_default()),
+        ("concurrency", key.unwrap_or_default()),
+        ("dead-letter key", job.dead_letter_key.clone().unwrap_or_default()),
+        ("dead letter", job.dead_letter.map(|id| id.to_string()).unwrap_or_default()),
+        ("replays", job.replays.map(|id| id.to_string()).unwrap_or_default()),
+        ("replayed by", job.replayed_by.map(|id| id.to_string()).unwrap_or_default()),
+        ("reason", job.reason.clone().unwrap_or_default()),
+        ("tags", of.tags.join(", ")),
+    ]);
+    for failed in &job.attempts {
+        text.push_str(&attempt(failed));
+    }
+    text.push_str(&format!("\nargs: {}\n", payload::shown(&job.args, Some(desk.redaction))));
+    if let Some(metadata) = &job.metadata {
+        let metadata = payload::shown(metadata, Some(desk.redaction));
+        text.push_str(&format!("metadata: {metadata}\n"));
+    }
+    text
+}
+
+/// A failed attempt, with its whole error.
+pub(super) fn attempt(failed: &jobkit::FailedAttempt) -> String {
+    let took = failed.took.as_ref().map(|took| format!(" after {}", show::span(took)));
+    let took = took.unwrap_or_default();
+    let (attempt, outcome, ended) = (failed.attempt, &failed.outcome, utc(&failed.ended_at));
+    let kind = failed.error_type.as_deref().unwrap_or("");
+    let head = format!("\nattempt {attempt}, {ended}{took}: {outcome} {kind}");
+    lines(&format!("{}\n{}\n", head.trim_end(), failed.error))
+}
+
+async fn explain(desk: &Desk, id: JobId) -> Answered {
+    let explanation = desk.admin.explain(id).await?.ok_or_else(|| none(id))?;
+    let reasons: Vec<String> = explanation.reasons.iter().map(ToString::to_string).collect();
+    let json = json!({"id": id.to_string(), "why": explanation.sentence, "reasons": reasons});
+    Ok(Answer::new(json, lines(&reasons.join("\n"))))
+}
+
+async fn retry(desk: &Desk, id: JobId) -> Answered {
+    let again = match desk.admin.reschedule(id, None).await? {
+        Rescheduled::Moved => id,
+        Rescheduled::Running => return Err(Failure::refused(format!("job {id} runs"))),
+        Rescheduled::CancelRequested => {
+            return Err(Failure::refused(format!("job {id} is being cancelled")));
+        }
+        _ => {
+            let job = desk.admin.job(id).await?.ok_or_else(|| none(id))?;
+            let ended = || Failure::refused(format!("job {id} has ended, and is no dead letter"));
+            desk.admin.replay(job.dead_letter.ok_or_else(ended)?).await?
+        }
+    };
+    let sentence = match again == id {
+        true => format!("Job {id} is due now."),
+        false => format!("Job {again} replays job {id}."),
+    };
+    Ok(Answer::done(json!({"id": id.to_string(), "job": again.to_string()}), &sentence))
+}
+
+async fn cancel(desk: &Desk, id: JobId) -> Answered {
+    let ended = match desk.admin.cancel(id).await? {
+        Cancelled::Now => true,
+        Cancelled::NotFound => {
+            return Err(Failure::refused(format!("there is no live job {id}")));
+        }
+        _ => false,
+    };
+    let sentence = match ended {
+        true => format!("Job {id} is cancelled."),
+        false => format!("Job {id} runs; its worker is asked to stop it."),
+    };
+    let json = json!({"id": id.to_string(), "ended": ended, "requested": !ended});
+    Ok(Answer::done(json, &sentence))
+}

@@ -1,0 +1,25 @@
+//! The schema.
+
+use serde_json::json;
+
+use super::{Answer, Answered, Desk};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Migrate {
+    /// Prints the SQL for an empty database instead, and connects to none
+    #[arg(long)]
+    pub(super) print_sql: bool,
+}
+
+/// The migrations are ours: nothing in them has to be written out.
+pub(super) fn sql() -> Answer {
+    let sql = jobkit::migration_sql();
+    Answer::new(json!({"sql": sql}), sql.clone())
+}
+
+pub(super) async fn run(desk: &Desk) -> Answered {
+    desk.admin.migrate().await?;
+    let version = desk.admin.doctor().await?.schema;
+    let sentence = format!("The schema is at version {version}.");
+    Ok(Answer::done(json!({"version": version}), &sentence))
+}

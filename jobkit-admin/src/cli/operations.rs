@@ -1,0 +1,109 @@
+//! Bulk actions that workers do.
+
+use clap::Subcommand;
+use jobkit::{Operation, OperationResult};
+use serde_json::{Value, json};
+
+use super::answer::{fields, table};
+use super::arguments::Rows;
+use super::{Answer, Answered, Desk, Failure};
+use crate::api::values;
+use crate::show::{large, utc};
+
+/// The largest page there is.
+const PAGE: u32 = 100;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Operations {
+    /// Lists operations, the newest first
+    List {
+        #[command(flatten)]
+        rows: Rows,
+        /// Begins where another page ended: with those before this one
+        #[arg(long, value_name = "ID")]
+        after: Option<i64>,
+    },
+    /// Shows an operation, and with whom it did not go as asked
+    Show { id: i64 },
+    /// Cancels an operation; what was done stays done
+    Cancel { id: i64 },
+}
+
+impl Operations {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List { rows, after } => list(desk, after, rows.limit).await,
+            Self::Show { id } => {
+                let operation = desk.admin.operation(id).await?.ok_or_else(|| none(id))?;
+                let results = desk.admin.operation_results(id).await?;
+                let mut json = values::operation(&operation);
+                json["results"] = results.iter().map(result).collect();
+                Ok(Answer::new(json, whole(&operation, &results)))
+            }
+            Self::Cancel { id } => {
+                if !desk.admin.cancel_operation(id).await? {
+                    let text = format!("there is no operation {id} that has not ended");
+                    return Err(Failure::refused(text));
+                }
+                let json = json!({"id": id.to_string(), "cancelled": true});
+                Ok(Answer::done(json, &format!("Operation {id} is cancelled.")))
+            }
+        }
+    }
+}
+
+fn none(id: i64) -> Failure {
+    Failure::none(&format!("operation {id}"))
+}
+
+async fn list(desk: &Desk, before: Option<i64>, limit: u32) -> Answered {
+    let operations = desk.admin.operations(before, limit).await?;
+    let items: Vec<_> = operations.iter().map(values::operation).collect();
+    let full = operations.len() == limit.min(PAGE) as usize;
+    let next = operations.last().filter(|_| full).map(|last| last.id);
+    let headings = ["id", "verb", "state", "done", "of about", "skipped", "begun", "by"];
+    let mut text = table(headings, operations.iter().map(row).collect());
+    if let Some(next) = next {
+        text.push_str(&format!("\nMore may follow: --after {next}\n"));
+    }
+    Ok(Answer::new(json!({"items": items, "next": next.map(|id| id.to_string())}), text))
+}
+
+fn row(operation: &Operation) -> [String; 8] {
+    [
+        operation.id.to_string(),
+        operation.verb.clone(),
+        operation.state.as_str().to_owned(),
+        large(&operation.done),
+        large(&operation.estimate.into()),
+        large(&operation.skipped),
+        utc(&operation.created_at),
+        operation.actor.clone().unwrap_or_default(),
+    ]
+}
+
+fn result(result: &OperationResult) -> Value {
+    json!({"subject": result.subject.to_string(), "outcome": result.outcome})
+}
+
+fn whole(operation: &Operation, results: &[OperationResult]) -> String {
+    let mut text = fields(vec![
+        ("id", operation.id.to_string()),
+        ("verb", operation.verb.clone()),
+        ("filter", operation.filter.to_string()),
+        ("reason", operation.reason.clone().unwrap_or_default()),
+        ("state", operation.state.as_str().to_owned()),
+        ("error", operation.error.clone().unwrap_or_default()),
+        ("done", format!("{} of about {}", operation.done, operation.estimate)),
+        ("skipped", large(&operation.skipped)),
+        ("by", operation.actor.clone().unwrap_or_default()),
+        ("begun", utc(&operation.created_at)),
+        ("ended", operation.ended_at.as_ref().map(utc).unwrap_or_default()),
+    ]);
+    if !results.is_empty() {
+        let row = |result: &OperationResult| [result.subject.to_string(), result.outcome.clone()];
+        text.push('\n');
+        text.push_str(&table(["id", "why not"], results.iter().map(row).collect()));
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! The password of a dashboard that serves by itself.
+
+use std::path::Path;
+
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use subtle::ConstantTimeEq;
+
+use super::Failure;
+
+/// What everybody has to know who uses the dashboard.
+pub(super) struct Password(String);
+
+impl Password {
+    /// A new one, of 128 random bits.
+    pub(super) fn made_up() -> Result<Self, Failure> {
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Failure::refused(format!("there is no randomness: {error}")))?;
+        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
+    }
+
+    pub(super) fn given(text: &str) -> Result<Self, Failure> {
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err(Failure::usage("the password is empty")),
+            text => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// The first and only line of a file.
+    pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path);
+        Self::given(&text.map_err(|error| {
+            Failure::usage(format!("the password in {} cannot be read: {error}", path.display()))
+        })?)
+    }
+
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The name that whoever asks has given beside the right password, by HTTP basic
+    /// authentication. How long a wrong one takes tells no more than its length.
+    pub(super) fn admits(&self, headers: &HeaderMap) -> Option<String> {
+        let (scheme, credentials) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let credentials = BASE64_STANDARD.decode(credentials.trim()).ok()?;
+        let colon = credentials.iter().position(|byte| *byte == b':')?;
+        let (name, password) = (&credentials[..colon], &credentials[colon + 1..]);
+        let right: bool = self.0.as_bytes().ct_eq(password).into();
+        right.then(|| String::from_utf8_lossy(name).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(header: &str) -> Option<String> {
+        let password = Password::given("open:sesame\n").unwrap_or_else(|_| unreachable!());
+        let headers = [(AUTHORIZATION, header.parse().expect("it is a header"))];
+        password.admits(&headers.into_iter().collect())
+    }
+
+    #[test]
+    fn only_the_right_password_admits() {
+        let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
+        assert_eq!(asked(&basic("alice:open:sesame")).as_deref(), Some("alice"));
+        assert_eq!(asked(&basic(":open:sesame")).as_deref(), Some(""));
+        assert_eq!(
+            asked(&basic("alice:open:sesame").replace("Basic", "basic")).as_deref(),
+            Some("alice")
+        );
+        for wrong in ["alice:", "alice:open", "alice:open:sesame ", "open:sesame", "alice"] {
+            assert_eq!(asked(&basic(wrong)), None, "{wrong}");
+        }
+        for header in ["", "Basic", "Basic !", "Bearer open:sesame", "Basic YWxpY2U"] {
+            assert_eq!(asked(header), None, "{header}");
+        }
+    }
+
+    #[test]
+    fn no_password_is_made_up_twice_and_none_is_empty() {
+        let made_up = || Password::made_up().map(|password| password.0).unwrap_or_default();
+        assert!(made_up().len() == 32 && made_up() != made_up());
+        assert!(Password::given("\n").is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! Queues.
+
+use clap::Subcommand;
+use jobkit::QueueSummary;
+use serde_json::json;
+
+use super::answer::table;
+use super::{Answer, Answered, Desk};
+use crate::api::values;
+use crate::show::{count, span};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Queues {
+    /// Lists queues
+    List,
+    /// Lets no job of a queue start; what runs goes on
+    Pause {
+        queue: String,
+        /// Why, for those who ask later
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+        reason: String,
+    },
+    /// Lets the jobs of a queue start again
+    Resume { queue: String },
+}
+
+impl Queues {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List => {
+                let queues = desk.admin.queues().await?;
+                let items: Vec<_> = queues.iter().map(values::queue).collect();
+                let headings =
+                    ["queue", "ready", "oldest", "running", "scheduled", "blocked", "paused"];
+                let text = table(headings, queues.iter().map(row).collect());
+                Ok(Answer::new(json!({"items": items}), text))
+            }
+            Self::Pause { queue, reason } => {
+                let changed = desk.admin.pause(&queue, "", &reason).await?;
+                let before = if changed { "" } else { ", as it was before" };
+                let sentence = format!("Queue {queue} is paused{before}.");
+                Ok(Answer::done(json!({"queue": queue, "changed": changed}), &sentence))
+            }
+            Self::Resume { queue } => {
+                let changed = desk.admin.resume(&queue).await?;
+                let sentence = match changed {
+                    true => format!("Queue {queue} is resumed."),
+                    false => format!("Queue {queue} was not paused."),
+                };
+                Ok(Answer::done(json!({"queue": queue, "changed": changed}), &sentence))
+            }
+        }
+    }
+}
+
+fn row(queue: &QueueSummary) -> [String; 7] {
+    let paused = queue.paused.as_ref().map(|pause| {
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let who = text(&pause.actor).map(|actor| format!("by {actor}"));
+        let why = text(&pause.reason).map(|reason| format!("({reason})"));
+        let words = [Some("paused".to_owned()), who, why];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
+    [
+        queue.queue.clone(),
+        count(&queue.ready),
+        queue.ready_age.as_ref().map(span).unwrap_or_default(),
+        format!("{}/{}", count(&queue.running), queue.capacity),
+        count(&queue.scheduled),
+        count(&queue.blocked),
+        paused.unwrap_or_default(),
+    ]
+}

@@ -1,0 +1,167 @@
+//! Concurrency keys.
+
+use clap::Subcommand;
+use jobkit::{BlockedJob, Limited, PermitHolder, Semaphore, SemaphoreDetail, SemaphoreFilter};
+use serde_json::{Value, json};
+
+use super::answer::{lines, table};
+use super::arguments::Rows;
+use super::{Answer, Answered, Desk, Failure};
+use crate::api::values;
+use crate::show::{self, bounded, iso, utc};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Semaphores {
+    /// Lists keys with a permit taken, a job blocked, or a limit of their own
+    List {
+        /// Only those of this group
+        #[arg(long)]
+        group: Option<String>,
+        /// Only those with no permit left
+        #[arg(long)]
+        at_limit: bool,
+        /// Only those with blocked jobs
+        #[arg(long)]
+        blocked: bool,
+        #[command(flatten)]
+        rows: Rows,
+        /// Begins after this one
+        #[arg(long, num_args = 2, value_names = ["GROUP", "KEY"])]
+        after: Vec<String>,
+    },
+    /// Lists groups with their limits
+    Groups,
+    /// Shows who holds the permits of a key, and who waits for one
+    Show { group: String, key: String },
+    /// Sets how many jobs of a key, or of each key of a group, run at a time
+    Limit {
+        group: String,
+        key: Option<String>,
+        /// The limit, 0 to 1000000; 0 stops them
+        #[arg(long, value_name = "NUMBER", required_unless_present = "reset")]
+        to: Option<u32>,
+        /// Goes back to the limit that would hold otherwise
+        #[arg(long, conflicts_with = "to")]
+        reset: bool,
+    },
+}
+
+impl Semaphores {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List { group, at_limit, blocked, rows, after } => {
+                let mut filter = SemaphoreFilter::all();
+                filter = group.into_iter().fold(filter, SemaphoreFilter::group);
+                filter = if at_limit { filter.at_limit() } else { filter };
+                filter = if blocked { filter.blocked() } else { filter };
+                let after = after.first().zip(after.get(1));
+                let after = after.map(|(group, key)| (&**group, &**key));
+                let found = desk.admin.semaphores(&filter, after, rows.limit).await?;
+                Ok(listed(&found, rows.limit))
+            }
+            Self::Groups => groups(desk).await,
+            Self::Show { group, key } => {
+                let detail = desk.admin.semaphore(&group, &key).await?;
+                let none = || {
+                    let what = "has no permit taken, no job blocked and no limit of its own";
+                    Failure::refused(format!("{group}/{key} {what}"))
+                };
+                Ok(whole(&detail.ok_or_else(none)?))
+            }
+            Self::Limit { group, key, to, .. } => limit(desk, &group, key.as_deref(), to).await,
+        }
+    }
+}
+
+fn listed(found: &[Semaphore], limit: u32) -> Answer {
+    let last = found.last().filter(|_| found.len() == limit as usize);
+    let next = last.map(|last| json!([last.group, last.key]));
+    let items: Vec<_> = found.iter().map(values::semaphore).collect();
+    let headings = ["group", "key", "taken", "limit", "blocked", "since"];
+    let mut text = table(headings, found.iter().map(row).collect());
+    if let Some(last) = last {
+        let more = format!("\nMore may follow: --after '{}' '{}'\n", last.group, last.key);
+        text.push_str(&lines(&more));
+    }
+    Answer::new(json!({"items": items, "next": next}), text)
+}
+
+fn row(semaphore: &Semaphore) -> [String; 6] {
+    let own = if semaphore.override_limit.is_some() { " (its own)" } else { "" };
+    [
+        semaphore.group.clone(),
+        semaphore.key.clone(),
+        semaphore.taken.to_string(),
+        format!("{}{own}", semaphore.limit),
+        bounded(&semaphore.blocked),
+        semaphore.blocked_since.as_ref().map(utc).unwrap_or_default(),
+    ]
+}
+
+async fn groups(desk: &Desk) -> Answered {
+    let groups = desk.admin.groups().await?;
+    let items: Vec<_> = groups.iter().map(values::group).collect();
+    let row = |group: &jobkit::ConcurrencyGroup| {
+        let own = group.override_limit.map(|limit| limit.to_string());
+        [group.name.clone(), group.default_limit.to_string(), own.unwrap_or_default()]
+    };
+    let text = table(["group", "default", "limit set"], groups.iter().map(row).collect());
+    Ok(Answer::new(json!({"items": items}), text))
+}
+
+fn whole(detail: &SemaphoreDetail) -> Answer {
+    let holders: Vec<Value> = detail.holders.iter().map(holder).collect();
+    let blocked: Vec<Value> = detail.blocked.iter().map(blocked_job).collect();
+    let mut json = values::semaphore(&detail.semaphore);
+    json["holders"] = holders.into();
+    json["blocked_jobs"] = blocked.into();
+    let headings = ["group", "key", "taken", "limit", "blocked", "since"];
+    let mut text = table(headings, vec![row(&detail.semaphore)]);
+    text.push_str("\nPermits are held by:\n");
+    let holders = detail.holders.iter().map(|holder| {
+        let worker = holder.worker.as_ref().map(show::worker);
+        [holder.job.to_string(), worker.unwrap_or_default(), utc(&holder.since)]
+    });
+    text.push_str(&table(["job", "worker", "since"], holders.collect()));
+    text.push_str("\nFor the next permits wait:\n");
+    let blocked = detail
+        .blocked
+        .iter()
+        .map(|job| [job.job.to_string(), job.kind.clone(), job.queue.clone(), utc(&job.since)]);
+    text.push_str(&table(["job", "kind", "queue", "since"], blocked.collect()));
+    Answer::new(json, text)
+}
+
+async fn limit(desk: &Desk, group: &str, key: Option<&str>, to: Option<u32>) -> Answered {
+    let limited = match key {
+        Some(key) => desk.admin.limit_key(group, key, to).await?,
+        None => desk.admin.limit_group(group, to).await?,
+    };
+    if limited == Limited::UnknownGroup {
+        return Err(Failure::refused(format!("no worker has announced the group {group}")));
+    }
+    let what = key.map_or(group.to_owned(), |key| format!("{group}/{key}"));
+    let sentence = match to {
+        Some(limit) => format!("The limit of {what} is {limit}."),
+        None => format!("The limit of {what} is its default again."),
+    };
+    Ok(Answer::done(json!({"group": group, "key": key, "limit": to}), &sentence))
+}
+
+fn holder(holder: &PermitHolder) -> Value {
+    json!({
+        "job": holder.job.to_string(),
+        "worker": holder.worker.as_ref().map(show::worker),
+        "since": iso(&holder.since),
+    })
+}
+
+fn blocked_job(job: &BlockedJob) -> Value {
+    json!({
+        "job": job.job.to_string(),
+        "kind": job.kind,
+        "queue": job.queue,
+        "priority": job.priority,
+        "since": iso(&job.since),
+    })
+}

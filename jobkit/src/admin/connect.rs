@@ -1,0 +1,75 @@
+//! An operator who has nothing but an address.
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+use super::Admin;
+use crate::{Error, migrate};
+
+impl Admin {
+    /// The view of the database at this address, such as
+    /// `postgres://user:password@host:5432/database`: for programs that have no pool, and no sqlx.
+    /// What the address leaves out is taken from the environment as libpq does (`PGHOST`,
+    /// `PGPASSWORD`, …). It connects once, to see that it can.
+    ///
+    /// ```no_run
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let admin = jobkit::Admin::connect(&std::env::var("DATABASE_URL")?).await?;
+    /// println!("{} jobs are ready", admin.overview().await?.ready);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Address`] when this is none; [`Error::Unreachable`] when no connection came about
+    /// within 5 s; [`Error::ReadOnly`]; [`Error::Database`] when the server refuses the user or has
+    /// no such database. None of them contains the address or its password.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        let options = address(url)?;
+        // It never opens a connection: calls take nothing but its options.
+        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+        let admin = Self::new(&pool);
+        let mut link = admin.link();
+        link.open_if_closed().await?;
+        link.close().await;
+        Ok(admin)
+    }
+
+    /// Brings the schema to the version this binary needs, as [`migrate`](crate::migrate()) does.
+    ///
+    /// # Errors
+    /// As [`migrate`](crate::migrate()).
+    pub async fn migrate(&self) -> Result<(), Error> {
+        migrate::migrate(&self.pool).await
+    }
+}
+
+fn address(url: &str) -> Result<PgConnectOptions, Error> {
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(Error::Address("it does not begin with postgres://".to_owned()));
+    }
+    url.parse().map_err(|error| match error {
+        sqlx::Error::Configuration(source) => Error::Address(source.to_string()),
+        error => Error::Address(error.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_is_refused_without_its_password() {
+        for (url, what) in [
+            ("", "postgres://"),
+            ("mysql://u:geheim@h/d", "postgres://"),
+            ("postgres://u:geheim@h:port/d", "port"),
+            ("postgres://u:geheim@h/d?sslmode=geheimer", "ssl_mode"),
+            ("postgres://u:gehe/im@h/d", "port"),
+        ] {
+            let error = address(url).expect_err(url);
+            assert!(matches!(&error, Error::Address(text) if text.contains(what)), "{error}");
+            let text = format!("{error} {error:?}");
+            assert!(!text.contains("geheim@") && !text.contains("gehe/im"), "{text}");
+        }
+        assert!(address("postgresql:///d?host=/run/postgresql").is_ok());
+    }
+}

@@ -1,0 +1,154 @@
+//! Commands that change something.
+
+use jobkit_tests::Lab;
+
+use crate::shell::{NAMES, Run, filled, json, run, text};
+
+async fn audited(lab: &Lab, action: &str) -> String {
+    let sql = format!(
+        "select actor from jobkit.audit where action = '{action}' order by id desc limit 1"
+    );
+    text(lab, &sql).await
+}
+
+#[tokio::test]
+async fn a_database_is_migrated_and_then_is_well() {
+    let lab = Lab::empty().await;
+    let status = run(&lab, &["status"]).await.bad(1);
+    assert!(status.contains("`jobkit migrate`"), "{status}");
+    let Run { code, out, .. } = run(&lab, &["doctor", "--json"]).await;
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &found["findings"][0]["check"]), (1, &"schema".into()));
+    run(&lab, &["migrate"]).await.good();
+    let again = json(&lab, &["migrate"]).await;
+    assert!(again["version"].as_i64() > Some(1), "{again}");
+    // A server for tests need not survive a crash of its host.
+    let well = ["doctor", "--ignore", "durability"];
+    let said = run(&lab, &[&well[..], &["--thorough"]].concat()).await.good();
+    assert!(said.contains("Nothing is wrong.") && said.contains("dead_letters"), "{said}");
+    assert_eq!(json(&lab, &well).await["ok"], true);
+    lab.run("drop index jobkit.dead_letters_due").await;
+    for form in [&[][..], &["--json"]] {
+        let ill = run(&lab, &[&well[..], form].concat()).await;
+        assert!(ill.code == 1 && ill.out.contains("dead_letters_due"), "{ill:?}");
+    }
+}
+
+#[tokio::test]
+async fn queues_are_paused_and_resumed_by_name() {
+    let lab = Lab::new().await;
+    let paused = json(&lab, &["queues", "pause", "mail", "--reason", "the gateway"]).await;
+    assert_eq!((&paused["queue"], &paused["changed"]), (&"mail".into(), &true.into()));
+    assert_eq!(text(&lab, "select paused_by || reason from jobkit.queues").await, "adathe gateway");
+    let again = run(&lab, &["queues", "pause", "mail"]).await.good();
+    assert!(again.contains("as it was before"), "{again}");
+    let resumed = run(&lab, &["queues", "resume", "mail", "--actor", "bob"]).await.good();
+    assert_eq!(resumed, "Queue mail is resumed.\n");
+    assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "resume").await), ("ada", "bob"));
+}
+
+#[tokio::test]
+async fn jobs_are_retried_and_cancelled() {
+    let lab = filled(&NAMES).await;
+    let later = text(&lab, "select min(job_id) from jobkit.scheduled").await;
+    let moved = json(&lab, &["jobs", "retry", &later]).await;
+    assert_eq!(moved["job"], *later);
+    let running = text(&lab, "select job_ids[1] from jobkit.claims limit 1").await;
+    let refused = run(&lab, &["jobs", "retry", &running]).await.bad(1);
+    assert!(refused.contains("runs"), "{refused}");
+    let asked = json(&lab, &["jobs", "cancel", &running]).await;
+    assert_eq!((&asked["ended"], &asked["requested"]), (&false.into(), &true.into()));
+    let cancelled = run(&lab, &["jobs", "cancel", &later]).await.good();
+    assert_eq!(cancelled, format!("Job {later} is cancelled.\n"));
+    let gone = run(&lab, &["jobs", "retry", &later]).await.bad(1);
+    assert!(gone.contains("has ended"), "{gone}");
+    // A dead one comes back as another job.
+    let dead = text(&lab, "select max(job_id) from jobkit.dead_letters").await;
+    let replayed = json(&lab, &["jobs", "retry", &dead]).await;
+    assert_eq!(replayed["id"], *dead);
+    assert_ne!(replayed["job"], *dead);
+    lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn dead_letters_are_replayed_and_removed() {
+    let lab = filled(&NAMES).await;
+    let ids = "select string_agg(id::text, ',' order by id) from jobkit.dead_letters
+        where state = 'open' and job_id < 0";
+    let ids = text(&lab, ids).await;
+    let ids: Vec<&str> = ids.split(',').collect();
+    let otherwise = ["--queue", "slow", "--args", "{\"n\": 7}", "--attempts", "3"];
+    let replayed = json(&lab, &[&["dead", "replay", ids[0]], &otherwise[..]].concat()).await;
+    let job = replayed["job"].as_str().unwrap();
+    let sql = format!("select queue || max_attempts || args from jobkit.jobs where id = {job}");
+    assert_eq!(text(&lab, &sql).await, "slow3{\"n\": 7}");
+    let again = run(&lab, &["dead", "replay", ids[0]]).await.bad(1);
+    assert!(again.contains("already replayed"), "{again}");
+    let held = run(&lab, &["dead", "discard", ids[0]]).await.bad(1);
+    assert!(held.contains("a job replays it"), "{held}");
+    run(&lab, &["dead", "discard", ids[1]]).await.good();
+    let gone = run(&lab, &["dead", "show", ids[1]]).await.bad(1);
+    assert!(gone.contains("there is no dead letter"), "{gone}");
+    assert_eq!(audited(&lab, "replay").await, "ada");
+}
+
+#[tokio::test]
+async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
+    let lab = filled(&NAMES).await;
+    let open = "jobkit.dead_letters where state = 'open'";
+    let before = lab.count(open).await;
+    for (args, done) in [
+        (&["dead", "replay-all", "--kind", "mail", "--per-second", "1000"][..], "replayed"),
+        (&["dead", "discard-all", "--kind", "charge"], "discarded"),
+        (&["dead", "purge", "--older-than", "0s", "--kind", "report"], "discarded"),
+    ] {
+        let would = run(&lab, args).await;
+        assert_eq!(would.code, 1, "{would:?}");
+        assert!(would.err.contains("--yes") && would.out.contains("would be"), "{would:?}");
+        let would = run(&lab, &[args, &["--json"]].concat()).await;
+        let would: serde_json::Value = serde_json::from_str(&would.out).unwrap();
+        let number = would["count"]["number"].as_i64().unwrap();
+        assert!(number > 0 && would["done"] == false, "{would}");
+        assert_eq!(would["sample"][0]["kind"], args[args.len() - 1].replace("1000", "mail"));
+        let left = lab.count(open).await;
+        assert_eq!(json(&lab, &[args, &["--yes"]].concat()).await[done], number);
+        assert_eq!(lab.count(open).await, left - number, "{args:?}");
+    }
+    let rest = lab.count(open).await;
+    assert!(rest > 0 && rest < before);
+    let all = run(&lab, &["dead", "replay-all", "--yes"]).await;
+    assert!(all.err.contains("replayed so far"), "{all:?}");
+    assert!(all.good().starts_with(&format!("{rest} replayed;")));
+}
+
+#[tokio::test]
+async fn limits_are_set_and_given_back() {
+    let lab = filled(&NAMES).await;
+    json(&lab, &["semaphores", "limit", "mail", "--to", "5"]).await;
+    let groups = json(&lab, &["semaphores", "groups"]).await;
+    let mail = groups["items"].as_array().unwrap().iter().find(|group| group["group"] == "mail");
+    assert_eq!(mail.unwrap()["override_limit"], 5);
+    let key = ["semaphores", "limit", "mail", "mail"];
+    let set = run(&lab, &[&key[..], &["--to", "0"]].concat()).await.good();
+    assert_eq!(set, "The limit of mail/mail is 0.\n");
+    let shown = json(&lab, &["semaphores", "show", "mail", "mail"]).await;
+    assert_eq!(shown["override_limit"], 0);
+    json(&lab, &[&key[..], &["--reset"]].concat()).await;
+    let shown = json(&lab, &["semaphores", "show", "mail", "mail"]).await;
+    assert_eq!(shown["override_limit"], serde_json::Value::Null);
+    let unknown = run(&lab, &["semaphores", "limit", "mial", "--to", "1"]).await.bad(1);
+    assert!(unknown.contains("mial"), "{unknown}");
+}
+
+#[tokio::test]
+async fn workers_and_operations_are_stopped() {
+    let lab = filled(&NAMES).await;
+    let asked = json(&lab, &["workers", "stop", "1f"]).await;
+    assert_eq!((&asked["id"], &asked["requested"]), (&"1f".into(), &true.into()));
+    let again = run(&lab, &["workers", "stop", "1f"]).await.good();
+    assert!(again.contains("already"), "{again}");
+    let operation = text(&lab, "select min(id) from jobkit.operations").await;
+    assert_eq!(json(&lab, &["operations", "cancel", &operation]).await["cancelled"], true);
+    let again = run(&lab, &["operations", "cancel", &operation]).await.bad(1);
+    assert!(again.contains("has not ended"), "{again}");
+}

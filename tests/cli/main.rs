@@ -1,0 +1,10 @@
+//! The command line, as a process, against a real PostgreSQL.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod act;
+mod look;
+mod refuse;
+mod serve;
+mod shell;
+#[path = "../admin/world.rs"]
+mod world;

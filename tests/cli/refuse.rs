@@ -1,0 +1,74 @@
+//! What cannot be done, and how that is said.
+
+use jobkit_tests::Lab;
+
+use crate::shell::{at, run};
+
+#[tokio::test]
+async fn what_is_not_there_is_told_with_status_1() {
+    let lab = Lab::new().await;
+    for args in [
+        &["jobs", "show", "17"][..],
+        &["jobs", "explain", "-17"],
+        &["jobs", "retry", "17"],
+        &["jobs", "cancel", "17"],
+        &["dead", "show", "17"],
+        &["dead", "replay", "17"],
+        &["dead", "discard", "17"],
+        &["semaphores", "show", "g", "k"],
+        &["workers", "show", "1f"],
+        &["workers", "stop", "1f"],
+        &["operations", "show", "17"],
+        &["operations", "cancel", "17"],
+    ] {
+        let said = run(&lab, args).await.bad(1);
+        assert!(said.starts_with("jobkit: ") && said.contains("no "), "{args:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_command_line_ends_with_status_2() {
+    let lab = Lab::new().await;
+    for (args, what) in [
+        (&["jobs", "list", "knid:mail"][..], "there is no `knid`"),
+        (&["jobs", "list", "--after", "live:x"], "no place in a list"),
+        (&["jobs", "list", "--limit", "501"], "501"),
+        (&["jobs", "show", "x"], "invalid value"),
+        (&["workers", "stop", "host"], "hexadecimal"),
+        (&["dead", "list", "--after", "yesterday"], "no place in a list"),
+        (&["dead", "list", "--failed-before", "yesterday"], "invalid value"),
+        (&["dead", "purge", "--yes"], "--older-than"),
+        (&["dead", "purge", "--older-than", "long"], "write 90s"),
+        (&["dead", "replay", "1", "--args", "{"], "invalid value"),
+        (&["dead", "replay", "1", "--attempts", "1001"], "1 to 1000"),
+        (&["semaphores", "limit", "g"], "--to"),
+        (&["semaphores", "limit", "g", "--to", "1000001"], "1000000"),
+        (&["queues", "pause", ""], "1 to 128"),
+        (&["juggle"], "unrecognized subcommand"),
+    ] {
+        let said = run(&lab, args).await.bad(2);
+        assert!(said.contains(what), "{args:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_is_none_is_told_without_its_password() {
+    for (url, code, what) in [
+        ("", 2, "DATABASE_URL"),
+        ("mysql://u:geheim@127.0.0.1/d", 2, "postgres://"),
+        ("postgres://u:geheim@127.0.0.1:x/d", 2, "port"),
+        ("postgres://u:geheim@127.0.0.1:1/d", 1, "cannot reach PostgreSQL"),
+    ] {
+        let said = at(url, &["status"]).await.bad(code);
+        assert!(said.contains(what) && !said.contains("geheim"), "{said}");
+        let help = at(url, &["help"]).await.good();
+        assert!(!help.contains("geheim"), "{help}");
+    }
+}
+
+#[tokio::test]
+async fn the_option_goes_before_the_environment() {
+    let lab = Lab::new().await;
+    let args = ["queues", "list", "--database-url", lab.url()];
+    assert_eq!(at("postgres://127.0.0.1:1/none", &args).await.good(), "None.\n");
+}
