@@ -79,10 +79,12 @@ begin
         delete from jobkit.ready r
         where r.ctid = any (array(
             select r.at from jobkit.jobs j
+            -- Each in its own probe: one for both could walk the whole priority.
+            cross join unnest('{f,t}'::boolean[]) as w (without_permit)
             cross join lateral (
                 select q.ctid as at from jobkit.ready q
                 where q.queue = j.queue and q.priority = j.priority
-                    and q.without_permit = any ('{f,t}') and q.job_id = j.id
+                    and q.without_permit = w.without_permit and q.job_id = j.id
                     and (q.without_permit or (j.concurrency_group, j.concurrency_key) in (
                         select * from unnest(groups, keys)
                     ))

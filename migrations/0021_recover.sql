@@ -30,7 +30,11 @@ begin
             and not exists (select from jobkit.claims c where j.id = any (c.job_ids))
             and not exists (
                 select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
-                    and r.without_permit = any ('{f,t}') and r.job_id = j.id
+                    and r.without_permit and r.job_id = j.id
+            )
+            and not exists (
+                select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
+                    and not r.without_permit and r.job_id = j.id
             )
             and not exists (
                 select from jobkit.scheduled s where s.run_at = j.run_at and s.job_id = j.id

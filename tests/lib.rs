@@ -1,9 +1,13 @@
 //! What the test binaries share: a fresh database for each test, ways to watch it, and a network
 //! that can be spoiled.
 
+mod crowd;
 mod lab;
 pub mod model;
 mod proxy;
+mod watch;
 
+pub use crate::crowd::{Crowd, Page};
 pub use crate::lab::{Lab, Session, wait};
 pub use crate::proxy::{Held, Network, Proxy};
+pub use crate::watch::{Seen, Watch};

@@ -9,13 +9,15 @@
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
+//! cargo run --release -p jobkit-bench -- pages [finished]
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
 //! `keyed` drains jobs with concurrency keys beside jobs without; `behind` drains 10,000 jobs
 //! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
 //! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
-//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. Absolute
+//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages`
+//! visits every page of the dashboard, with 2,000,000 finished jobs, while workers run. Absolute
 //! figures drift with the machine; the ratio within one run is what counts.
 
 mod dead;
@@ -23,6 +25,7 @@ mod drain;
 mod hot;
 mod keyed;
 mod meter;
+mod pages;
 mod producers;
 mod raw;
 
@@ -54,6 +57,7 @@ async fn main() -> Result<()> {
         "pinned" => hot::pinned(&pool, number(60)?).await,
         "producers" => producers::compare(&pool, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
+        "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),
     }
 }

@@ -93,7 +93,11 @@
   const off = () => localStorage.getItem("jobkit-shortcuts") === "off";
   let leading = 0;
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") return close();
+    if (event.key === "Escape") {
+      // Whoever was in the menu is at its button then.
+      event.target.closest?.("details.menu[open]")?.querySelector("summary").focus();
+      return close();
+    }
     const typing = event.target.matches("input, textarea, select, [contenteditable]");
     if (off() || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const led = Date.now() - leading < 1200;

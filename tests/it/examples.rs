@@ -5,8 +5,12 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, wait};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
@@ -40,7 +44,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "concurrency", "--example", "dead_letters"]);
+        build.args(["--example", "concurrency", "--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
     BUILT.get_or_init(build).await;
@@ -163,5 +167,54 @@ async fn the_dead_letters_example_merges_groups_replays_and_resolves() {
         assert!(said.contains("globex has 4 cents, "), "{said}");
         assert!(said.ends_with("purged 2\n"), "{said}");
     }
+    lab.check_invariants().await;
+}
+
+/// What a server answers.
+async fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// How many of something the dashboard counts.
+async fn counted(address: &str, what: &str) -> u64 {
+    let answer = get(address, "/jobs/api/v1/overview").await;
+    let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    body[what]["number"].as_u64().unwrap_or_else(|| panic!("no number of {what}: {body}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_has_a_dashboard_with_something_of_everything_and_ends_when_told() {
+    let (lab, folder) = (Lab::empty().await, Folder::new());
+    let mut command = example("demo", &lab, &folder.0).await;
+    command.env("PORT", "0").stdout(Stdio::piped()).kill_on_drop(true);
+    let mut demo = command.spawn().unwrap();
+    let mut said = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let line = said.next_line().await.unwrap().unwrap();
+    let address =
+        line.strip_prefix("The dashboard is at http://").unwrap_or_else(|| panic!("{line}"));
+    let address = address.strip_suffix("/jobs").unwrap();
+    assert!(address.starts_with("127.0.0.1:"), "{address} is reached from elsewhere");
+    assert!(get(address, "/").await.contains("location: /jobs\r\n"));
+    for what in ["ready", "blocked", "scheduled", "dead"] {
+        let minute = Duration::from_secs(60);
+        wait(minute, what, || async { counted(address, what).await > 0 }).await;
+    }
+    let page = get(address, "/jobs").await;
+    assert!(page.starts_with("HTTP/1.1 200 ") && page.contains("warehouse"), "{page}");
+    // A page that somebody looks at does not hold up the end.
+    let mut watcher = TcpStream::connect(address).await.unwrap();
+    watcher.write_all(b"GET /jobs/events HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    watcher.read_exact(&mut [0; 15]).await.unwrap();
+    let pid = demo.id().unwrap().to_string();
+    let told = Command::new("kill").args(["-INT", &pid]).status().await.unwrap();
+    assert!(told.success());
+    let ended = tokio::time::timeout(Duration::from_secs(20), demo.wait()).await;
+    assert!(ended.expect("it ends soon").unwrap().success());
+    assert_eq!(said.next_line().await.unwrap().as_deref(), Some("stopped"));
     lab.check_invariants().await;
 }

@@ -4,7 +4,8 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use jobkit_tests::{Lab, Session};
+use jobkit::{Admin, Cancelled, JobFilter, JobId, State};
+use jobkit_tests::{Lab, Session, Watch};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
 
@@ -264,4 +265,24 @@ async fn a_promotion_reads_what_is_due_and_no_more() {
     assert_eq!(promoted, 10);
     assert!(fetched < 100, "{fetched} rows were read to promote 10");
     lab.check_invariants().await;
+}
+
+/// Where a job is, is looked up by primary keys. A look that walked the others of its priority
+/// would go to dozens of blocks for each.
+#[tokio::test]
+async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
+    const JOBS: i64 = 5_000;
+    let lab = still(Lab::new().await).await;
+    fill(&lab, 1..=JOBS, "'default'", "'act'").await;
+    let watch = Watch::new(lab.url(), true).await.unwrap();
+    let admin = Admin::new(watch.pool());
+    admin.cancel_all(&JobFilter::all().state(State::Blocked)).await.unwrap();
+    let page = watch.take().blocks_of("A page of the live jobs").unwrap();
+    assert!(page <= 5 * JOBS as u64, "{page} blocks for the states of a page");
+    admin.explain(JobId(JOBS / 2)).await.unwrap().unwrap();
+    let explained = watch.take().blocks_of("explain: where a live job is").unwrap();
+    assert!(explained <= 30, "{explained} blocks to explain one");
+    assert_eq!(admin.cancel(JobId(JOBS / 2)).await.unwrap(), Cancelled::Now);
+    let pulled = watch.take().blocks_of("delete from jobkit.ready").unwrap();
+    assert!(pulled <= 20, "{pulled} blocks to take one out");
 }

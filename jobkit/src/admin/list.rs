@@ -4,7 +4,7 @@ use super::{Admin, count};
 use crate::dead_letter::Count;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::query::{JobQuery, Listing};
-use crate::store::{ByIndex, JobsList, Link, Listed};
+use crate::store::{ByIndex, JobsCount, JobsList, Link, Listed};
 use crate::summary::{JobCursor, JobPage, JobSummary, State};
 use crate::{Ended, Error};
 
@@ -13,6 +13,10 @@ const WINDOW: i32 = 10_000;
 
 /// Jobs looked at when their payloads or errors are read.
 const LARGE_WINDOW: i32 = 2_000;
+
+/// The same for each of the numbers on a row of tabs.
+const TAB_WINDOW: i32 = 1_000;
+const LARGE_TAB_WINDOW: i32 = 200;
 
 /// Longest text searched for, and longest path.
 const TEXT_BYTES: usize = 512;
@@ -56,8 +60,22 @@ impl JobQuery {
         *self == by_index && self.listing != Listing::Retrying
     }
 
+    /// Whether their payloads or errors have to be read.
+    fn is_large(&self) -> bool {
+        !self.args.is_empty() || self.error.is_some()
+    }
+
     fn window(&self) -> i32 {
-        if self.args.is_empty() && self.error.is_none() { WINDOW } else { LARGE_WINDOW }
+        if self.is_large() { LARGE_WINDOW } else { WINDOW }
+    }
+
+    fn tab_window(&self) -> i32 {
+        if self.is_large() { LARGE_TAB_WINDOW } else { TAB_WINDOW }
+    }
+
+    /// Whether every job of its listing is meant.
+    fn is_any(&self) -> bool {
+        *self == Self { listing: self.listing, reveal: self.reveal, ..Self::default() }
     }
 
     /// The listing that finds what is meant; `None` when no job can be.
@@ -154,30 +172,34 @@ impl Admin {
         let counted = if query.id.is_some() {
             Count::Exactly(count(one(&mut link, query).await?.jobs.len()))
         } else {
-            number(&mut link, query).await?
+            number(&mut link, query, query.window()).await?
         };
         link.close().await;
         Ok(counted)
     }
 
-    /// How many jobs each listing has that goes by the same other conditions, as
-    /// [`count_jobs`](Self::count_jobs) says it: the numbers on a row of tabs.
+    /// How many jobs each listing has that goes by the same other conditions: the numbers on a row
+    /// of tabs. Without such a condition 10,000 of each listing are counted, in its index;
+    /// otherwise 1,000 of each are looked at, in its order, and 200 when their errors or payloads
+    /// are read.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
     pub async fn count_listings(&self, query: &JobQuery) -> Result<Vec<(Listing, Count)>, Error> {
         query.check()?;
         let mut link = self.list_link().await?;
-        let mut counts = Vec::with_capacity(Listing::ALL.len());
-        for listing in Listing::ALL {
-            let query = JobQuery { listing, ..query.clone() };
-            let counted = if query.id.is_some() {
-                Count::Exactly(count(one(&mut link, &query).await?.jobs.len()))
-            } else {
-                number(&mut link, &query).await?
-            };
-            counts.push((listing, counted));
-        }
+        let counts = if query.is_any() {
+            link.call(&JobsCount).await?
+        } else if query.id.is_some() {
+            of_one(&mut link, query).await?
+        } else {
+            let mut counts = Vec::with_capacity(Listing::ALL.len());
+            for listing in Listing::ALL {
+                let query = JobQuery { listing, ..query.clone() };
+                counts.push((listing, number(&mut link, &query, query.tab_window()).await?));
+            }
+            counts
+        };
         link.close().await;
         Ok(counts)
     }
@@ -203,9 +225,10 @@ async fn page(
     Ok(JobPage { jobs, next, gave_up_after })
 }
 
-async fn number(link: &mut Link, query: &JobQuery) -> Result<Count, Error> {
+/// How many of so many are meant.
+async fn number(link: &mut Link, query: &JobQuery, window: i32) -> Result<Count, Error> {
     let Some(listing) = query.searched() else { return Ok(Count::Exactly(0)) };
-    let list = JobsList { listing, query, place: None, window: query.window(), rows: 1 };
+    let list = JobsList { listing, query, place: None, window, rows: 1 };
     let Listed { meant, search_end, .. } = link.call(&list).await?;
     Ok(match search_end {
         Some(_) => Count::AtLeast(count(meant)),
@@ -213,15 +236,32 @@ async fn number(link: &mut Link, query: &JobQuery) -> Result<Count, Error> {
     })
 }
 
-/// The page of a query with an id: the job is looked for where it lives, then among the ended.
+/// The page of a query with an id.
 pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Error> {
+    let mut jobs = found(link, query).await?;
+    jobs.retain(|job| query.lists(job));
+    Ok(JobPage { jobs, next: None, gave_up_after: None })
+}
+
+/// The job of a query with an id: looked for where it lives, then among the ended.
+async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Error> {
     let mut jobs = Vec::new();
     for listing in [Listing::Live, Listing::Finished] {
         let list = JobsList { listing, query, place: None, window: 1, rows: 1 };
         jobs.append(&mut link.call(&list).await?.jobs);
     }
-    jobs.retain(|job| query.lists(job));
-    Ok(JobPage { jobs, next: None, gave_up_after: None })
+    Ok(jobs)
+}
+
+/// The listings in which the job of a query with an id is.
+async fn of_one(link: &mut Link, query: &JobQuery) -> Result<Vec<(Listing, Count)>, Error> {
+    let jobs = found(link, query).await?;
+    let counted = |listing| {
+        let query = JobQuery { listing, ..query.clone() };
+        let number = jobs.iter().filter(|job| query.lists(job)).count();
+        (listing, Count::Exactly(count(number)))
+    };
+    Ok(Listing::ALL.map(counted).to_vec())
 }
 
 /// Whether the job has not ended.

@@ -244,7 +244,9 @@ impl Admin {
             at_limit: filter.at_limit,
             blocked: filter.blocked,
         };
-        let rows = self.ask(&page).await?;
+        let mut link = self.list_link().await?;
+        let rows = link.call(&page).await?;
+        link.close().await;
         Ok(rows.into_iter().map(Semaphore::of).collect())
     }
 
@@ -259,7 +261,7 @@ impl Admin {
         key: &str,
     ) -> Result<Option<SemaphoreDetail>, Error> {
         check(group, key)?;
-        let mut link = self.link();
+        let mut link = self.list_link().await?;
         let only = SemaphoresPage {
             after: ("", ""),
             limit: 1,

@@ -4,11 +4,12 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::count::{MOST, count};
 use super::dead_letters::Attempt;
 use super::maintain::wait;
 use super::payloads::{metadata, payload};
 use crate::JobId;
-use crate::dead_letter::DeadLetterId;
+use crate::dead_letter::{Count, DeadLetterId};
 use crate::detail::JobDetail;
 use crate::query::{JobQuery, Listing};
 use crate::summary::{Ended, JobSummary, State};
@@ -90,6 +91,24 @@ impl Call for JobsList<'_> {
             }
         }
         Ok(listed)
+    }
+}
+
+/// How many jobs each listing has, as far as was counted.
+pub(crate) struct JobsCount;
+
+impl Call for JobsCount {
+    type Answer = Vec<(Listing, Count)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let rows: Vec<(String, i64, i64)> =
+            sqlx::query_as(include_str!("sql/jobs_count.sql")).fetch_all(connection).await?;
+        let counted = |listing: Listing| {
+            let row = rows.iter().find(|(name, ..)| name == listing.as_str());
+            let (number, looked_at) = row.map_or((0, 0), |row| (row.1, row.2));
+            (listing, count(number.min(MOST), looked_at > MOST))
+        };
+        Ok(Listing::ALL.map(counted).to_vec())
     }
 }
 

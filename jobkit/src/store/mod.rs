@@ -49,7 +49,7 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
-pub(crate) use self::jobs::{ByIndex, JobsList, Listed, OneJob};
+pub(crate) use self::jobs::{ByIndex, JobsCount, JobsList, Listed, OneJob};
 pub(crate) use self::link::{Deadlines, Link};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,

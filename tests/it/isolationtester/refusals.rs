@@ -21,6 +21,8 @@ const CALLS: &[(&str, &str)] = &[
     ("finished_prepare", "9"),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
+    ("operation_begin", "'cancel', '{}', null, null, 1, now(), 'once', 'somebody'"),
+    ("operation_stop", "1, 'cancelled', null, 'somebody'"),
     ("pause", "'default'"),
     ("reap_claim", "3, 4"),
     ("reap_workers", ""),
@@ -60,7 +62,7 @@ async fn names(lab: &Lab) -> Vec<String> {
 }
 
 /// Job 1 is running, 2 is ready, 3 blocked, 4 running for a dead worker; a queue is paused; there
-/// is a dead letter.
+/// is a dead letter, and an operation.
 #[tokio::test]
 async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
     let lab = stage().await;
@@ -74,6 +76,8 @@ async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
             failed_at, replay_at, args)
         values (1, 'act', 9, 'default', 0, 3, 'dead', 'broken', '', '[]', 1, 1, 0, now(), now(),
             now(), now(), '1')",
+        "insert into jobkit.operations (verb, filter, idempotency_key, estimate, up_to, until)
+        values ('cancel', '{}', 'before', 1, 9, now())",
     ] {
         lab.run(sql).await;
     }

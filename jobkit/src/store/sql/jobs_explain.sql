@@ -11,8 +11,13 @@ left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.scheduled s on s.run_at = j.run_at and s.job_id = j.id
 left join jobkit.blocked_executions b on b.concurrency_group = j.concurrency_group
     and b.concurrency_key = j.concurrency_key and b.priority = j.priority and b.job_id = j.id
-left join jobkit.ready r on r.queue = j.queue and r.priority = j.priority
-    and r.without_permit = any ('{f,t}') and r.job_id = j.id
+left join lateral (
+    select true as without_permit from jobkit.ready r where r.queue = j.queue
+        and r.priority = j.priority and r.without_permit and r.job_id = j.id
+    union all
+    select false from jobkit.ready r where r.queue = j.queue
+        and r.priority = j.priority and not r.without_permit and r.job_id = j.id
+) r on true
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,

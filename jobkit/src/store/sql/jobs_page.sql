@@ -13,7 +13,10 @@ with looked_at as materialized (
         select case
             when exists (
                 select from jobkit.ready r where r.queue = l.queue and r.priority = l.priority
-                    and r.without_permit = any ('{f,t}') and r.job_id = l.id
+                    and r.without_permit and r.job_id = l.id
+            ) or exists (
+                select from jobkit.ready r where r.queue = l.queue and r.priority = l.priority
+                    and not r.without_permit and r.job_id = l.id
             ) then 'ready'
             when exists (
                 select from jobkit.scheduled s where s.run_at = l.run_at and s.job_id = l.id

@@ -16,10 +16,14 @@ with looked_at as materialized (
 ), took as (
     select e.at, array_agg(e.place) as places, array_agg(e.run) as run, array_agg(e.wait) as wait
     from (
-        select l.at, p.place, sum(p.run) as run, sum(p.wait) as wait
-        from looked_at l
-        cross join unnest(l.run, l.wait) with ordinality as p (run, wait, place)
-        where p.run > 0 or p.wait > 0 group by l.at, p.place
+        select p.at, p.place, sum(p.run) as run, sum(p.wait) as wait
+        from (
+            select l.at, unnest(l.run) as run, unnest(l.wait) as wait,
+                generate_series(1, greatest(cardinality(l.run), cardinality(l.wait))::bigint)
+                    as place
+            from looked_at l
+        ) p
+        where p.run > 0 or p.wait > 0 group by p.at, p.place
     ) e
     group by e.at
 )

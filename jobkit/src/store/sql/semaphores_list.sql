@@ -21,5 +21,5 @@ where (s.concurrency_group, s.concurrency_key) > ($1, $2)
     and ($4::text is null or s.concurrency_group = $4)
     and ($5::text is null or s.concurrency_key = $5)
     and (not $6 or s.taken >= l.effective)
-    and (not $7 or b.blocked > 0)
+    and (not $7 or s.crowded) and (not $7 or b.blocked > 0)
 order by s.concurrency_group, s.concurrency_key limit $3

@@ -1,0 +1,83 @@
+//! A shop with lively jobs, and the dashboard to look at them: `cargo run --example demo`
+//!
+//! One process runs the jobs and serves the dashboard. Ctrl-C and SIGTERM end both in order:
+//! requests under way are answered, jobs under way end or go back, and what is left waits for the
+//! next start. However long it runs, neither the queue nor its history grows without end.
+
+mod jobs;
+mod shop;
+
+use std::io;
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
+use jobkit::{Admin, Worker};
+use jobkit_admin::Dashboard;
+use private_postgres::Purpose;
+use sqlx::PgPool;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
+use tracing_subscriber::EnvFilter;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Jobs fail here all the time, and workers warn of it; the dashboard says so, too.
+const LOGGED: &str = "warn,jobkit::worker=error";
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let logged = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
+    tracing_subscriber::fmt().with_env_filter(logged).with_writer(io::stderr).init();
+    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    jobkit::migrate(&pool).await?;
+
+    let admin = Admin::new(&pool);
+    let worker = Worker::new(pool.clone()).name("demo").queue("mail", 4).queue("images", 2);
+    let worker = worker.queue("sync", 6).queue("billing", 2).queue("reports", 1);
+    let worker = worker.queue("warehouse", 2).stop_grace(Duration::from_secs(2));
+    let worker = worker.keep_measures(7 * DAY).keep_audit(7 * DAY).keep_resolved(DAY);
+    let worker = worker.start().await?;
+
+    // Everybody who reaches it may do everything, which is right on this machine alone. A real
+    // application says who may do what, with `.access(..)`.
+    let jobs = Dashboard::new(admin.clone()).instance("demo").allow_unauthenticated().into_router();
+    let app = Router::new().route("/", get(Redirect::temporary("/jobs")));
+    let app = app.nest_service("/jobs", jobs);
+    let listener = listen().await?;
+    println!("The dashboard is at http://{}/jobs", listener.local_addr()?);
+    let serve = axum::serve(listener, app).with_graceful_shutdown(told_to_end());
+    let mut server = tokio::spawn(serve.into_future());
+    let keeper = admin.acting_as("demo");
+    tokio::select! {
+        ended = &mut server => ended??,
+        () = shop::open(&pool, &keeper) => {}
+        () = told_to_end() => {}
+    }
+    // A page that somebody looks at holds a connection open, and is not waited for.
+    let answered = timeout(Duration::from_secs(1), &mut server).await;
+    worker.stop().await;
+    println!("stopped");
+    answered.map_or(Ok(()), |ended| Ok(ended??))
+}
+
+/// The port in `PORT`, or 3000; any free one when that is taken. Nobody else's machine reaches it.
+async fn listen() -> io::Result<TcpListener> {
+    let port = std::env::var("PORT").ok().and_then(|port| port.parse().ok()).unwrap_or(3000);
+    match TcpListener::bind(("127.0.0.1", port)).await {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            TcpListener::bind(("127.0.0.1", 0)).await
+        }
+        bound => bound,
+    }
+}
+
+async fn told_to_end() {
+    let mut terminate = signal(SignalKind::terminate()).expect("no other handler forbids it");
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,79 @@
+// Pages follow what happens elsewhere, without being loaded again.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, close, open, startBrowser, startSite } from "./browser.js";
+
+const site = await startSite("/jobs");
+const browser = await startBrowser();
+
+/** A page that is live, with a mark that a reload would take away. */
+const openLive = async (path) => {
+  const visit = await open(browser);
+  await visit.page.goto(site.url + path);
+  await visit.page.locator(".live.on").waitFor();
+  await visit.page.evaluate(() => { window.mark = "the same page"; });
+  return visit;
+};
+
+const closeLive = async (visit) => {
+  assert.equal(await visit.page.evaluate(() => window.mark), "the same page");
+  await close(visit);
+};
+
+const rows = (page) => page.locator("#page tbody tr");
+
+test("a job appears once it is enqueued, and once it has ended", async () => {
+  const ready = await openLive("/jobs?state=ready&q=kind:archive_order");
+  const ended = await openLive("/jobs?state=finished&q=kind:send_receipt");
+  const readyBefore = await rows(ready.page).count();
+  const endedBefore = await rows(ended.page).count();
+  await site.order("archive");
+  await site.order("receipt");
+  await rows(ready.page).nth(readyBefore).waitFor();
+  await rows(ended.page).nth(endedBefore).waitFor();
+  await closeLive(ready);
+  await closeLive(ended);
+});
+
+test("what somebody does is on another's page before the next look at the clock", async () => {
+  const visit = await openLive("/queues");
+  await visit.page.waitForTimeout(1000);
+  const asked = Date.now();
+  const body = JSON.stringify({ queue: "mail", reason: "" });
+  const headers = { "content-type": "application/json" };
+  await fetch(`${site.url}/api/v1/queues/pause`, { method: "POST", headers, body });
+  await visit.page.locator("tr", { hasText: "mail" }).locator(".state.paused").waitFor();
+  assert(Date.now() - asked < 3500, `after ${Date.now() - asked} ms`);
+  await closeLive(visit);
+});
+
+test("a page stays as it is while somebody is at work in it", async () => {
+  const visit = await openLive("/jobs?state=ready&q=kind:archive_order");
+  const { page } = visit;
+  const before = await rows(page).count();
+  const typed = "kind:send_rec";
+  await page.locator("#q").fill(typed);
+  await site.order("archive");
+  // Two looks at the clock.
+  await page.waitForTimeout(11_000);
+  assert.equal(await rows(page).count(), before);
+  assert.equal(await page.locator("#q").inputValue(), typed);
+  const jobs = await ask(site.url, "jobs?state=ready&q=kind:archive_order");
+  assert.equal(jobs.items.length, before + 1);
+  await page.locator("h1").click();
+  await page.locator("#q").blur();
+  await rows(page).nth(before).waitFor();
+  await closeLive(visit);
+});
+
+test("a menu that is open stays open, with what was typed into it", async () => {
+  const visit = await openLive("/queues");
+  const { page } = visit;
+  await page.getByText("Pause another…").click();
+  await page.getByLabel("Queue, also one").fill("imports");
+  await site.order("archive");
+  await page.waitForTimeout(5_500);
+  assert.equal(await page.getByLabel("Queue, also one").inputValue(), "imports");
+  await closeLive(visit);
+});

@@ -1,0 +1,144 @@
+//! A queue after a busy day, and all that can be looked at in it.
+
+use sqlx::{AssertSqlSafe, PgPool};
+
+/// How much of everything.
+#[derive(Debug, Clone, Copy)]
+pub struct Crowd {
+    /// Ended jobs.
+    pub finished: u32,
+    /// Jobs that may be claimed; a tenth as many are scheduled.
+    pub ready: u32,
+    /// Jobs that wait for a permit.
+    pub blocked: u32,
+    /// Dead letters.
+    pub dead: u32,
+}
+
+/// What a page may cost.
+#[derive(Debug)]
+pub struct Page {
+    /// Its path and query, below the mount.
+    pub path: String,
+    /// Statements that it may run, those that open its connections among them.
+    pub statements: usize,
+}
+
+/// The pages, by what they may cost: statements first. In braces a job that is in that place.
+const PAGES: &str = "
+    13 /
+    13 /?range=7d
+    16 /jobs
+    16 /jobs?state=ready
+    16 /jobs?state=scheduled
+    16 /jobs?state=retrying
+    16 /jobs?state=running
+    16 /jobs?state=blocked
+    16 /jobs?state=finished
+    16 /jobs?state=discarded
+    16 /jobs?state=cancelled
+    16 /jobs?q=kind:kind_3
+    16 /jobs?q=kind:nobody
+    16 /jobs?q=queue:queue_5
+    16 /jobs?q=tag:campaign
+    16 /jobs?q=key:account-5
+    16 /jobs?q=error:timed
+    16 /jobs?q=error:nobody
+    16 /jobs?q=worker:7
+    16 /jobs?q=args.order_id:123
+    16 /jobs?q=args.account:nobody&state=finished
+    40 /jobs?q=id:{finished}
+    40 /jobs?q=id:{blocked}
+    10 /jobs/{finished}
+    10 /jobs/{ready}
+    10 /jobs/{scheduled}
+    10 /jobs/{running}
+    10 /jobs/{blocked}
+    8 /queues
+    4 /queues/queue?queue=queue_3
+    6 /kinds
+    4 /kinds/kind?kind=kind_3
+    3 /workers
+    4 /workers/7
+    5 /concurrency
+    5 /concurrency?only=limit
+    5 /concurrency?only=blocked
+    5 /concurrency?group=kind_7
+    5 /concurrency/key?group=kind_7&key=account-0
+    8 /dead
+    5 /dead/entries
+    5 /dead/entries?kind=kind_3
+    5 /dead/entries?kind=nobody
+    5 /dead/entries?key=account-2
+    5 /dead/entries?state=resolved
+    3 /dead/{dead}
+    3 /operations
+    6 /operations/new?verb=cancel&q=kind:kind_3
+    6 /operations/new?verb=replay&kind=kind_3
+    5 /operations/1
+    14 /system
+    3 /audit
+    3 /audit?actor=nobody
+    10 /api/v1/overview
+    8 /api/v1/queues
+    3 /api/v1/kinds
+    3 /api/v1/workers
+    3 /api/v1/groups
+    3 /api/v1/semaphores
+    5 /api/v1/jobs
+    5 /api/v1/jobs?state=finished
+    5 /api/v1/jobs?state=ready&q=queue:queue_3
+    10 /api/v1/jobs/{blocked}
+    3 /api/v1/operations
+    3 /api/v1/dead-letters
+    3 /api/v1/dead-letters/groups
+    3 /api/v1/dead-letters/{dead}
+    3 /api/v1/audit
+    16 /metrics
+";
+
+/// Where the job of a word in braces is found.
+const JOBS: [(&str, &str); 6] = [
+    ("{finished}", "select min(job_id) + 10 from jobkit.finished"),
+    ("{ready}", "select max(job_id) from jobkit.ready where queue = 'queue_3'"),
+    ("{scheduled}", "select max(job_id) from jobkit.scheduled"),
+    ("{running}", "select job_ids[10] from jobkit.claims where worker_id = 7"),
+    ("{blocked}", "select max(job_id) from jobkit.blocked_executions"),
+    ("{dead}", "select max(id) from jobkit.dead_letters"),
+];
+
+impl Crowd {
+    /// Fills an empty queue. It is as a database is whose autovacuum keeps up.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn fill(self, pool: &PgPool) -> sqlx::Result<()> {
+        let Self { finished, ready, blocked, dead } = self;
+        let sizes = format!(
+            "set local crowd.finished = {finished}; set local crowd.ready = {ready};
+            set local crowd.blocked = {blocked}; set local crowd.dead = {dead};"
+        );
+        let sql = [&sizes, include_str!("crowd.sql")].concat();
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await?;
+        sqlx::raw_sql("vacuum analyze").execute(pool).await.map(drop)
+    }
+
+    /// Everything that can be looked at in it.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn pages(pool: &PgPool) -> sqlx::Result<Vec<Page>> {
+        let mut text = PAGES.to_owned();
+        for (word, sql) in JOBS {
+            let id: i64 = sqlx::query_scalar(sql).fetch_one(pool).await?;
+            text = text.replace(word, &id.to_string());
+        }
+        let lines = text.lines().filter_map(|line| line.trim().split_once(' '));
+        Ok(lines
+            .map(|(statements, path)| Page {
+                path: path.to_owned(),
+                statements: statements.parse().unwrap_or(0),
+            })
+            .collect())
+    }
+}
