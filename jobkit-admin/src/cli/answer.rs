@@ -183,7 +183,7 @@ mod tests {
     fn what_a_terminal_would_obey_is_written_out() {
         let rows = vec![["a\u{1b}[2J\nb".to_owned(), "\u{9b}x\u{202e}".to_owned()]];
         let text = table(["one", "two"], rows);
-        assert_eq!(text, "ONE              TWO\na\\u{1b}[2J\\nb   \\u{9b}x\\u{202e}\n");
+        assert_eq!(text, "ONE            TWO\na\\u{1b}[2J\\nb  \\u{9b}x\\u{202e}\n");
         assert_eq!(lines("a\n\tb\r"), "a\n\\tb\\r");
     }
 
