@@ -77,7 +77,7 @@ pub(crate) async fn stream(visit: &Visit) -> Answer {
             tokio::time::sleep(DEBOUNCE).await;
             changed.mark_unchanged();
         }
-        let event = Event::default().event("jobkit").data("");
+        let event = Event::default().event("jobkit").data("changed");
         Some((Ok::<_, Infallible>(event), (changed, listener)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())

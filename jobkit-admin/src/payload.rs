@@ -101,7 +101,7 @@ mod tests {
         let json =
             r#"{"a":[1,{"b":"x, {y}: \"z\" \\"}],"c":{},"d":[ ],"e":12345678901234567890.10}"#;
         let text = indented(json);
-        assert_eq!(text.lines().count(), 10, "{text}");
+        assert_eq!(text.lines().count(), 11, "{text}");
         assert!(text.contains("\n  \"e\": 12345678901234567890.10\n}"));
         let value = |text: &str| serde_json::from_str::<Value>(text).ok();
         assert!(value(json).is_some() && value(json) == value(&text));

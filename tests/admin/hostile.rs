@@ -107,13 +107,13 @@ async fn no_text_is_ever_more_than_a_text() {
         "/audit",
         "/system",
     ] {
-        let crawled = crawl(&app, from, 16).await;
+        let crawled = crawl(&app, from, 10).await;
         for (url, body) in &crawled.pages {
             check(url, body, &texts);
             checked += 1;
         }
     }
-    assert!(checked > 120, "{checked} pages");
+    assert!(checked > 80, "{checked} pages");
     let kinds = [
         "select '/jobs/' || min(id) from jobkit.jobs group by kind order by min(id)",
         "select '/dead/' || id from jobkit.dead_letters order by id",

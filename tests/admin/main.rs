@@ -10,6 +10,7 @@ mod crawler;
 mod cross_site;
 mod down;
 mod hostile;
+mod live;
 mod mount;
 mod site;
 mod world;
