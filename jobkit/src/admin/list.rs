@@ -179,8 +179,9 @@ impl Admin {
     }
 
     /// How many jobs each listing has that goes by the same other conditions: the numbers on a row
-    /// of tabs. Without such a condition 10,000 of each listing are counted, in its index; otherwise
-    /// 1,000 of each are looked at, in its order, and 200 when their errors or payloads are read.
+    /// of tabs. Without such a condition 10,000 of each listing are counted, in its index;
+    /// otherwise 1,000 of each are looked at, in its order, and 200 when their errors or payloads
+    /// are read.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
