@@ -26,75 +26,75 @@ pub struct Page {
 
 /// The pages, by what they may cost: statements first. In braces a job that is in that place.
 const PAGES: &str = "
-    13 /
-    13 /?range=7d
-    16 /jobs
-    16 /jobs?state=ready
-    16 /jobs?state=scheduled
-    16 /jobs?state=retrying
-    16 /jobs?state=running
-    16 /jobs?state=blocked
-    16 /jobs?state=finished
-    16 /jobs?state=discarded
-    16 /jobs?state=cancelled
-    16 /jobs?q=kind:kind_3
-    16 /jobs?q=kind:nobody
-    16 /jobs?q=queue:queue_5
-    16 /jobs?q=tag:campaign
-    16 /jobs?q=key:account-5
-    16 /jobs?q=error:timed
-    16 /jobs?q=error:nobody
-    16 /jobs?q=worker:7
-    16 /jobs?q=args.order_id:123
-    16 /jobs?q=args.account:nobody&state=finished
-    40 /jobs?q=id:{finished}
-    40 /jobs?q=id:{blocked}
-    10 /jobs/{finished}
-    10 /jobs/{ready}
-    10 /jobs/{scheduled}
-    10 /jobs/{running}
-    10 /jobs/{blocked}
-    8 /queues
-    4 /queues/queue?queue=queue_3
-    6 /kinds
-    4 /kinds/kind?kind=kind_3
-    3 /workers
-    4 /workers/7
+    11 /
+    11 /?range=7d
+    6 /jobs
+    6 /jobs?state=ready
+    6 /jobs?state=scheduled
+    6 /jobs?state=retrying
+    6 /jobs?state=running
+    6 /jobs?state=blocked
+    6 /jobs?state=finished
+    6 /jobs?state=discarded
+    6 /jobs?state=cancelled
+    14 /jobs?q=kind:kind_3
+    14 /jobs?q=kind:nobody
+    14 /jobs?q=queue:queue_5
+    14 /jobs?q=tag:campaign
+    14 /jobs?q=key:account-5
+    14 /jobs?q=error:timed
+    14 /jobs?q=error:nobody
+    10 /jobs?q=worker:7
+    14 /jobs?q=args.order_id:123
+    14 /jobs?q=args.account:nobody&state=finished
+    8 /jobs?q=id:{finished}
+    8 /jobs?q=id:{blocked}
+    7 /jobs/{finished}
+    6 /jobs/{ready}
+    6 /jobs/{scheduled}
+    5 /jobs/{running}
+    6 /jobs/{blocked}
+    6 /queues
+    2 /queues/queue?queue=queue_3
+    3 /kinds
+    2 /kinds/kind?kind=kind_3
+    2 /workers
+    3 /workers/7
     5 /concurrency
     5 /concurrency?only=limit
     5 /concurrency?only=blocked
     5 /concurrency?group=kind_7
     5 /concurrency/key?group=kind_7&key=account-0
     8 /dead
-    5 /dead/entries
-    5 /dead/entries?kind=kind_3
-    5 /dead/entries?kind=nobody
-    5 /dead/entries?key=account-2
-    5 /dead/entries?state=resolved
-    3 /dead/{dead}
-    3 /operations
+    4 /dead/entries
+    4 /dead/entries?kind=kind_3
+    4 /dead/entries?kind=nobody
+    4 /dead/entries?key=account-2
+    4 /dead/entries?state=resolved
+    2 /dead/{dead}
+    2 /operations
     6 /operations/new?verb=cancel&q=kind:kind_3
-    6 /operations/new?verb=replay&kind=kind_3
-    5 /operations/1
-    14 /system
-    3 /audit
-    3 /audit?actor=nobody
-    10 /api/v1/overview
-    8 /api/v1/queues
+    4 /operations/new?verb=replay&kind=kind_3
+    4 /operations/1
+    13 /system
+    2 /audit
+    2 /audit?actor=nobody
+    7 /api/v1/overview
+    6 /api/v1/queues
     3 /api/v1/kinds
-    3 /api/v1/workers
-    3 /api/v1/groups
+    2 /api/v1/workers
+    2 /api/v1/groups
     3 /api/v1/semaphores
-    5 /api/v1/jobs
-    5 /api/v1/jobs?state=finished
-    5 /api/v1/jobs?state=ready&q=queue:queue_3
-    10 /api/v1/jobs/{blocked}
-    3 /api/v1/operations
-    3 /api/v1/dead-letters
-    3 /api/v1/dead-letters/groups
-    3 /api/v1/dead-letters/{dead}
-    3 /api/v1/audit
-    16 /metrics
+    3 /api/v1/jobs
+    3 /api/v1/jobs?state=finished
+    3 /api/v1/jobs?state=ready&q=queue:queue_3
+    6 /api/v1/jobs/{blocked}
+    2 /api/v1/operations
+    2 /api/v1/dead-letters
+    2 /api/v1/dead-letters/groups
+    2 /api/v1/dead-letters/{dead}
+    2 /api/v1/audit
+    15 /metrics
 ";
 
 /// Where the job of a word in braces is found.

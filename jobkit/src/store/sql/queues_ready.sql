@@ -11,7 +11,7 @@ with recursive q (n, queue) as (
     ) e
     where q.n < 500
 ), most (number) as (
-    select greatest(1000, least(10000, 100000 / greatest(count(*), 1))) from q
+    select greatest(1000, least(10000, 50000 / greatest(count(*), 1))) from q
 )
 select q.queue, k.kinds, k.numbers, k.more, (
     select (extract(epoch from now() - min(j.due)) * 1000000)::bigint
