@@ -21,6 +21,7 @@ const CALLS: &[(&str, &str)] = &[
     ("finished_prepare", "9"),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
+    ("operate", "1, 100"),
     ("operation_begin", "'cancel', '{}', null, null, 1, now(), 'once', 'somebody'"),
     ("operation_stop", "1, 'cancelled', null, 'somebody'"),
     ("pause", "'default'"),
