@@ -11,6 +11,7 @@
 //! jobkit dead replay-all --kind charge_card   # says what it would do; does it with --yes
 //! jobkit doctor --json
 //! jobkit serve                                # a dashboard of its own
+//! jobkit bench                                # what this database can do
 //! ```
 //!
 //! `jobkit help <command>` tells the rest. Every command knows `--json`: one document, in which
@@ -38,6 +39,7 @@ use crate::access::Redaction;
 
 mod answer;
 mod arguments;
+mod bench;
 mod dead;
 mod doctor;
 mod jobs;
@@ -47,6 +49,7 @@ mod password;
 mod queues;
 mod semaphores;
 mod serve;
+mod signal;
 mod status;
 mod workers;
 
@@ -110,6 +113,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Serves a dashboard of its own
     Serve(serve::Serve),
+    /// Measures what this database can do: enqueue, drain, latency
+    Bench(bench::Bench),
 }
 
 /// What every command is given.
@@ -162,6 +167,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Operations(command) => command.run(&desk).await,
         Command::Doctor(command) => command.run(&desk).await,
         Command::Serve(command) => command.run(&desk).await,
+        Command::Bench(command) => command.run(&desk).await,
     }
 }
 

@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::answer::tell;
 use super::password::Password;
+use super::signal::asked_to_stop;
 use super::{Answer, Answered, Desk, Failure};
 use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
@@ -177,28 +178,6 @@ async fn serve(listener: TcpListener, router: Router) -> Result<(), Failure> {
     // What has not ended by then is a page that waits for news.
     let _ended = tokio::time::timeout(GRACE, server).await;
     Ok(())
-}
-
-/// Ends with SIGINT or SIGTERM.
-#[cfg(unix)]
-fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
-
-/// Ends with Ctrl-C.
-#[cfg(not(unix))]
-fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        let _asked = tokio::signal::ctrl_c().await;
-    })
 }
 
 #[cfg(test)]

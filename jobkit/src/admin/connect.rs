@@ -1,9 +1,13 @@
 //! An operator who has nothing but an address.
 
+use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 use super::Admin;
 use crate::{Error, migrate};
+
+/// Of a pool that nobody else has made.
+const CONNECTIONS: u32 = 16;
 
 impl Admin {
     /// The view of the database at this address, such as
@@ -24,13 +28,21 @@ impl Admin {
     /// no such database. None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let options = address(url)?;
-        // It never opens a connection: calls take nothing but its options.
-        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+        // Calls take nothing but its options.
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS).connect_lazy_with(options);
         let admin = Self::new(&pool);
         let mut link = admin.link();
         link.open_if_closed().await?;
         link.close().await;
         Ok(admin)
+    }
+
+    /// The pool it was made with, for those who want to enqueue or work beside it. After
+    /// [`connect`](Self::connect) it is one of its own with at most 16 connections, and opens none
+    /// until then.
+    #[must_use]
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
     }
 
     /// Brings the schema to the version this binary needs, as [`migrate`](crate::migrate()) does.

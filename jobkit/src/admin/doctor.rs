@@ -7,8 +7,8 @@ use crate::dead_letter::Count;
 use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity, TableSize};
 use crate::observed::overview::Attention;
 use crate::store::{
-    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, Tables, UnservedKinds,
-    Upkeep, UpkeepRow, Violations,
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, Tables,
+    UnservedKinds, Upkeep, UpkeepRow, Violations,
 };
 use crate::{Error, migrate};
 
@@ -88,6 +88,15 @@ impl Admin {
     pub async fn violations(&self) -> Result<Vec<Finding>, Error> {
         let minute = Duration::from_secs(60);
         violations(self.link_for(minute)).await
+    }
+
+    /// Settings of the server that throughput depends on, its version among them, as they are in
+    /// this session: each with its name and its value with its unit.
+    ///
+    /// # Errors
+    /// As all of [`Admin`].
+    pub async fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
+        self.ask(&ServerSettings).await
     }
 
     /// The same, if it does not take long.

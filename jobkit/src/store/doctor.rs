@@ -35,6 +35,18 @@ impl Call for DurabilitySettings {
     }
 }
 
+/// Settings of the server that throughput depends on.
+pub(crate) struct ServerSettings;
+
+impl Call for ServerSettings {
+    /// Name and value.
+    type Answer = Vec<(String, String)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/server_settings.sql")).fetch_all(connection).await
+    }
+}
+
 /// The indexes of our tables.
 pub(crate) struct Indexes;
 
