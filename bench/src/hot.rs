@@ -93,7 +93,8 @@ pub(crate) async fn hand_over(pool: &PgPool, concurrency: usize) -> Result<()> {
 }
 
 /// One key with one permit for a minute while a snapshot is held open: jobs in each ten seconds.
-pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<()> {
+/// It gives what the last of them are of the first.
+pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<f64> {
     for start in (0..seconds * 2500).step_by(1000) {
         jobkit::enqueue_all((start..start + 1000).map(|n| Single(Payload::new(n))), pool).await?;
     }
@@ -110,6 +111,7 @@ pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<()> {
     }
     worker.stop().await;
     let (first, last) = (counts[1], counts[counts.len() - 1] - counts[counts.len() - 2]);
-    println!("last ten seconds: {:.2} of the first", last as f64 / first as f64);
-    Ok(())
+    let share = last as f64 / first as f64;
+    println!("last ten seconds: {share:.2} of the first");
+    Ok(share)
 }

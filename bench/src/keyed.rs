@@ -49,13 +49,14 @@ enum Load {
     OnePermit,
 }
 
-/// Drains each load in turn; the single permit with a tenth of the jobs.
+/// Drains each load in turn; the single permit with a tenth of the jobs. It gives the median rate of
+/// each.
 pub(crate) async fn compare(
     pool: &PgPool,
     jobs: usize,
     rounds: usize,
     concurrency: usize,
-) -> Result<()> {
+) -> Result<[f64; 4]> {
     let loads = [Load::Unkeyed, Load::ThousandKeys, Load::FiftyPermits, Load::OnePermit];
     let mut readings = loads.map(|_| Vec::new());
     let mut commits = Vec::new();
@@ -76,7 +77,7 @@ pub(crate) async fn compare(
     }
     let single = medians[3].jobs_per_second;
     println!("commits: {commits:.0}/s of single rows; one permit: {:.2} of it", single / commits);
-    Ok(())
+    Ok(medians.map(|median| median.jobs_per_second))
 }
 
 async fn drain(pool: &PgPool, load: Load, jobs: usize, concurrency: usize) -> Result<Reading> {

@@ -10,6 +10,7 @@
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
+//! cargo run --release -p jobkit-bench -- compare --help    # scripts/bench
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
@@ -17,9 +18,11 @@
 //! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
 //! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
 //! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages`
-//! visits every page of the dashboard, with 2,000,000 finished jobs, while workers run. Absolute
-//! figures drift with the machine; the ratio within one run is what counts.
+//! visits every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare`
+//! is `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
+//! ratio within one run is what counts.
 
+mod compare;
 mod dead;
 mod drain;
 mod hot;
@@ -28,19 +31,23 @@ mod meter;
 mod pages;
 mod producers;
 mod raw;
+mod server;
 
-use anyhow::{Context, Result, bail};
-use private_postgres::Purpose;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, PgPool};
+use anyhow::{Result, bail};
+use sqlx::postgres::PgPoolOptions;
+
+use crate::server::Server;
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let what = arguments.next().unwrap_or_else(|| "drain".to_owned());
+    if what == "compare" {
+        return compare::run(arguments).await;
+    }
     let mut numbers = arguments.map(|text| text.parse::<usize>());
     let mut number = |default| numbers.next().unwrap_or(Ok(default));
-    let url = bench_database().await?;
+    let url = Server::find().await?.fresh().await?;
     let pool = PgPoolOptions::new().max_connections(40).connect(&url).await?;
     jobkit::migrate(&pool).await?;
     match &*what {
@@ -50,24 +57,14 @@ async fn main() -> Result<()> {
         }
         "keyed" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
-            keyed::compare(&pool, jobs, rounds, concurrency).await
+            keyed::compare(&pool, jobs, rounds, concurrency).await.map(drop)
         }
         "behind" => hot::behind(&pool, number(3)?, number(500)?).await,
         "handover" => hot::hand_over(&pool, number(500)?).await,
-        "pinned" => hot::pinned(&pool, number(60)?).await,
+        "pinned" => hot::pinned(&pool, number(60)?).await.map(drop),
         "producers" => producers::compare(&pool, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),
     }
-}
-
-/// A database of its own on the server with default durability.
-async fn bench_database() -> Result<String> {
-    let server = private_postgres::url(Purpose::Demo)?;
-    let admin = PgPool::connect(&server).await.context("the server must be up")?;
-    sqlx::raw_sql("drop database if exists jobkit_bench with (force)").execute(&admin).await?;
-    sqlx::raw_sql("create database jobkit_bench").execute(&admin).await?;
-    let options: PgConnectOptions = server.parse()?;
-    Ok(options.database("jobkit_bench").to_url_lossy().to_string())
 }

@@ -11,27 +11,41 @@ use sqlx::PgPool;
 pub(crate) struct Meter {
     began: Instant,
     wal: i64,
+    xids: i64,
     postmaster: u32,
     server_ticks: u64,
-    own_ticks: u64,
+    /// The processes that work: this one, unless others are named.
+    workers: Vec<u32>,
+    worker_ticks: u64,
 }
 
-/// What it gave.
+/// What it gave; all but the first two for each job.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
+    pub(crate) seconds: f64,
     pub(crate) jobs_per_second: f64,
-    wal_bytes: f64,
-    server_micros: f64,
-    own_micros: f64,
+    pub(crate) wal_bytes: f64,
+    /// Transactions that wrote something.
+    pub(crate) writes: f64,
+    pub(crate) server_micros: f64,
+    pub(crate) own_micros: f64,
 }
 
 impl Meter {
     pub(crate) async fn start(pool: &PgPool) -> Result<Self> {
+        Self::of(pool, vec![std::process::id()]).await
+    }
+
+    /// Of these processes, and the server behind this pool.
+    pub(crate) async fn of(pool: &PgPool, workers: Vec<u32>) -> Result<Self> {
         let postmaster = postmaster(pool).await?;
+        let (wal, xids) = log(pool).await?;
         Ok(Self {
-            wal: wal(pool).await?,
+            wal,
+            xids,
             server_ticks: server_ticks(postmaster),
-            own_ticks: ticks(std::process::id()),
+            worker_ticks: workers.iter().copied().map(ticks).sum(),
+            workers,
             postmaster,
             began: Instant::now(),
         })
@@ -39,14 +53,19 @@ impl Meter {
 
     pub(crate) async fn stop(self, pool: &PgPool, jobs: usize) -> Result<Reading> {
         let seconds = self.began.elapsed().as_secs_f64();
+        let worker_ticks: u64 = self.workers.iter().copied().map(ticks).sum();
+        let server_ticks = server_ticks(self.postmaster);
+        let (wal, xids) = log(pool).await?;
         let jobs = jobs as f64;
         // A tick is 10 ms on every Linux in use.
         let micros = |ticks: u64| ticks as f64 * 10_000.0 / jobs;
         Ok(Reading {
+            seconds,
             jobs_per_second: jobs / seconds,
-            wal_bytes: (wal(pool).await? - self.wal) as f64 / jobs,
-            server_micros: micros(server_ticks(self.postmaster) - self.server_ticks),
-            own_micros: micros(ticks(std::process::id()) - self.own_ticks),
+            wal_bytes: (wal - self.wal) as f64 / jobs,
+            writes: (xids - self.xids) as f64 / jobs,
+            server_micros: micros(server_ticks.saturating_sub(self.server_ticks)),
+            own_micros: micros(worker_ticks.saturating_sub(self.worker_ticks)),
         })
     }
 }
@@ -60,6 +79,8 @@ impl Reading {
             figures[figures.len() / 2]
         };
         Self {
+            seconds: median(|reading| reading.seconds),
+            writes: median(|reading| reading.writes),
             jobs_per_second: median(|reading| reading.jobs_per_second),
             wal_bytes: median(|reading| reading.wal_bytes),
             server_micros: median(|reading| reading.server_micros),
@@ -70,7 +91,7 @@ impl Reading {
 
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { jobs_per_second, wal_bytes, server_micros, own_micros } = self;
+        let Self { jobs_per_second, wal_bytes, server_micros, own_micros, .. } = self;
         write!(
             f,
             "{jobs_per_second:>8.0} jobs/s, {wal_bytes:>5.0} B WAL/job, CPU/job: server \
@@ -79,13 +100,15 @@ impl fmt::Display for Reading {
     }
 }
 
-async fn wal(pool: &PgPool) -> Result<i64> {
-    let sql = "select (pg_current_wal_insert_lsn() - '0/0')::bigint";
-    Ok(sqlx::query_scalar(sql).fetch_one(pool).await?)
+/// Bytes of write-ahead log, and transaction ids, that the server has ever used.
+async fn log(pool: &PgPool) -> Result<(i64, i64)> {
+    let sql = "select (pg_current_wal_insert_lsn() - '0/0')::bigint,
+        pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    Ok(sqlx::query_as(sql).fetch_one(pool).await?)
 }
 
-/// The parent of our backend; 0 when the server is not on this machine.
-async fn postmaster(pool: &PgPool) -> Result<u32> {
+/// The server's first process, the parent of our backend; 0 when the server is not on this machine.
+pub(crate) async fn postmaster(pool: &PgPool) -> Result<u32> {
     let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(pool).await?;
     let Ok(stat) = fs::read_to_string(format!("/proc/{backend}/stat")) else { return Ok(0) };
     let parent = fields(&stat).nth(1).context("a parent in the process's status")?;
@@ -117,4 +140,12 @@ fn ticks_of(pid: u32, columns: std::ops::Range<usize>) -> u64 {
 /// The fields after the name, which may contain anything: state, parent, ….
 fn fields(stat: &str) -> impl Iterator<Item = &str> {
     stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace()
+}
+
+/// Resident memory of a process, in MB; 0 where that is not known.
+pub(crate) fn resident(pid: u32) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
 }

@@ -22,19 +22,24 @@ enum Write {
 
 /// Enqueues and plain inserts in turn.
 pub(crate) async fn compare(pool: &PgPool, rounds: usize) -> Result<()> {
-    let table = "create table app (id bigint generated always as identity primary key,
-        kind text not null, args jsonb not null)";
-    sqlx::raw_sql(table).execute(pool).await?;
     let mut ratios = Vec::new();
     for round in 1..=rounds {
-        let jobs = rate(pool, Write::Job).await?;
-        let plain = rate(pool, Write::Plain).await?;
+        let [jobs, plain] = self::round(pool).await?;
         println!("round {round}: {jobs:.0} enqueues/s, {plain:.0} plain inserts/s");
         ratios.push(jobs / plain);
     }
     ratios.sort_by(f64::total_cmp);
     println!("ratio  : {:.2} (median)", ratios[ratios.len() / 2]);
     Ok(())
+}
+
+/// Enqueues a second, and plain inserts.
+pub(crate) async fn round(pool: &PgPool) -> Result<[f64; 2]> {
+    let table = "create table if not exists app (
+        id bigint generated always as identity primary key,
+        kind text not null, args jsonb not null)";
+    sqlx::raw_sql(table).execute(pool).await?;
+    Ok([rate(pool, Write::Job).await?, rate(pool, Write::Plain).await?])
 }
 
 /// Transactions a second of all producers together.

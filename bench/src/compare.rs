@@ -1,0 +1,270 @@
+//! jobkit, its peers and raw SQL in turn: `scripts/bench`.
+//!
+//! Every contestant's program is told the same by the same protocol, on a fresh database of the
+//! same server; rounds are interleaved. See `bench/README.md`.
+
+mod contestant;
+mod crew;
+mod drain;
+mod enqueue;
+mod latency;
+mod own;
+mod plot;
+mod ratios;
+mod record;
+mod report;
+mod workload;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+
+use self::contestant::Contestant;
+use self::crew::{Crew, Order};
+use self::drain::Drain;
+use self::enqueue::Enqueue;
+use self::record::{Figures, Record, Records};
+use self::workload::Workload;
+use crate::server::Server;
+
+/// Measures jobkit beside its peers and raw SQL, in turn.
+#[derive(Debug, Parser)]
+#[command(name = "scripts/bench", max_term_width = 100)]
+pub(crate) struct Options {
+    /// Runs everything small and once, to see that it works: the figures mean nothing
+    #[arg(long)]
+    quick: bool,
+    /// How often everything is measured; 5 times, or once with --quick
+    #[arg(long, value_name = "NUMBER")]
+    rounds: Option<usize>,
+    /// Measures only these workloads
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Measures only these contestants
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    contestants: Vec<String>,
+    /// Fails when a ratio is below the one in bench/ratios.json; without --quick always so
+    #[arg(long)]
+    check: bool,
+    /// Writes the ratios of this run to bench/ratios.json, for later checks
+    #[arg(long)]
+    store: bool,
+    /// Where the results go; by default bench/results/<date>, or target/bench with --quick
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
+}
+
+/// How much of everything.
+struct Scale {
+    jobs: usize,
+    seconds: usize,
+    latencies: usize,
+    steady: usize,
+    idle: usize,
+    pinned: usize,
+    backlog: usize,
+    hot: usize,
+    keyed: usize,
+    memory: usize,
+}
+
+const FULL: Scale = Scale {
+    jobs: 100_000,
+    seconds: 4,
+    latencies: 500,
+    steady: 60,
+    idle: 20,
+    pinned: 200_000,
+    backlog: 10_000_000,
+    hot: 60,
+    keyed: 50_000,
+    memory: 1_000_000,
+};
+
+const QUICK: Scale = Scale {
+    jobs: 2000,
+    seconds: 1,
+    latencies: 25,
+    steady: 3,
+    idle: 2,
+    pinned: 10_000,
+    backlog: 50_000,
+    hot: 20,
+    keyed: 2000,
+    memory: 20_000,
+};
+
+/// Where it is measured.
+pub(crate) struct Stage {
+    server: Server,
+    contestants: Vec<Contestant>,
+    scale: Scale,
+    log: PathBuf,
+}
+
+impl Stage {
+    /// One that takes part.
+    fn contestant(&self, name: &str) -> Result<&Contestant> {
+        let found = self.contestants.iter().find(|contestant| contestant.name == name);
+        found.with_context(|| format!("{name} does not take part"))
+    }
+
+    /// A fresh database with the tables of a contestant.
+    async fn database(&self, contestant: &Contestant) -> Result<String> {
+        let url = self.server.fresh().await?;
+        let mut setup = contestant.command()?;
+        setup.arg("setup").env("DATABASE_URL", &url).kill_on_drop(true);
+        let output = setup.output().await?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "setup: {}", said.lines().next().unwrap_or_default());
+        Ok(url)
+    }
+
+    async fn crew(
+        &self,
+        contestant: &Contestant,
+        url: &str,
+        task: &[String],
+        knobs: Vec<(&'static str, String)>,
+        processes: usize,
+    ) -> Result<Crew> {
+        let order = Order { url, task: task.to_vec(), knobs, processes, log: &self.log };
+        Crew::start(contestant, order).await
+    }
+
+    /// Leaves no work of the load to the measurement.
+    async fn settle(&self, url: &str) -> Result<()> {
+        let pool = sqlx::PgPool::connect(url).await?;
+        crate::drain::settle_down(&pool).await?;
+        pool.close().await;
+        Ok(())
+    }
+
+    async fn measure(&self, workload: Workload, contestant: &Contestant) -> Result<Measured> {
+        let scale = &self.scale;
+        let (all, one) = (Drain::of(scale.jobs), |producers, served| Enqueue { producers, served });
+        let enqueue = async |how| enqueue::run(self, contestant, how, scale.seconds).await;
+        let own = match workload {
+            Workload::Drain => {
+                let (loaded, drained) = drain::run(self, contestant, all).await?;
+                let bulk = Workload::Bulk.has(contestant).then_some(loaded);
+                return Ok(Measured { figures: drained, bulk });
+            }
+            Workload::Bulk => drain::run(self, contestant, all).await?.0,
+            Workload::Fleet => drain::run(self, contestant, Drain { processes: 4, ..all }).await?.1,
+            Workload::Queues => drain::run(self, contestant, Drain { queues: 16, ..all }).await?.1,
+            Workload::EnqueueOne => enqueue(one(1, false)).await?,
+            Workload::EnqueueMany => enqueue(one(16, false)).await?,
+            Workload::ServedOne => enqueue(one(1, true)).await?,
+            Workload::ServedMany => enqueue(one(16, true)).await?,
+            Workload::Latency => {
+                latency::run(self, contestant, scale.latencies, Vec::new()).await?
+            }
+            Workload::Poll => {
+                let knobs = vec![("LISTEN", "0".to_owned()), ("POLL_MS", "100".to_owned())];
+                latency::run(self, contestant, scale.latencies, knobs).await?
+            }
+            Workload::Steady => latency::steady(self, contestant, scale.steady).await?,
+            Workload::Idle => latency::idle(self, contestant, scale.idle).await?,
+            Workload::Held => own::held(self).await?,
+            Workload::Pinned => own::pinned(self, scale.pinned).await?,
+            Workload::Backlog => own::backlog(self, scale.backlog).await?,
+            Workload::Hot => own::hot(self, scale.hot).await?,
+            Workload::Keyed => own::keys(self, scale.keyed).await?,
+            Workload::Log => own::log(self, scale.jobs).await?,
+            Workload::Memory => own::memory(self, scale.memory).await?,
+        };
+        Ok(Measured { figures: own, bulk: None })
+    }
+}
+
+struct Measured {
+    figures: Figures,
+    /// A drain has loaded its backlog before.
+    bulk: Option<Figures>,
+}
+
+/// Runs what the command line says.
+pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
+    let options = Options::parse_from(std::iter::once("scripts/bench".to_owned()).chain(arguments));
+    let server = Server::find().await?;
+    let mut report = report::Report::begin(&options, &server).await?;
+    let contestants = report.prepare(&options);
+    let scale = if options.quick { QUICK } else { FULL };
+    let stage = Stage { server, contestants, scale, log: report.folder.join("stderr.log") };
+    let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 5 });
+    let mut records = Records::default();
+    for round in 1..=rounds {
+        for workload in options.workloads()? {
+            self::round(&stage, workload, round, &mut records, &mut report).await?;
+        }
+        report.write(&records)?;
+    }
+    stage.server.drop_database().await?;
+    println!("{}", report.markdown(&records));
+    println!("Results: {}", report.folder.display());
+    let ratios = ratios::of(&records, &stage.contestants);
+    if options.store {
+        ratios::store(&ratios)?;
+    }
+    if options.check || !options.quick {
+        ratios::check(&ratios)?;
+    }
+    Ok(())
+}
+
+/// One workload by all contestants, each round beginning with another one.
+async fn round(
+    stage: &Stage,
+    workload: Workload,
+    round: usize,
+    records: &mut Records,
+    report: &mut report::Report,
+) -> Result<()> {
+    let mut takers: Vec<_> =
+        stage.contestants.iter().filter(|contestant| workload.has(contestant)).collect();
+    let first = (round - 1) % takers.len().max(1);
+    takers.rotate_left(first);
+    let name = workload.table().name;
+    for contestant in takers {
+        let measured = stage.measure(workload, contestant).await;
+        let bulk = measured.as_ref().ok().and_then(|measured| measured.bulk.clone());
+        let (figures, failed) = match measured {
+            Ok(measured) => (measured.figures, None),
+            Err(error) => (Figures::new(), Some(format!("{error:#}"))),
+        };
+        let contestant = contestant.name;
+        let record = Record { workload: name, contestant, round, figures, failed };
+        report.note(workload, &record)?;
+        records.0.push(record);
+        if let Some(figures) = bulk {
+            let record = Record { workload: "bulk", contestant, round, figures, failed: None };
+            report.note(Workload::Bulk, &record)?;
+            records.0.push(record);
+        }
+    }
+    Ok(())
+}
+
+impl Options {
+    /// What is asked for; bulk loads come with the drains, unless they alone are.
+    fn workloads(&self) -> Result<Vec<Workload>> {
+        let known = |name: &String| {
+            let found = workload::ALL.into_iter().find(|workload| workload.table().name == name);
+            found.with_context(|| format!("there is no workload {name}"))
+        };
+        let wanted: Vec<Workload> = match &*self.only {
+            [] => workload::ALL.to_vec(),
+            names => names.iter().map(known).collect::<Result<_>>()?,
+        };
+        let drained = wanted.contains(&Workload::Drain);
+        let asked = wanted.into_iter();
+        Ok(asked.filter(|workload| !(drained && *workload == Workload::Bulk)).collect())
+    }
+
+    /// Whether this contestant is asked for.
+    fn wants(&self, contestant: &Contestant) -> bool {
+        self.contestants.is_empty() || self.contestants.iter().any(|name| name == contestant.name)
+    }
+}

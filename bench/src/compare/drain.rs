@@ -1,0 +1,194 @@
+//! A backlog of no-op jobs is enqueued in bulk, and worked off.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sqlx::{Connection, PgConnection};
+
+use super::Stage;
+use super::contestant::{CEILING, Contestant};
+use super::record::Figures;
+use crate::meter::{Meter, Reading, postmaster, resident};
+
+/// After that a contestant has what it has.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How a backlog is worked off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Drain {
+    pub(crate) jobs: usize,
+    pub(crate) processes: usize,
+    pub(crate) queues: usize,
+    /// Whether a snapshot is held open meanwhile.
+    pub(crate) pinned: bool,
+}
+
+impl Drain {
+    pub(crate) const fn of(jobs: usize) -> Self {
+        Self { jobs, processes: 1, queues: 1, pinned: false }
+    }
+
+    /// The knobs for its queues and processes: connections and handlers are shared out.
+    fn knobs(self) -> Vec<(&'static str, String)> {
+        let mut knobs = Vec::new();
+        if self.queues > 1 {
+            knobs.push(("QUEUES", self.queues.to_string()));
+            for (knob, all) in [("CONCURRENCY", 2000), ("RV_WORKERS", 1000), ("AWA_WORKERS", 256)] {
+                knobs.push((knob, (all / self.queues).to_string()));
+            }
+        }
+        if self.processes > 1 {
+            knobs.push(("POOL", (60 / self.processes).to_string()));
+        }
+        knobs
+    }
+}
+
+/// What the load and the drain gave, in a database of their own.
+pub(crate) async fn run(
+    stage: &Stage,
+    contestant: &Contestant,
+    drain: Drain,
+) -> Result<(Figures, Figures)> {
+    if contestant.name == CEILING {
+        return ceiling(stage, drain.jobs).await;
+    }
+    let url = stage.database(contestant).await?;
+    let loaded = load(stage, contestant, &url, drain).await?;
+    stage.settle(&url).await?;
+    Ok((loaded, work(stage, contestant, &url, drain).await?))
+}
+
+/// Enqueues the backlog in statements of 1,000.
+pub(crate) async fn load(
+    stage: &Stage,
+    contestant: &Contestant,
+    url: &str,
+    drain: Drain,
+) -> Result<Figures> {
+    let task = ["bulk".to_owned(), drain.jobs.to_string(), "1000".to_owned()];
+    let mut crew = stage.crew(contestant, url, &task, drain.knobs(), 1).await?;
+    let meter = Meter::of(&stage.server.admin, crew.pids()).await?;
+    crew.go().await?;
+    let ends = crew.ends(LIMIT * 5).await?;
+    let reading = meter.stop(&stage.server.admin, drain.jobs).await?;
+    crew.leave().await?;
+    let seconds = number(&ends[0], "secs")?;
+    Ok(Figures::from([("jobs_per_s", drain.jobs as f64 / seconds)])
+        .into_iter()
+        .chain(costs(&reading))
+        .collect())
+}
+
+/// Works the backlog off.
+pub(crate) async fn work(
+    stage: &Stage,
+    contestant: &Contestant,
+    url: &str,
+    drain: Drain,
+) -> Result<Figures> {
+    let task = ["work".to_owned()];
+    let mut crew = stage.crew(contestant, url, &task, drain.knobs(), drain.processes).await?;
+    let pin = if drain.pinned { Some(pin(url).await?) } else { None };
+    let pids = crew.pids();
+    let meter = Meter::of(&stage.server.admin, pids.clone()).await?;
+    let began = Instant::now();
+    crew.go().await?;
+    let mut course = Course { jobs: drain.jobs as u64, pids, began, quarters: Vec::new() };
+    let done = crew.done(drain.jobs as u64, LIMIT, |done| course.pass(done)).await?;
+    let reading = meter.stop(&stage.server.admin, usize::try_from(done)?.max(1)).await?;
+    crew.dismiss().await?;
+    if let Some(pin) = pin {
+        pin.close().await?;
+    }
+    ensure!(done > 0, "it has done nothing in {} s", LIMIT.as_secs());
+    Ok(course.figures(&reading))
+}
+
+/// When each quarter of the backlog was done, and how much memory that took.
+struct Course {
+    jobs: u64,
+    pids: Vec<u32>,
+    began: Instant,
+    quarters: Vec<(f64, f64)>,
+}
+
+impl Course {
+    fn pass(&mut self, done: u64) {
+        while self.quarters.len() < 4 && done * 4 >= self.jobs * (self.quarters.len() as u64 + 1) {
+            let resident = self.pids.iter().copied().map(resident).fold(0.0, f64::max);
+            self.quarters.push((self.began.elapsed().as_secs_f64(), resident));
+        }
+    }
+
+    fn figures(&self, reading: &Reading) -> Figures {
+        let mut figures = Figures::from([("jobs_per_s", reading.jobs_per_second)]);
+        figures.extend(costs(reading));
+        if let [(first, least), .., (third, _), (last, greatest)] = self.quarters[..] {
+            figures.insert("last_to_first", first / (last - third));
+            figures.insert("mb_first", least);
+            figures.insert("mb", greatest);
+        }
+        figures
+    }
+}
+
+/// What each job has cost.
+pub(crate) fn costs(reading: &Reading) -> Figures {
+    Figures::from([
+        ("server_us", reading.server_micros),
+        ("client_us", reading.own_micros),
+        ("wal_bytes", reading.wal_bytes),
+        ("writes", reading.writes),
+    ])
+}
+
+/// A transaction that sees the database as it is now, until it is closed.
+pub(crate) async fn pin(url: &str) -> Result<PgConnection> {
+    let mut pin = PgConnection::connect(url).await?;
+    let begin = "begin isolation level repeatable read; select count(*) from pg_class";
+    sqlx::raw_sql(begin).execute(&mut pin).await?;
+    Ok(pin)
+}
+
+/// Raw SQL: claims of 100 over four connections.
+async fn ceiling(stage: &Stage, jobs: usize) -> Result<(Figures, Figures)> {
+    let jobs = jobs.to_string();
+    let line = limit(stage, &["drain", "batch_claim_hint", "100", "4", &jobs, "60", "0"]).await?;
+    let loaded = Figures::from([
+        ("jobs_per_s", number(&line, "enq_s")?),
+        ("server_us", number(&line, "enq_us")?),
+        ("wal_bytes", number(&line, "enq_wal_b")?),
+    ]);
+    let mut drained = raw_costs(&line)?;
+    drained.insert("jobs_per_s", number(&line, "jobs_s")?);
+    Ok((loaded, drained))
+}
+
+/// The costs in a line of `limit`.
+pub(crate) fn raw_costs(line: &Value) -> Result<Figures> {
+    Ok(Figures::from([
+        ("server_us", number(line, "pg_us")?),
+        ("client_us", number(line, "cl_us")?),
+        ("wal_bytes", number(line, "wal_b")?),
+    ]))
+}
+
+/// Runs the program with the raw SQL, in a database of its own.
+pub(crate) async fn limit(stage: &Stage, arguments: &[&str]) -> Result<Value> {
+    let ceiling = stage.contestant(CEILING)?;
+    let url = stage.server.fresh().await?;
+    let postmaster = postmaster(&stage.server.admin).await?;
+    let mut command = ceiling.command()?;
+    command.args(arguments).env("DATABASE_URL", url).env("PG_PID", postmaster.to_string());
+    let output = command.kill_on_drop(true).output().await?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let why = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}", why.lines().next().unwrap_or_default());
+    Ok(serde_json::from_str(text.lines().last().context("it says nothing")?)?)
+}
+
+pub(crate) fn number(value: &Value, name: &str) -> Result<f64> {
+    value[name].as_f64().with_context(|| format!("it does not say {name}"))
+}

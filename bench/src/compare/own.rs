@@ -1,0 +1,119 @@
+//! What only jobkit is measured with.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{AssertSqlSafe, PgPool};
+
+use super::Stage;
+use super::contestant::{Contestant, JOBKIT};
+use super::drain::{Drain, load, run, work};
+use super::record::Figures;
+use crate::{hot, keyed, producers};
+
+/// How fast the first 20,000 jobs are done, of 20,000 and of many more.
+pub(crate) async fn backlog(stage: &Stage, many: usize) -> Result<Figures> {
+    let contestant = stage.contestant(JOBKIT)?;
+    let jobs = many.min(20_000);
+    let few = first(stage, contestant, jobs, jobs).await?;
+    let many = first(stage, contestant, many, jobs).await?;
+    Ok(Figures::from([("few_per_s", few), ("many_per_s", many), ("cost", few / many)]))
+}
+
+async fn first(stage: &Stage, contestant: &Contestant, ready: usize, jobs: usize) -> Result<f64> {
+    let url = stage.database(contestant).await?;
+    load(stage, contestant, &url, Drain::of(1000)).await?;
+    multiply(&PgPool::connect(&url).await?, ready).await?;
+    stage.settle(&url).await?;
+    let figures = work(stage, contestant, &url, Drain::of(jobs)).await?;
+    Ok(figures["jobs_per_s"])
+}
+
+/// As many jobs, in the place of the thousand that are there.
+async fn multiply(pool: &PgPool, jobs: usize) -> Result<()> {
+    let copies = jobs / 1000;
+    let columns = "kind, queue, priority, max_attempts, run_at, created_at, args";
+    let sql = format!(
+        "create table sample as select {columns} from jobkit.jobs;
+         truncate jobkit.jobs, jobkit.ready;
+         insert into jobkit.jobs ({columns})
+            select {columns} from sample cross join generate_series(1, {copies});
+         insert into jobkit.ready (queue, priority, job_id, kind)
+            select queue, priority, id, kind from jobkit.jobs;
+         drop table sample"
+    );
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await?;
+    let ready: i64 =
+        sqlx::query_scalar("select count(*) from jobkit.ready").fetch_one(pool).await?;
+    ensure!(ready == (copies * 1000) as i64, "{ready} jobs are ready");
+    pool.close().await;
+    Ok(())
+}
+
+/// The write-ahead log of a drain without a checkpoint before it: no page is logged as a whole.
+pub(crate) async fn log(stage: &Stage, jobs: usize) -> Result<Figures> {
+    let contestant = stage.contestant(JOBKIT)?;
+    let url = stage.database(contestant).await?;
+    let drain = Drain::of(jobs);
+    load(stage, contestant, &url, drain).await?;
+    stage.settle(&url).await?;
+    work(stage, contestant, &url, drain).await?;
+    let loaded = load(stage, contestant, &url, drain).await?;
+    let worked = work(stage, contestant, &url, drain).await?;
+    Ok(Figures::from([
+        ("enqueue_bytes", loaded["wal_bytes"]),
+        ("work_bytes", worked["wal_bytes"]),
+        ("writes", worked["writes"]),
+    ]))
+}
+
+/// A drain under a snapshot that is held open, by quarters.
+pub(crate) async fn pinned(stage: &Stage, jobs: usize) -> Result<Figures> {
+    let drain = Drain { pinned: true, ..Drain::of(jobs) };
+    Ok(run(stage, stage.contestant(JOBKIT)?, drain).await?.1)
+}
+
+/// The memory of a long drain.
+pub(crate) async fn memory(stage: &Stage, jobs: usize) -> Result<Figures> {
+    Ok(run(stage, stage.contestant(JOBKIT)?, Drain::of(jobs)).await?.1)
+}
+
+/// 32 producers that hold their transactions open for 10 ms: jobs, and plain rows.
+pub(crate) async fn held(stage: &Stage) -> Result<Figures> {
+    let pool = pool(stage).await?;
+    let rates = producers::round(&pool).await?;
+    pool.close().await;
+    let [jobs, plain] = rates;
+    Ok(Figures::from([("jobs_per_s", jobs), ("plain_per_s", plain), ("ratio", jobs / plain)]))
+}
+
+/// One hot key with one permit, while a snapshot is held open.
+pub(crate) async fn hot(stage: &Stage, seconds: usize) -> Result<Figures> {
+    let pool = pool(stage).await?;
+    let last_to_first = hot::pinned(&pool, seconds).await?;
+    pool.close().await;
+    Ok(Figures::from([("last_to_first", last_to_first)]))
+}
+
+/// Jobs with concurrency keys beside jobs without.
+pub(crate) async fn keys(stage: &Stage, jobs: usize) -> Result<Figures> {
+    let pool = pool(stage).await?;
+    let [unkeyed, thousand, fifty, single] = keyed::compare(&pool, jobs, 1, 2000).await?;
+    pool.close().await;
+    Ok(Figures::from([
+        ("jobs_per_s", unkeyed),
+        ("thousand", thousand / unkeyed),
+        ("fifty", fifty / unkeyed),
+        ("single", single / unkeyed),
+    ]))
+}
+
+/// A migrated database for this process.
+async fn pool(stage: &Stage) -> Result<PgPool> {
+    let url = stage.server.fresh().await?;
+    let options = PgPoolOptions::new().max_connections(40).acquire_timeout(Duration::from_secs(30));
+    let pool = options.connect(&url).await?;
+    jobkit::migrate(&pool).await?;
+    Ok(pool)
+}

@@ -1,0 +1,150 @@
+//! Ratios within one run, beside those of an earlier one: absolute figures drift with the machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::contestant::{CEILING, Contestant, JOBKIT, KEPT};
+use super::record::Records;
+use super::workload;
+
+/// By what a ratio may be smaller than the stored one: two runs differ by as much as a tenth.
+const MARGIN: f64 = 0.2;
+
+/// More is better in all of them.
+pub(crate) type Ratios = BTreeMap<String, f64>;
+
+/// jobkit to the ceiling and to the fastest peer, of everything that was measured.
+pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
+    let mut ratios = Ratios::new();
+    for workload in workload::ALL {
+        let table = workload.table();
+        let (name, figure) = (table.name, table.columns[0].0);
+        let median = |contestant| records.median(name, contestant, figure);
+        let better = |ours: f64, theirs: f64| match table.more {
+            true => ours / theirs,
+            false => theirs / ours,
+        };
+        let peers = contestants.iter().filter(|contestant| contestant.is_peer());
+        let theirs: Vec<(&str, f64)> =
+            peers.filter_map(|peer| Some((peer.leaves, median(peer.name)?))).collect();
+        let best = |leaves: Option<&str>| {
+            let fits = theirs.iter().filter(|(left, _)| leaves.is_none_or(|only| only == *left));
+            fits.map(|(_, value)| *value).reduce(|one, other| match table.more {
+                true => one.max(other),
+                false => one.min(other),
+            })
+        };
+        let mut add = |what: &str, ours: Option<f64>, theirs: Option<f64>| {
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                ratios.insert(format!("{name}: {what}"), rounded(better(ours, theirs)));
+            }
+        };
+        add("jobkit to the ceiling", median(JOBKIT), median(CEILING));
+        add("jobkit to the best peer", median(JOBKIT), best(None));
+        add("history kept, to the best peer without", median(KEPT), best(Some("nothing")));
+        add("history kept, to the best peer with", median(KEPT), best(Some("history")));
+        // What is a ratio by itself.
+        if ["ratio", "last_to_first", "cost", "thousand"].contains(&figure) {
+            add("by itself", median(JOBKIT), Some(1.0));
+        }
+    }
+    // Replicas and queues are added: does it collapse?
+    for name in ["fleet", "queues"] {
+        let rate = |workload| records.median(workload, JOBKIT, "jobs_per_s");
+        if let (Some(many), Some(one)) = (rate(name), rate("drain")) {
+            ratios.insert(format!("{name}: jobkit to one process"), rounded(many / one));
+        }
+    }
+    ratios
+}
+
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1000.0).round() / 1000.0
+}
+
+/// For later checks.
+pub(crate) fn store(ratios: &Ratios) -> Result<()> {
+    std::fs::write(file(), serde_json::to_string_pretty(ratios)? + "\n")?;
+    println!("Stored: {}", file().display());
+    Ok(())
+}
+
+/// Compares with what is stored.
+///
+/// # Errors
+/// When a ratio is smaller than the stored one by more than the margin.
+pub(crate) fn check(ratios: &Ratios) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(file()) else {
+        println!("No ratios are stored: run scripts/bench --store on a quiet machine.");
+        return Ok(());
+    };
+    let stored = serde_json::from_str(&text).context("bench/ratios.json")?;
+    let worse = worse(ratios, &stored);
+    if !worse.is_empty() {
+        bail!("worse than bench/ratios.json by more than {MARGIN}:\n{}", worse.join("\n"));
+    }
+    println!("No ratio is below its stored one by more than {MARGIN} of it.");
+    Ok(())
+}
+
+/// What is too small, a line for each.
+fn worse(ratios: &Ratios, stored: &Ratios) -> Vec<String> {
+    let too_small = |(name, ratio): (&String, &f64)| {
+        let before = stored.get(name)?;
+        let line = format!("  {name}: {ratio:.2}, stored {before:.2}");
+        (*ratio < before * (1.0 - MARGIN)).then_some(line)
+    };
+    ratios.iter().filter_map(too_small).collect()
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("ratios.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contestant;
+    use super::super::record::{Figures, Record};
+    use super::*;
+
+    fn record(workload: &'static str, contestant: &'static str, figure: f64) -> Record {
+        let name = if workload == "latency" { "p50" } else { "jobs_per_s" };
+        let figures = Figures::from([(name, figure)]);
+        Record { workload, contestant, round: 1, figures, failed: None }
+    }
+
+    #[test]
+    fn ratios_are_to_the_best_peer_whichever_way_is_better() {
+        let records = Records(vec![
+            record("drain", JOBKIT, 90.0),
+            record("drain", KEPT, 60.0),
+            record("drain", CEILING, 100.0),
+            record("drain", "graphile_worker", 45.0),
+            record("drain", "awa", 20.0),
+            record("fleet", JOBKIT, 81.0),
+            record("latency", JOBKIT, 1.0),
+            record("latency", "graphile_worker", 2.0),
+            record("latency", "awa", 5.0),
+        ]);
+        let expected = [
+            ("drain: history kept, to the best peer with", 3.0),
+            ("drain: history kept, to the best peer without", 1.333),
+            ("drain: jobkit to the best peer", 2.0),
+            ("drain: jobkit to the ceiling", 0.9),
+            ("fleet: jobkit to one process", 0.9),
+            ("latency: jobkit to the best peer", 2.0),
+        ];
+        let expected = expected.map(|(name, ratio)| (name.to_owned(), ratio));
+        assert_eq!(of(&records, &contestant::ALL), Ratios::from(expected));
+    }
+
+    #[test]
+    fn a_ratio_may_be_smaller_by_the_margin_only() {
+        let ratios = |ratio| Ratios::from([("drain".to_owned(), ratio)]);
+        assert!(worse(&ratios(0.81), &ratios(1.0)).is_empty());
+        assert_eq!(worse(&ratios(0.79), &ratios(1.0)), ["  drain: 0.79, stored 1.00"]);
+        assert!(worse(&ratios(0.1), &Ratios::new()).is_empty());
+    }
+}

@@ -1,0 +1,92 @@
+//! What one run of one contestant gave.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Figures by name.
+pub(crate) type Figures = BTreeMap<&'static str, f64>;
+
+/// A line of the results.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Record {
+    pub(crate) workload: &'static str,
+    pub(crate) contestant: &'static str,
+    pub(crate) round: usize,
+    pub(crate) figures: Figures,
+    /// Why there are no figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<String>,
+}
+
+/// The middle of the rounds, with the least and the greatest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) least: f64,
+    pub(crate) median: f64,
+    pub(crate) greatest: f64,
+}
+
+/// All records so far.
+#[derive(Debug, Default)]
+pub(crate) struct Records(pub(crate) Vec<Record>);
+
+impl Records {
+    fn of(&self, workload: &str, contestant: &str) -> impl Iterator<Item = &Record> {
+        let wanted =
+            move |record: &&Record| record.workload == workload && record.contestant == contestant;
+        self.0.iter().filter(wanted)
+    }
+
+    /// Contestants of a workload, in the order in which they came.
+    pub(crate) fn contestants(&self, workload: &str) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for record in self.0.iter().filter(|record| record.workload == workload) {
+            if !names.contains(&record.contestant) {
+                names.push(record.contestant);
+            }
+        }
+        names
+    }
+
+    /// One figure of one contestant; `None` when no round gave it.
+    pub(crate) fn spread(&self, workload: &str, contestant: &str, figure: &str) -> Option<Spread> {
+        let figures = self.of(workload, contestant).filter_map(|record| record.figures.get(figure));
+        Spread::of(figures.copied().collect())
+    }
+
+    pub(crate) fn median(&self, workload: &str, contestant: &str, figure: &str) -> Option<f64> {
+        Some(self.spread(workload, contestant, figure)?.median)
+    }
+
+    /// Why a contestant has no figures.
+    pub(crate) fn failure(&self, workload: &str, contestant: &str) -> Option<&str> {
+        self.of(workload, contestant).find_map(|record| record.failed.as_deref())
+    }
+}
+
+impl Spread {
+    fn of(mut figures: Vec<f64>) -> Option<Self> {
+        figures.sort_by(f64::total_cmp);
+        let (least, greatest) = (*figures.first()?, *figures.last()?);
+        let middle = figures.len() / 2;
+        let median = match figures.len() % 2 {
+            0 => f64::midpoint(figures[middle - 1], figures[middle]),
+            _ => figures[middle],
+        };
+        Some(Self { least, median, greatest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_between_the_least_and_the_greatest() {
+        assert_eq!(Spread::of(vec![]), None);
+        let spread = |least, median, greatest| Some(Spread { least, median, greatest });
+        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), spread(1.0, 2.0, 3.0));
+        assert_eq!(Spread::of(vec![4.0, 1.0]), spread(1.0, 2.5, 4.0));
+    }
+}

@@ -1,0 +1,203 @@
+//! What is measured, of whom, and which figures the tables show.
+
+use super::contestant::{CEILING, Contestant, JOBKIT, KEPT};
+
+/// One table of the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workload {
+    Drain,
+    Bulk,
+    Fleet,
+    Queues,
+    EnqueueOne,
+    EnqueueMany,
+    ServedOne,
+    ServedMany,
+    Held,
+    Latency,
+    Poll,
+    Steady,
+    Idle,
+    Pinned,
+    Backlog,
+    Hot,
+    Keyed,
+    Log,
+    Memory,
+}
+
+use Workload::*;
+
+/// In the order of the tables.
+pub(crate) const ALL: [Workload; 19] = [
+    Drain,
+    Bulk,
+    Fleet,
+    Queues,
+    EnqueueOne,
+    EnqueueMany,
+    ServedOne,
+    ServedMany,
+    Held,
+    Latency,
+    Poll,
+    Steady,
+    Idle,
+    Pinned,
+    Backlog,
+    Hot,
+    Keyed,
+    Log,
+    Memory,
+];
+
+/// A figure, its heading, and its digits after the point.
+pub(crate) type Column = (&'static str, &'static str, usize);
+
+/// How it is called and shown; the first column is what counts.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// Whether more is better, in the first column.
+    pub(crate) more: bool,
+}
+
+const COSTS: [Column; 4] = [
+    ("server_us", "server CPU µs/job", 0),
+    ("client_us", "client CPU µs/job", 0),
+    ("wal_bytes", "WAL B/job", 0),
+    ("writes", "writing transactions/job", 3),
+];
+const RATE: Column = ("jobs_per_s", "jobs/s", 0);
+const DRAIN: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2], COSTS[3], ("mb", "resident MB", 0)];
+const ENQUEUE: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2]];
+const LATENCY: &[Column] = &[
+    ("p50", "p50 ms", 2),
+    ("p95", "p95 ms", 2),
+    ("p99", "p99 ms", 2),
+    ("client_cpu", "client CPU %", 1),
+    ("server_cpu", "server CPU %", 1),
+    ("missing", "not begun", 0),
+];
+const STEADY: &[Column] = &[
+    ("p99_last", "p99 ms, last sixth", 1),
+    ("p99_first", "p99 ms, first sixth", 1),
+    ("p50_last", "p50 ms, last sixth", 1),
+    ("p50_first", "p50 ms, first sixth", 1),
+    ("client_cpu", "client CPU %", 0),
+    ("server_cpu", "server CPU %", 0),
+    ("missing", "not begun", 0),
+];
+const IDLE: &[Column] = &[
+    ("tx_per_s", "transactions/s", 1),
+    ("client_cpu", "client CPU %", 2),
+    ("server_cpu", "server CPU %", 2),
+    ("mb", "resident MB", 0),
+];
+
+const fn more(name: &'static str, title: &'static str, columns: &'static [Column]) -> Table {
+    Table { name, title, columns, more: true }
+}
+
+const fn less(name: &'static str, title: &'static str, columns: &'static [Column]) -> Table {
+    Table { name, title, columns, more: false }
+}
+
+impl Workload {
+    /// How it is called and shown.
+    pub(crate) fn table(self) -> Table {
+        match self {
+            Drain => more("drain", "Drain of no-op jobs by one process", DRAIN),
+            Bulk => more("bulk", "Bulk enqueue in statements of 1,000", ENQUEUE),
+            Fleet => more("fleet", "Drain by four processes on one queue", DRAIN),
+            Queues => more("queues", "Drain of 16 queues by one process", DRAIN),
+            EnqueueOne => more("enqueue1", "Enqueue singly, 1 producer, an idle worker", ENQUEUE),
+            EnqueueMany => {
+                more("enqueue16", "Enqueue singly, 16 producers, an idle worker", ENQUEUE)
+            }
+            ServedOne => more("served1", "Enqueue singly, 1 producer, a busy worker", ENQUEUE),
+            ServedMany => more("served16", "Enqueue singly, 16 producers, a busy worker", ENQUEUE),
+            Latency => less("latency", "Latency of a job every 20 ms, commit to start", LATENCY),
+            Poll => less("poll", "The same with polling only, every 100 ms", LATENCY),
+            Steady => less("steady", "1,000 jobs/s under a pinned snapshot", STEADY),
+            Idle => less("idle", "A worker with nothing to do", IDLE),
+            _ => self.own_table(),
+        }
+    }
+
+    fn own_table(self) -> Table {
+        match self {
+            Held => more(
+                "held",
+                "Enqueue in a transaction held 10 ms, 32 producers",
+                &[
+                    ("ratio", "of plain inserts", 2),
+                    ("jobs_per_s", "jobs/s", 0),
+                    ("plain_per_s", "rows/s", 0),
+                ],
+            ),
+            Pinned => more(
+                "pinned",
+                "Drain under a pinned snapshot",
+                &[("last_to_first", "last quarter of first", 2), RATE, COSTS[0], COSTS[1]],
+            ),
+            Backlog => less(
+                "backlog",
+                "Cost of a job before a long backlog",
+                &[
+                    ("cost", "of a short one", 2),
+                    ("many_per_s", "jobs/s, long", 0),
+                    ("few_per_s", "jobs/s, short", 0),
+                ],
+            ),
+            Hot => more(
+                "hot",
+                "One hot key with one permit under a pinned snapshot",
+                &[("last_to_first", "last ten seconds of first", 2)],
+            ),
+            Keyed => more(
+                "keyed",
+                "Jobs with concurrency keys, of those without",
+                &[
+                    ("thousand", "1,000 keys × 1", 2),
+                    ("fifty", "one key × 50", 2),
+                    ("single", "one key × 1", 3),
+                    ("jobs_per_s", "jobs/s without", 0),
+                ],
+            ),
+            Log => less(
+                "log",
+                "Write-ahead log, no page as a whole",
+                &[
+                    ("work_bytes", "B/job, claim and finish", 0),
+                    ("enqueue_bytes", "B/job, bulk enqueue", 0),
+                    ("writes", "writing transactions/job", 3),
+                ],
+            ),
+            _ => less(
+                "memory",
+                "Memory during a long drain",
+                &[("mb", "resident MB at the end", 0), ("mb_first", "at a quarter", 0), RATE],
+            ),
+        }
+    }
+
+    /// Whether this contestant takes part.
+    pub(crate) fn has(self, contestant: &Contestant) -> bool {
+        match self {
+            Drain => true,
+            // It is measured with each drain, and the history changes nothing.
+            Bulk | Fleet | EnqueueOne | EnqueueMany => {
+                contestant.name != KEPT && (self != Fleet || contestant.name != CEILING)
+            }
+            ServedOne | ServedMany | Latency | Steady | Idle => {
+                contestant.name == JOBKIT || contestant.is_peer()
+            }
+            // The others have no queues, or other ones.
+            Queues => [JOBKIT, "awa", "riverqueue"].contains(&contestant.name),
+            _ => contestant.name == JOBKIT,
+        }
+    }
+}
