@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
@@ -68,13 +69,11 @@ impl Contestant {
     /// When that cannot be done here; the message says why.
     pub(crate) fn prepare(&self) -> Result<()> {
         match self.program {
-            Kind::Rust(package, _) => {
-                let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-                cargo.args(["build", "--quiet", "--release", "--locked", "--package", package]);
-                cargo.arg("--manifest-path").arg(peers().join("Cargo.toml"));
-                cargo.arg("--target-dir").arg(target()?);
-                succeed(&mut cargo, "it does not build")
-            }
+            // One by one only when that fails: alone they would share less.
+            Kind::Rust(package, _) => match WHOLE.get_or_init(|| build(&["--workspace"]).is_ok()) {
+                true => Ok(()),
+                false => build(&["--package", package]),
+            },
             Kind::Node(..) => {
                 for program in ["node", "npm"] {
                     let mut version = Command::new(program);
@@ -96,9 +95,7 @@ impl Contestant {
     /// Program and first arguments.
     pub(crate) fn command(&self) -> Result<tokio::process::Command> {
         let mut command = match self.program {
-            Kind::Rust(package, _) => {
-                tokio::process::Command::new(target()?.join("release").join(package))
-            }
+            Kind::Rust(package, _) => tokio::process::Command::new(programs()?.join(package)),
             Kind::Node(module, _) => {
                 let mut node = tokio::process::Command::new("node");
                 node.arg(peers().join("node").join(module));
@@ -129,6 +126,21 @@ fn after(text: &str, mark: &str) -> Option<String> {
     Some(text.split_once(mark)?.1.split_once('"')?.0.to_owned())
 }
 
+/// Whether all packages could be built.
+static WHOLE: OnceLock<bool> = OnceLock::new();
+
+/// Builds packages of `bench/peers` as this program is built, and beside it.
+fn build(which: &[&str]) -> Result<()> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["build", "--quiet", "--locked"]).args(which);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    cargo.arg("--manifest-path").arg(peers().join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(programs()?.join(".."));
+    succeed(&mut cargo, "it does not build")
+}
+
 fn succeed(command: &mut Command, failed: &str) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().context("it cannot be built")?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -141,8 +153,8 @@ fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
 }
 
-/// Where this program was built as well.
-fn target() -> Result<PathBuf> {
+/// Where this program is, and the others are.
+fn programs() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    own.ancestors().nth(2).map(Path::to_owned).context("a folder above this program")
+    own.parent().map(Path::to_owned).context("a folder with this program")
 }

@@ -184,6 +184,11 @@ impl Workload {
         }
     }
 
+    /// Whether everybody takes part even in a quick run.
+    pub(crate) fn is_essential(self) -> bool {
+        matches!(self, Drain | EnqueueMany | Latency)
+    }
+
     /// Whether this contestant takes part.
     pub(crate) fn has(self, contestant: &Contestant) -> bool {
         match self {
