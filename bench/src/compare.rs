@@ -121,8 +121,7 @@ impl Stage {
         let mut setup = contestant.command()?;
         setup.arg("setup").env("DATABASE_URL", &url).kill_on_drop(true);
         let output = setup.output().await?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "setup: {}", said.lines().next().unwrap_or_default());
+        ensure!(output.status.success(), "setup: {}", reason(&output.stderr));
         Ok(url)
     }
 
@@ -182,6 +181,13 @@ impl Stage {
         };
         Ok(Measured { figures: own, bulk: None })
     }
+}
+
+/// The line in which a program says why it has failed.
+fn reason(stderr: &[u8]) -> String {
+    let said = String::from_utf8_lossy(stderr);
+    let telling = |line: &&str| line.to_lowercase().contains("error") || line.contains("panicked");
+    said.lines().find(telling).or(said.lines().next()).unwrap_or("it says nothing").to_owned()
 }
 
 struct Measured {

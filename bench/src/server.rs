@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use private_postgres::Purpose;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, PgPool};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{AssertSqlSafe, PgPool};
 
 const DATABASE: &str = "jobkit_bench";
 
@@ -29,8 +29,7 @@ impl Server {
         self.drop_database().await?;
         let create = AssertSqlSafe(format!("create database {DATABASE}"));
         sqlx::raw_sql(create).execute(&self.admin).await?;
-        let options: PgConnectOptions = self.url.parse()?;
-        Ok(options.database(DATABASE).to_url_lossy().to_string())
+        Ok(elsewhere(&self.url, DATABASE))
     }
 
     pub(crate) async fn drop_database(&self) -> Result<()> {
@@ -56,6 +55,16 @@ impl Server {
     }
 }
 
+/// The address of another database of the same server. Not by sqlx's options: they would add what
+/// other clients do not understand.
+fn elsewhere(url: &str, database: &str) -> String {
+    let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
+    let host = address.find("://").map_or(0, |at| at + 3);
+    let end = address[host..].find('/').map_or(address.len(), |slash| host + slash);
+    let query = query.map_or(String::new(), |query| format!("?{query}"));
+    format!("{}/{database}{query}", &address[..end])
+}
+
 /// Cores, memory and system of this machine.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -70,4 +79,20 @@ fn machine() -> String {
     let model = field(&read("/proc/cpuinfo"), "model name");
     let model = model.map_or(String::new(), |model| format!(" ({model})"));
     format!("{cores} cores{model}{memory}, {} {}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elsewhere;
+
+    #[test]
+    fn only_the_database_of_an_address_changes() {
+        for (url, changed) in [
+            ("postgres://u:p@h:5432/d", "postgres://u:p@h:5432/bench"),
+            ("postgres://h", "postgres://h/bench"),
+            ("postgres:///d?host=%2Frun%2Fpg", "postgres:///bench?host=%2Frun%2Fpg"),
+        ] {
+            assert_eq!(elsewhere(url, "bench"), changed);
+        }
+    }
 }

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sqlx::{Connection, PgConnection};
 
-use super::Stage;
 use super::contestant::{CEILING, Contestant};
 use super::record::Figures;
+use super::{Stage, reason};
 use crate::meter::{Meter, Reading, postmaster, resident};
 
 /// After that a contestant has what it has.
@@ -184,8 +184,7 @@ pub(crate) async fn limit(stage: &Stage, arguments: &[&str]) -> Result<Value> {
     command.args(arguments).env("DATABASE_URL", url).env("PG_PID", postmaster.to_string());
     let output = command.kill_on_drop(true).output().await?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let why = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}", why.lines().next().unwrap_or_default());
+    ensure!(output.status.success(), "{}", reason(&output.stderr));
     Ok(serde_json::from_str(text.lines().last().context("it says nothing")?)?)
 }
 

@@ -50,6 +50,7 @@ impl Report {
         let mut shape = vec![("date", date), ("command", command())];
         shape.extend(commit().map(|commit| ("commit", commit)));
         shape.extend(server.shape().await?);
+        let folder = folder.canonicalize()?;
         let lines = File::create(folder.join("records.jsonl"))?;
         Ok(Self { folder, lines, shape, skipped: Vec::new(), versions: Vec::new() })
     }
