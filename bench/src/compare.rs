@@ -19,6 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use sqlx::{Connection, PgConnection};
 
 use self::contestant::Contestant;
 use self::crew::{Crew, Order};
@@ -122,6 +123,7 @@ impl Stage {
         setup.arg("setup").env("DATABASE_URL", &url).kill_on_drop(true);
         let output = setup.output().await?;
         ensure!(output.status.success(), "setup: {}", reason(&output.stderr));
+        sqlx::raw_sql("checkpoint").execute(&self.server.admin).await?;
         Ok(url)
     }
 
@@ -137,12 +139,12 @@ impl Stage {
         Crew::start(contestant, order).await
     }
 
-    /// Leaves no work of the load to the measurement.
+    /// Lets the planner know what was loaded. No checkpoint: the ceiling has none there either, and
+    /// the first change of a page after one is logged as a whole.
     async fn settle(&self, url: &str) -> Result<()> {
-        let pool = sqlx::PgPool::connect(url).await?;
-        crate::drain::settle_down(&pool).await?;
-        pool.close().await;
-        Ok(())
+        let mut connection = PgConnection::connect(url).await?;
+        sqlx::raw_sql("analyze").execute(&mut connection).await?;
+        Ok(connection.close().await?)
     }
 
     async fn measure(&self, workload: Workload, contestant: &Contestant) -> Result<Measured> {

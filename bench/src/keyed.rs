@@ -49,8 +49,8 @@ enum Load {
     OnePermit,
 }
 
-/// Drains each load in turn; the single permit with a tenth of the jobs. It gives the median rate of
-/// each.
+/// Drains each load in turn, the single permit with a tenth of the jobs. It gives the median rate
+/// of each.
 pub(crate) async fn compare(
     pool: &PgPool,
     jobs: usize,

@@ -27,7 +27,7 @@ enum Kind {
 }
 
 pub(crate) const JOBKIT: &str = "jobkit";
-pub(crate) const KEPT: &str = "jobkit, history kept";
+pub(crate) const KEPT: &str = "jobkit (history kept)";
 /// Raw SQL of the same design; it does no more than `drain` and `insert`.
 pub(crate) const CEILING: &str = "raw SQL (ceiling)";
 

@@ -10,6 +10,7 @@ use super::Stage;
 use super::contestant::{Contestant, JOBKIT};
 use super::drain::{Drain, load, run, work};
 use super::record::Figures;
+use crate::drain::settle_down;
 use crate::{hot, keyed, producers};
 
 /// How fast the first 20,000 jobs are done, of 20,000 and of many more.
@@ -25,7 +26,6 @@ async fn first(stage: &Stage, contestant: &Contestant, ready: usize, jobs: usize
     let url = stage.database(contestant).await?;
     load(stage, contestant, &url, Drain::of(1000)).await?;
     multiply(&PgPool::connect(&url).await?, ready).await?;
-    stage.settle(&url).await?;
     let figures = work(stage, contestant, &url, Drain::of(jobs)).await?;
     Ok(figures["jobs_per_s"])
 }
@@ -47,6 +47,7 @@ async fn multiply(pool: &PgPool, jobs: usize) -> Result<()> {
     let ready: i64 =
         sqlx::query_scalar("select count(*) from jobkit.ready").fetch_one(pool).await?;
     ensure!(ready == (copies * 1000) as i64, "{ready} jobs are ready");
+    settle_down(pool).await?;
     pool.close().await;
     Ok(())
 }

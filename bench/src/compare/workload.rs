@@ -90,6 +90,12 @@ const STEADY: &[Column] = &[
     ("server_cpu", "server CPU %", 0),
     ("missing", "not begun", 0),
 ];
+const KEYED: &[Column] = &[
+    ("thousand", "1,000 keys × 1", 2),
+    ("fifty", "one key × 50", 2),
+    ("single", "one key × 1", 3),
+    ("jobs_per_s", "jobs/s without", 0),
+];
 const IDLE: &[Column] = &[
     ("tx_per_s", "transactions/s", 1),
     ("client_cpu", "client CPU %", 2),
@@ -132,11 +138,7 @@ impl Workload {
             Held => more(
                 "held",
                 "Enqueue in a transaction held 10 ms, 32 producers",
-                &[
-                    ("ratio", "of plain inserts", 2),
-                    ("jobs_per_s", "jobs/s", 0),
-                    ("plain_per_s", "rows/s", 0),
-                ],
+                &[("ratio", "of plain inserts", 2), RATE, ("plain_per_s", "rows/s", 0)],
             ),
             Pinned => more(
                 "pinned",
@@ -157,16 +159,7 @@ impl Workload {
                 "One hot key with one permit under a pinned snapshot",
                 &[("last_to_first", "last ten seconds of first", 2)],
             ),
-            Keyed => more(
-                "keyed",
-                "Jobs with concurrency keys, of those without",
-                &[
-                    ("thousand", "1,000 keys × 1", 2),
-                    ("fifty", "one key × 50", 2),
-                    ("single", "one key × 1", 3),
-                    ("jobs_per_s", "jobs/s without", 0),
-                ],
-            ),
+            Keyed => more("keyed", "Jobs with concurrency keys, of those without", KEYED),
             Log => less(
                 "log",
                 "Write-ahead log, no page as a whole",
