@@ -22,7 +22,7 @@ pub(crate) struct Bar {
 }
 
 const WIDTH: f64 = 760.0;
-const LEFT: f64 = 180.0;
+const LEFT: f64 = 190.0;
 /// Where the greatest value ends; the figures stand to the right of it.
 const LENGTH: f64 = 460.0;
 const ROW: f64 = 26.0;
