@@ -83,7 +83,7 @@ impl Admin {
     /// A connection on which a statement may take this long, and that is not kept.
     fn link_for(&self, call: Duration) -> Link {
         let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
-        Link::new("admin", self.pool.clone(), deadlines).or_reads()
+        Link::new("admin", self.pool.clone(), deadlines).of_operator()
     }
 
     /// Makes one call.

@@ -43,8 +43,8 @@ pub(crate) struct Link {
     pool: PgPool,
     deadlines: Deadlines,
     plans: Plans,
-    /// Whether it is of no use where nothing can be written.
-    writes: bool,
+    /// Whether an operator waits for it, who may do with reading.
+    operator: bool,
     /// Where its connection comes from, and goes when the link is closed.
     keep: Option<Arc<Keep>>,
     connection: Option<Open>,
@@ -54,21 +54,25 @@ impl Link {
     /// How often a call that clashed with others (deadlock, serialization) is tried in all.
     const TRIES: u32 = 4;
 
+    /// How long an operator waits for a connection.
+    const OPENING: Duration = Duration::from_secs(2);
+
     pub(crate) fn new(name: &'static str, pool: PgPool, deadlines: Deadlines) -> Self {
         Self {
             name,
             pool,
             deadlines,
             plans: Plans::Free,
-            writes: true,
+            operator: false,
             keep: None,
             connection: None,
         }
     }
 
-    /// Also reads where nothing can be written; the server refuses what would write.
-    pub(crate) fn or_reads(self) -> Self {
-        Self { writes: false, ..self }
+    /// Gives up soon where no connection comes about, and reads where nothing can be written: the
+    /// server refuses what would write.
+    pub(crate) fn of_operator(self) -> Self {
+        Self { operator: true, ..self }
     }
 
     /// Plans like this, on a connection of the keep if it has one. All its links are alike but for
@@ -108,7 +112,8 @@ impl Link {
             self.connection = keep.take(self.plans).await;
         }
         if self.connection.is_none() {
-            let deadline = self.deadlines.call;
+            let most = if self.operator { Self::OPENING } else { self.deadlines.call };
+            let deadline = most.min(self.deadlines.call);
             let opened = timeout(deadline, self.open()).await;
             let connection = opened.map_err(|_| Error::unreachable(deadline))??;
             self.connection = Some(Open { connection, since: Instant::now() });
@@ -150,11 +155,11 @@ impl Link {
             .bind(milliseconds(self.deadlines.lock))
             .bind(self.plans == Plans::Free)
             .bind(self.plans != Plans::InOrder)
-            .bind(self.writes)
+            .bind(!self.operator)
             .fetch_one(&mut connection)
             .await?;
         let reads_only: bool = row.try_get("reads_only")?;
-        if self.writes && reads_only { Err(Error::ReadOnly) } else { Ok(connection) }
+        if !self.operator && reads_only { Err(Error::ReadOnly) } else { Ok(connection) }
     }
 
     /// Gives the connection back to the keep; without a keep closes it, in the orderly way.

@@ -161,3 +161,27 @@ async fn nothing_is_kept_longer_than_the_admin() {
     let gone = async || sessions(&desk.lab).await.is_empty();
     wait(Duration::from_secs(10), "no session is left", gone).await;
 }
+
+#[tokio::test]
+async fn where_nothing_can_be_written_there_is_something_to_see() {
+    let desk = Desk::new().await;
+    let job = desk.pay("a").await;
+    let name: String = desk.lab.value("select current_database()").await;
+    let reads = format!("alter database {name} set default_transaction_read_only");
+    desk.lab.run(&format!("{reads} = on")).await;
+    desk.admin.overview().await.unwrap();
+    desk.admin.doctor().await.unwrap();
+    desk.admin.explain(job).await.unwrap().unwrap();
+    assert_eq!(desk.admin.jobs(&JobQuery::default(), None, 10).await.unwrap().jobs.len(), 1);
+    for refused in [
+        desk.admin.cancel(job).await.map(drop),
+        desk.admin.cancel_all(&JobFilter::all()).await.map(drop),
+        desk.admin.pause("default", "ada", "").await.map(drop),
+        desk.admin.limit_group("pay", Some(2)).await.map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+    }
+    desk.lab.run(&format!("{reads} = off")).await;
+    desk.hang_up().await;
+    desk.admin.pause("default", "ada", "").await.unwrap();
+}
