@@ -59,3 +59,50 @@ async fn no_page_runs_more_statements_than_it_may_nor_reads_a_large_table_whole(
     }
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
+
+/// How often each page is asked for.
+const VISITS: i64 = 5;
+
+/// How many milliseconds of the database's time a page may take, on a slow machine.
+const MOST: f64 = 250.0;
+
+/// What the server counted of the last visits, for each: blocks, and milliseconds if every
+/// statement took as long as it did at its best.
+const COUNTED: &str = "
+    select coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::bigint,
+        coalesce(sum(s.min_exec_time * s.calls), 0)
+    from pg_stat_statements s join pg_database d on d.oid = s.dbid
+    where d.datname = current_database() and s.query not like '%pg_stat_statements%'";
+
+#[tokio::test]
+async fn no_page_takes_more_of_the_database_than_it_may() {
+    let lab = Lab::new().await;
+    let counts = "select current_setting('shared_preload_libraries') like '%pg_stat_statements%'";
+    if !lab.value::<bool>(counts).await {
+        eprintln!("SKIPPED: this server does not count statements (pg_stat_statements)");
+        return;
+    }
+    lab.run("create extension pg_stat_statements").await;
+    CROWD.fill(lab.pool()).await.unwrap();
+    let admin = Admin::new(lab.pool());
+    let forget = "select pg_stat_statements_reset(0, d.oid, 0) from pg_database d
+        where d.datname = current_database()";
+    let mut breaches = Vec::new();
+    for page in Crowd::pages(lab.pool()).await.unwrap() {
+        lab.run(forget).await;
+        for _ in 0..VISITS {
+            // Another dashboard each time: what one has just read it has at hand.
+            let app = dashboard_of(admin.clone(), Permissions::admin()).into_router();
+            assert_eq!(get(&app, &page.path).await.status, 200, "{}", page.path);
+        }
+        let counted = sqlx::query_as(COUNTED).fetch_one(lab.pool()).await;
+        let (blocks, time): (i64, f64) = counted.unwrap();
+        let (blocks, time) = (blocks / VISITS, time / VISITS as f64);
+        assert!(blocks > 0, "nothing was counted of {}", page.path);
+        if blocks > page.blocks || time > MOST {
+            let (path, most) = (page.path, page.blocks);
+            breaches.push(format!("{path}: {blocks} blocks of {most}, {time:.1} ms of {MOST}"));
+        }
+    }
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
