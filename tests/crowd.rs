@@ -75,6 +75,8 @@ const PAGES: &str = "
     2 /operations
     6 /operations/new?verb=cancel&q=kind:kind_3
     4 /operations/new?verb=replay&kind=kind_3
+    8 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
+    2 /operations/new?verb=replay&only=rows&row={dead}
     4 /operations/1
     13 /system
     2 /audit

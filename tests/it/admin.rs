@@ -15,4 +15,5 @@ mod overview;
 mod queues;
 mod redact;
 mod replay;
+mod selected;
 mod semaphores;
