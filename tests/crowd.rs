@@ -28,43 +28,43 @@ pub struct Page {
 const PAGES: &str = "
     11 /
     11 /?range=7d
-    6 /jobs
-    6 /jobs?state=ready
-    6 /jobs?state=scheduled
-    6 /jobs?state=retrying
-    6 /jobs?state=running
-    6 /jobs?state=blocked
-    6 /jobs?state=finished
-    6 /jobs?state=discarded
-    6 /jobs?state=cancelled
-    14 /jobs?q=kind:kind_3
-    14 /jobs?q=kind:nobody
-    14 /jobs?q=queue:queue_5
-    14 /jobs?q=tag:campaign
-    14 /jobs?q=key:account-5
-    14 /jobs?q=error:timed
-    14 /jobs?q=error:nobody
-    10 /jobs?q=worker:7
-    14 /jobs?q=args.order_id:123
-    14 /jobs?q=args.account:nobody&state=finished
-    8 /jobs?q=id:{finished}
-    8 /jobs?q=id:{blocked}
-    7 /jobs/{finished}
-    6 /jobs/{ready}
-    6 /jobs/{scheduled}
-    5 /jobs/{running}
-    6 /jobs/{blocked}
+    4 /jobs
+    4 /jobs?state=ready
+    4 /jobs?state=scheduled
+    4 /jobs?state=retrying
+    4 /jobs?state=running
+    4 /jobs?state=blocked
+    4 /jobs?state=finished
+    4 /jobs?state=discarded
+    4 /jobs?state=cancelled
+    12 /jobs?q=kind:kind_3
+    12 /jobs?q=kind:nobody
+    12 /jobs?q=queue:queue_5
+    12 /jobs?q=tag:campaign
+    12 /jobs?q=key:account-5
+    12 /jobs?q=error:timed
+    12 /jobs?q=error:nobody
+    8 /jobs?q=worker:7
+    12 /jobs?q=args.order_id:123
+    12 /jobs?q=args.account:nobody&state=finished
+    6 /jobs?q=id:{finished}
+    6 /jobs?q=id:{blocked}
+    6 /jobs/{finished}
+    5 /jobs/{ready}
+    5 /jobs/{scheduled}
+    4 /jobs/{running}
+    5 /jobs/{blocked}
     6 /queues
     2 /queues/queue?queue=queue_3
     3 /kinds
     2 /kinds/kind?kind=kind_3
     2 /workers
     3 /workers/7
-    5 /concurrency
-    5 /concurrency?only=limit
-    5 /concurrency?only=blocked
-    5 /concurrency?group=kind_7
-    5 /concurrency/key?group=kind_7&key=account-0
+    4 /concurrency
+    4 /concurrency?only=limit
+    4 /concurrency?only=blocked
+    4 /concurrency?group=kind_7
+    4 /concurrency/key?group=kind_7&key=account-0
     8 /dead
     4 /dead/entries
     4 /dead/entries?kind=kind_3
@@ -73,8 +73,8 @@ const PAGES: &str = "
     4 /dead/entries?state=resolved
     2 /dead/{dead}
     2 /operations
-    6 /operations/new?verb=cancel&q=kind:kind_3
-    4 /operations/new?verb=replay&kind=kind_3
+    2 /operations/new?verb=cancel&q=kind:kind_3
+    3 /operations/new?verb=replay&kind=kind_3
     8 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 /operations/new?verb=replay&only=rows&row={dead}
     4 /operations/1
@@ -86,11 +86,11 @@ const PAGES: &str = "
     3 /api/v1/kinds
     2 /api/v1/workers
     2 /api/v1/groups
-    3 /api/v1/semaphores
-    3 /api/v1/jobs
-    3 /api/v1/jobs?state=finished
-    3 /api/v1/jobs?state=ready&q=queue:queue_3
-    6 /api/v1/jobs/{blocked}
+    2 /api/v1/semaphores
+    2 /api/v1/jobs
+    2 /api/v1/jobs?state=finished
+    2 /api/v1/jobs?state=ready&q=queue:queue_3
+    5 /api/v1/jobs/{blocked}
     2 /api/v1/operations
     2 /api/v1/dead-letters
     2 /api/v1/dead-letters/groups

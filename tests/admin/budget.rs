@@ -37,11 +37,18 @@ async fn no_page_runs_more_statements_than_it_may_nor_reads_a_large_table_whole(
             watch.take();
             let reply = get(&app, &page.path).await;
             assert_eq!(reply.status, 200, "{}: {}", page.path, reply.body);
-            let seen = watch.take();
+            let mut seen = watch.take();
             assert!(seen.statements > 0, "nothing is heard of {}", page.path);
             if !nested && seen.statements > page.statements {
                 let (path, most) = (&page.path, page.statements);
                 breaches.push(format!("{path}: {} statements of {most}", seen.statements));
+            }
+            if !nested && page.path.contains('=') {
+                // What is prepared might have a plan for any filter, after five calls.
+                for _ in 0..6 {
+                    get(&app, &page.path).await;
+                }
+                seen.scanned.append(&mut watch.take().scanned);
             }
             let large = |table: &str| LARGE.contains(&table) || table.starts_with("finished_2");
             let scanned = seen.scanned.iter().filter(|(table, _)| large(table));
