@@ -78,6 +78,8 @@ const PAGES: &str = "
     2 25 /operations
     2 15000 /operations/new?verb=cancel&q=kind:kind_3
     3 97 /operations/new?verb=replay&kind=kind_3
+    8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
+    2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
     13 2800 /system
     2 50 /audit

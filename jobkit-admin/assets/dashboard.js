@@ -25,10 +25,11 @@
 
   // Live pages: the server says that something changed, the page asks for itself. Not while
   // somebody is at work in it.
+  const typing = (element) =>
+    element.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
   const busy = () =>
     document.hidden || all("#page details.menu[open], #page input[name=row]:checked, dialog[open]")
-      .length > 0 || page()?.contains(document.activeElement) &&
-      document.activeElement.matches("input, textarea, select");
+      .length > 0 || page()?.contains(document.activeElement) && typing(document.activeElement);
   let connected = false;
   const refresh = () => {
     if (!busy()) page()?.dispatchEvent(new Event("refresh"));
@@ -51,7 +52,7 @@
   document.addEventListener("htmx:after:swap", (event) => {
     const target = event.detail?.ctx?.target;
     if (target?.id === "page") document.getElementById("banner").replaceChildren();
-    tick();
+    dress();
   });
   document.addEventListener("submit", (event) => {
     event.target.closest("details.menu")?.removeAttribute("open");
@@ -80,14 +81,27 @@
     setTimeout(() => { button.textContent = label; }, 1500);
   });
 
-  // All rows at once.
+  // Rows that are selected: how many, and all at once.
+  const count = () => {
+    const rows = all("#page input[name=row]");
+    const picked = rows.filter((row) => row.checked).length;
+    const said = document.querySelector("#chosen output");
+    const text = `${picked} selected`;
+    if (said && said.textContent !== text) said.textContent = text;
+    for (const box of all("input[data-all]")) {
+      box.hidden = false;
+      box.checked = picked > 0 && picked === rows.length;
+      box.indeterminate = picked > 0 && picked < rows.length;
+    }
+    document.querySelector(".live")?.classList.toggle("paused", picked > 0);
+  };
   document.addEventListener("change", (event) => {
     if (event.target.matches("input[data-all]")) {
-      for (const row of all("input[name=row]", event.target.closest("table"))) {
-        row.checked = event.target.checked;
-      }
+      for (const row of all("#page input[name=row]")) row.checked = event.target.checked;
     }
+    count();
   });
+  document.addEventListener("reset", () => setTimeout(count));
 
   // Shortcuts; one switch turns them off.
   const off = () => localStorage.getItem("jobkit-shortcuts") === "off";
@@ -98,8 +112,7 @@
       event.target.closest?.("details.menu[open]")?.querySelector("summary").focus();
       return close();
     }
-    const typing = event.target.matches("input, textarea, select, [contenteditable]");
-    if (off() || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (off() || typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     const led = Date.now() - leading < 1200;
     leading = event.key === "g" ? Date.now() : 0;
     if (led) return document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`)?.click();
@@ -113,9 +126,12 @@
       document.getElementById("keys")?.showModal();
     } else if (event.key === "r") {
       refresh();
+    } else if (event.key === "x") {
+      document.activeElement.closest("#page tr")?.querySelector("input[name=row]")?.click();
     } else if (event.key === "j" || event.key === "k") {
       const links = all("#page tbody a[data-row]");
-      const at = links.indexOf(document.activeElement);
+      const row = document.activeElement.closest("#page tbody tr");
+      const at = links.findIndex((link) => row?.contains(link));
       links[at < 0 ? 0 : at + (event.key === "j" ? 1 : -1)]?.focus();
     }
   });
@@ -125,11 +141,16 @@
     }
   });
 
+  // What the server leaves to this file, on every page and after every swap.
+  const dress = () => {
+    for (const button of all("[data-copy]")) button.hidden = false;
+    tick();
+    count();
+  };
   const start = () => {
     const box = document.getElementById("shortcuts");
     if (box) box.checked = !off();
-    for (const button of all("[data-copy]")) button.hidden = false;
-    tick();
+    dress();
     setInterval(tick, 1000);
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();

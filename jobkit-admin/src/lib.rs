@@ -26,6 +26,7 @@ mod router;
 mod show;
 mod unseen;
 mod visit;
+mod wanted;
 
 pub use crate::access::{Access, Permission, Permissions, Redaction};
 pub use crate::dashboard::{Dashboard, Decided, Undecided};

@@ -155,6 +155,12 @@ impl Visit {
         find(&self.form, name).filter(|text| !text.is_empty())
     }
 
+    /// The rows that were selected, wherever that is said.
+    pub(crate) fn rows(&self) -> Vec<&str> {
+        let pairs = self.query.iter().chain(&self.form);
+        pairs.filter(|(name, _)| name == "row").map(|(_, id)| id.as_str()).collect()
+    }
+
     /// A field of the form that must be there, but may be empty.
     pub(crate) fn must(&self, name: &'static str) -> Result<&str, Failure> {
         find(&self.form, name).ok_or_else(|| Failure::Invalid(format!("“{name}” is missing.")))

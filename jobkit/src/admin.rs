@@ -21,6 +21,7 @@ mod overview;
 mod queues;
 mod reason;
 mod replay;
+mod selected;
 mod semaphores;
 mod workers;
 
@@ -31,6 +32,7 @@ pub use self::jobs::{Cancelled, Rescheduled};
 pub use self::operations::BulkAction;
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
+pub use self::selected::Selected;
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,

@@ -19,7 +19,7 @@ async fn existing(lab: &Lab, route: &Route) -> String {
         path if path.contains("/operations/{id}") => ("id", "operations", "true"),
         path if path.contains("/jobs/") => ("job_id", "scheduled", "true"),
         path if path.contains("/dead") => ("id", "dead_letters", "state = 'open'"),
-        path => return filled(path, "0") + "?group=g&queue=q&kind=k&verb=cancel",
+        path => return filled(path, "0") + "?group=g&queue=q&kind=k&verb=replay",
     };
     let sql = format!("select {id} from jobkit.{table} where {such} order by {id} offset {taken}");
     let id: i64 = lab.value(&format!("{sql} limit 1")).await;

@@ -28,7 +28,7 @@ async fn every_page_says_so_and_none_breaks() {
         let mut asked = tokio::task::JoinSet::new();
         for route in some {
             let (app, path) =
-                (app.clone(), filled(route.path, "1") + "?group=g&queue=q&kind=k&verb=cancel");
+                (app.clone(), filled(route.path, "1") + "?group=g&queue=q&kind=k&verb=replay");
             asked.spawn(async move { (get(&app, &path).await, path) });
         }
         for (reply, path) in asked.join_all().await {

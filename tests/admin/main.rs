@@ -12,5 +12,7 @@ mod down;
 mod hostile;
 mod live;
 mod mount;
+mod operations;
+mod selected;
 mod site;
 mod world;

@@ -16,4 +16,5 @@ mod overview;
 mod queues;
 mod redact;
 mod replay;
+mod selected;
 mod semaphores;

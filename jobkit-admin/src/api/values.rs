@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jobkit::{
     Attention, AuditEntry, ConcurrencyGroup, Count, DeadLetter, DeadLetterGroup, DeadLetterSummary,
-    FailedAttempt, JobDetail, Overview, Payload, QueueSummary, Semaphore, WorkerSummary,
+    FailedAttempt, Histogram, JobDetail, Measures, Overview, Payload, QueueSummary, Semaphore,
+    WorkerSummary,
 };
 use serde_json::{Value, json};
 
@@ -95,6 +96,20 @@ pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
         "running": summary.running,
         "queues": summary.queues.iter().map(queue).collect::<Vec<_>>(),
         "kinds": summary.kinds,
+    })
+}
+
+/// What was measured, and how long runs and waits took, in seconds.
+pub(crate) fn measures(measures: &Measures) -> Value {
+    let Measures { finished, retried, snoozed, buried, discarded, cancelled, .. } = measures;
+    let half_and_tail = |times: &Histogram| {
+        let at = |share| seconds(times.percentile(share));
+        json!({"p50": at(0.5), "p95": at(0.95)})
+    };
+    json!({
+        "finished": finished, "retried": retried, "snoozed": snoozed, "buried": buried,
+        "discarded": discarded, "cancelled": cancelled, "failure_rate": measures.failure_rate(),
+        "run": half_and_tail(&measures.run), "wait": half_and_tail(&measures.wait),
     })
 }
 

@@ -73,7 +73,7 @@ pub(super) fn cursor(
     Some(DeadLetterCursor { failed_at: failed_at?, id: DeadLetterId(id?) })
 }
 
-fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
+pub(super) fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
     Ok(DeadLetterSummary {
         id: DeadLetterId(row.try_get("id")?),
         state: DeadLetterState::of(row.try_get("state")?),

@@ -30,6 +30,7 @@ mod payloads;
 mod queues;
 mod recover;
 mod replay;
+mod selected;
 mod semaphores;
 mod settle;
 mod sweep;
@@ -75,6 +76,7 @@ pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{
     DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
 };
+pub(crate) use self::selected::{DeadLettersOf, LiveOf};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
