@@ -30,23 +30,40 @@
   const busy = () =>
     document.hidden || all("#page details.menu[open], #page input[name=row]:checked, dialog[open]")
       .length > 0 || page()?.contains(document.activeElement) && typing(document.activeElement);
-  let connected = false;
+  // Not known before the server has answered.
+  let connected = null;
+  // Seconds; 0 is never. The server is listened to when it is 5.
+  const light = () => document.querySelector(".live");
+  const every = () => Number(light()?.dataset.refresh) || 0;
+  const told = () => every() === 5;
   const refresh = () => {
     if (!busy()) page()?.dispatchEvent(new Event("refresh"));
   };
+  const label = () => {
+    if (all("#page input[name=row]:checked").length > 0) return "Paused";
+    if (connected) return "Live";
+    if (connected === null && told()) return light()?.textContent;
+    return every() ? `Every ${told() ? 15 : every()} s` : "Off";
+  };
+  const say = () => {
+    const text = label();
+    light()?.classList.toggle("on", text === "Live");
+    light()?.classList.toggle("paused", text === "Paused");
+    if (light() && light().textContent !== text) light().textContent = text;
+  };
   const live = (on) => {
     connected = on;
-    const light = document.querySelector(".live");
-    light?.classList.toggle("on", on);
-    if (light) light.textContent = on ? "Live" : "Every 15 s";
+    say();
   };
   document.addEventListener("jobkit", refresh);
   document.addEventListener("htmx:sse:after:connection", () => live(true));
   for (const end of ["error", "close"]) {
     document.addEventListener(`htmx:sse:${end}`, () => live(false));
   }
-  setInterval(() => connected || refresh(), 15000);
-  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+  const ask = () => connected || !every() || refresh();
+  setInterval(() => told() && ask(), 15000);
+  setInterval(() => told() || ask(), 30000);
+  document.addEventListener("visibilitychange", () => document.hidden || !every() || refresh());
 
   // After a swap: what was said before is old.
   document.addEventListener("htmx:after:swap", (event) => {
@@ -93,7 +110,7 @@
       box.checked = picked > 0 && picked === rows.length;
       box.indeterminate = picked > 0 && picked < rows.length;
     }
-    document.querySelector(".live")?.classList.toggle("paused", picked > 0);
+    say();
   };
   document.addEventListener("change", (event) => {
     if (event.target.matches("input[data-all]")) {
@@ -102,6 +119,17 @@
     count();
   });
   document.addEventListener("reset", () => setTimeout(count));
+
+  // What is suggested is the last word of a search; those before it stay.
+  document.addEventListener("input", (event) => {
+    const box = event.target;
+    if (!box.list) return;
+    const head = box.value.replace(/\S*$/, "");
+    for (const option of box.list.options) {
+      option.dataset.word ??= option.value;
+      option.value = head + option.dataset.word;
+    }
+  });
 
   // Shortcuts; one switch turns them off.
   const off = () => localStorage.getItem("jobkit-shortcuts") === "off";

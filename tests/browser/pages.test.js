@@ -30,7 +30,7 @@ const menus = (page) => page.locator("main details.menu > summary").all();
 /** What axe has to say about a page, in both themes. */
 const inaccessible = async (page) => {
   // What is selected has a ground of its own, and brings up what can be done with it.
-  const [row] = await page.locator("input[name=row]").all();
+  const [row] = await page.locator("input[type=checkbox][name=row]").all();
   await row?.check();
   const [menu] = await menus(page);
   await menu?.click();

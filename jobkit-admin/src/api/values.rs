@@ -130,6 +130,7 @@ pub(crate) fn dead_letter_group(group: &DeadLetterGroup) -> Value {
         "sample": group.sample.to_string(),
         "first_failed_at": iso(&group.first_failed_at),
         "last_failed_at": iso(&group.last_failed_at),
+        "lately": group.lately,
     })
 }
 

@@ -128,6 +128,7 @@ impl Call for DeadLetterGroups {
                 error: row.try_get("error")?,
                 first_failed_at: row.try_get("first_failed_at")?,
                 last_failed_at: row.try_get("last_failed_at")?,
+                lately: row.try_get::<Vec<i32>, _>("lately")?.into_iter().map(number).collect(),
             })
         };
         query.fetch_all(connection).await?.into_iter().map(group).collect()
