@@ -99,20 +99,16 @@ language plpgsql as $$
 declare
     v_filter constant jsonb := p_operation.filter;
     v_state constant text := p_operation.filter ->> 'state';
-    v_page record;
     v_done record;
     v_left bigint[];
 begin
-    select * into v_page from jobkit.dead_letters_page(v_state, v_filter ->> 'kind',
-        v_filter ->> 'queue', v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
-        p_operation.after_at, p_operation.after_id, p_rows);
     if p_operation.verb = 'replay' then
-        select r.replayed as n, r.skipped, r.last_at, r.last_id into v_done
+        select r.replayed as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
             v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
             p_operation.after_id, p_rows, p_operation.actor) r;
     else
-        select r.discarded as n, r.skipped, r.last_at, r.last_id into v_done
+        select r.discarded as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.discard_page(v_state, v_filter ->> 'kind', v_filter ->> 'queue',
             v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
             p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor,
@@ -120,7 +116,7 @@ begin
     end if;
     v_left := array(
         select d.id from jobkit.dead_letters d
-        where d.id = any (v_page.ids) and d.state = v_state and d.failed_at <= p_operation.until
+        where d.id = any (v_done.ids) and d.state = v_state and d.failed_at <= p_operation.until
         order by d.id
     );
     perform jobkit.operation_took(p_operation.id, v_done.n, v_left,

@@ -45,6 +45,16 @@ async fn every_page_says_so_and_none_breaks() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_answer_is_not_waited_for_long() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://nobody@{}/none", silent.local_addr().unwrap());
+    let admin = Admin::connect_lazy(&url).unwrap();
+    let app = dashboard_of(admin, Permissions::admin()).into_router();
+    let page = tokio::time::timeout(Duration::from_secs(4), get(&app, "/queues")).await;
+    assert_eq!(page.expect("two seconds").status, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
 async fn a_live_page_keeps_what_it_shows_and_gets_a_banner() {
     let reply = ask(&unreachable(), "GET", "/queues", &[("hx-request", "true")], "").await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -165,8 +165,7 @@ impl Admin {
         let mut preview =
             Preview { count: Count::Exactly(0), jobs: Vec::new(), dead_letters: Vec::new() };
         if let Some(query) = action.jobs().filter(|query| !ended(query)) {
-            preview.count = self.count_jobs(query).await?;
-            preview.jobs = self.jobs(query, None, 5).await?.jobs;
+            (preview.count, preview.jobs) = self.sample(query, 5).await?;
             preview.jobs.retain(list::is_live);
         }
         if let Some(filter) = action.dead_letters() {

@@ -83,7 +83,7 @@ impl Admin {
     }
 
     async fn preview_jobs(&self, ids: &[i64]) -> Result<Preview, Error> {
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let live = link.call(&LiveOf(ids)).await?;
         let mut jobs = Vec::with_capacity(5);
         for id in live.iter().take(5) {

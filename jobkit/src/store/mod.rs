@@ -18,6 +18,7 @@ mod enqueue;
 mod explain;
 mod inspect;
 mod jobs;
+mod keep;
 mod link;
 mod maintain;
 mod measures;
@@ -50,8 +51,9 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
-pub(crate) use self::jobs::{ByIndex, JobsCount, JobsList, Listed, OneJob};
-pub(crate) use self::link::{Deadlines, Link};
+pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
+pub(crate) use self::keep::Keep;
+pub(crate) use self::link::{Deadlines, Link, Plans};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
