@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_highest_bar_is_of_the_fullest_hour_and_none_is_unseen() {
         assert!(Spark::of(&[0; 24]).is_none());
-        let spark = Spark::of(&[1000, 0, 1]).unwrap();
+        let spark = Spark::of(&[1000, 0, 1]).expect("there is something to see");
         assert_eq!(spark.bars, "M0 22v-22.0h3v22.0zM8 22v-1.5h3v1.5z");
         assert_eq!(spark.text, "1,001 in the last 3 hours, at most 1,000 in one");
     }
