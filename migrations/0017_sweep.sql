@@ -121,8 +121,25 @@ begin
 end
 $$;
 
+-- ready_queues: queues that have ready jobs, by name, p_most of them (null: all). Steps along the
+-- primary key of `ready`, so it reads one row for each, not the backlog.
+create function jobkit.ready_queues(p_most integer default null) returns table (queue text)
+language sql stable as $$
+    with recursive q (n, queue) as (
+        (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
+        union all
+        select q.n + 1, e.queue
+        from q
+        cross join lateral (
+            select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
+        ) e
+        where p_most is null or q.n < p_most
+    )
+    select q.queue from q
+$$;
+
 -- sweep_unserved: permits of ready jobs that nobody serves any more go to others of their keys.
--- Walks `ready` from queue to queue along its primary key, and reads permit holders only.
+-- Of each queue it reads permit holders only.
 create function jobkit.sweep_unserved(p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -134,15 +151,9 @@ declare
 begin
     perform jobkit.require_read_committed();
     perform jobkit.gate();
-    with recursive q (queue) as (
-        (select r.queue from jobkit.ready r order by r.queue limit 1)
-        union all
-        select (select r.queue from jobkit.ready r where r.queue > q.queue order by 1 limit 1)
-        from q where q.queue is not null
-    )
     select coalesce(array_agg(h.job_id), '{}') into v_jobs
     from (
-        select r.job_id from q
+        select r.job_id from jobkit.ready_queues() q
         cross join generate_series(-3, 3) as p (priority)
         join jobkit.ready r on r.queue = q.queue and r.priority = p.priority
             and not r.without_permit

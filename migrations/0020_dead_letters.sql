@@ -2,11 +2,12 @@
 -- page what nobody else holds. And what operators call in psql.
 
 -- replay_page: replays the open ones of a page (see `dead_letters_page`), in the order in which
--- they failed. Skipped: those of the page that are in other hands, or open no more.
+-- they failed. Skipped: those of the page (ids) that are in other hands, or open no more.
 create function jobkit.replay_page(
     p_kind text, p_queue text, p_key text, p_fingerprint text, p_until timestamptz,
     p_after_at timestamptz, p_after_id bigint, p_limit integer, p_actor text,
-    out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint
+    out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint,
+    out ids bigint[]
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -29,6 +30,7 @@ begin
     skipped := cardinality(v_page.ids) - replayed;
     last_at := v_page.last_at;
     last_id := v_page.last_id;
+    ids := v_page.ids;
     if replayed > 0 then
         perform from jobkit.replay_open(v_open);
         perform jobkit.note(p_actor, 'replay', 'dead_letters', null, jsonb_build_object(
@@ -94,7 +96,8 @@ create function jobkit.discard_page(
     p_state text, p_kind text, p_queue text, p_key text, p_fingerprint text,
     p_until timestamptz, p_after_at timestamptz, p_after_id bigint, p_limit integer,
     p_actor text, p_action text,
-    out discarded integer, out skipped integer, out last_at timestamptz, out last_id bigint
+    out discarded integer, out skipped integer, out last_at timestamptz, out last_id bigint,
+    out ids bigint[]
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -125,6 +128,7 @@ begin
     skipped := cardinality(v_page.ids) - discarded;
     last_at := v_page.last_at;
     last_id := v_page.last_id;
+    ids := v_page.ids;
     if discarded > 0 then
         perform jobkit.note(p_actor, p_action, 'dead_letters', null, jsonb_build_object(
             'count', discarded, 'ids', v_gone, 'filter', jsonb_strip_nulls(jsonb_build_object(

@@ -76,41 +76,39 @@ create view jobkit.listed_jobs as
 create function jobkit.jobs_in(
     p_listing text, p_place jsonb, p_rows integer, p_queue text, p_group text, p_key text,
     p_worker bigint, p_id bigint
-) returns table (id bigint, place jsonb, since timestamptz, worker_id bigint)
+) returns table (id bigint, without_permit boolean, since timestamptz, worker_id bigint)
 language sql stable as $$
     (
-        select j.id, jsonb_build_array(j.id), null::timestamptz, null::bigint from jobkit.jobs j
+        select j.id, null::boolean, null::timestamptz, null::bigint from jobkit.jobs j
         where p_listing = 'live' and (p_id is null or j.id = p_id)
             and (p_place is null or j.id < (p_place ->> 0)::bigint)
         order by j.id desc limit p_rows
     ) union all (
-        select r.job_id, jsonb_build_array(r.queue, r.priority, r.without_permit, r.job_id), null,
-            null from jobkit.ready r
+        select r.job_id, r.without_permit, null, null from jobkit.ready r
         where p_listing = 'ready' and (p_queue is null or r.queue = p_queue)
             and (p_place is null or (r.queue, r.priority, r.without_permit, r.job_id)
                 > (p_place ->> 0, (p_place ->> 1)::smallint, (p_place ->> 2)::boolean,
                     (p_place ->> 3)::bigint))
         order by r.queue, r.priority, r.without_permit, r.job_id limit p_rows
     ) union all (
-        select s.job_id, jsonb_build_array(s.run_at, s.job_id), null, null from jobkit.scheduled s
+        select s.job_id, null, null, null from jobkit.scheduled s
         where p_listing = 'scheduled' and (p_place is null or (s.run_at, s.job_id)
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
         order by s.run_at, s.job_id limit p_rows
     ) union all (
-        select j.id, jsonb_build_array(j.run_at, j.id), null, null from jobkit.jobs j
+        select j.id, null, null, null from jobkit.jobs j
         where p_listing = 'retrying' and j.attempt > 0 and (p_place is null or (j.run_at, j.id)
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
         order by j.run_at, j.id limit p_rows
     ) union all (
-        select u.id, jsonb_build_array(c.claimed_at, u.id), c.claimed_at, c.worker_id
+        select u.id, null, c.claimed_at, c.worker_id
         from jobkit.claims c cross join unnest(c.job_ids) as u (id)
         where p_listing = 'running' and (p_worker is null or c.worker_id = p_worker)
             and (p_place is null or (c.claimed_at, u.id)
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
         order by c.claimed_at, u.id limit p_rows
     ) union all (
-        select b.job_id, jsonb_build_array(b.concurrency_group, b.concurrency_key, b.priority,
-                b.job_id), b.since, null from jobkit.blocked_executions b
+        select b.job_id, null, b.since, null from jobkit.blocked_executions b
         where p_listing = 'blocked' and (p_group is null or b.concurrency_group = p_group)
             and (p_group is null or p_key is null or b.concurrency_key = p_key)
             and (p_place is null
@@ -118,6 +116,22 @@ language sql stable as $$
                     p_place ->> 1, (p_place ->> 2)::smallint, (p_place ->> 3)::bigint))
         order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit p_rows
     )
+$$;
+
+-- place_in: the place of a job in a listing, behind which the next page begins.
+create function jobkit.place_in(
+    p_listing text, p_job bigint, p_without_permit boolean, p_since timestamptz
+) returns jsonb
+language sql stable as $$
+    select case p_listing
+        when 'ready' then jsonb_build_array(j.queue, j.priority, p_without_permit, j.id)
+        when 'scheduled' then jsonb_build_array(j.run_at, j.id)
+        when 'retrying' then jsonb_build_array(j.run_at, j.id)
+        when 'running' then jsonb_build_array(p_since, j.id)
+        when 'blocked' then
+            jsonb_build_array(j.concurrency_group, j.concurrency_key, j.priority, j.id)
+        else jsonb_build_array(j.id) end
+    from jobkit.jobs j where j.id = p_job
 $$;
 
 -- ended_in: the same for ended jobs, the newest job first.

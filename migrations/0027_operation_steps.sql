@@ -1,6 +1,44 @@
 -- The work of an operation: a page at a time, with the place of the next in the same transaction.
 -- The lock of the operation's row comes before all others; nobody waits for it but who stops it.
 
+-- ids_meant: the jobs or dead letters that were selected one by one, in the order of their ids,
+-- p_rows at most, and the last of them, null when none is left.
+create function jobkit.ids_meant(
+    p_operation jobkit.operations, p_rows integer, out ids bigint[], out last bigint
+)
+language sql stable as $$
+    with page as materialized (
+        select distinct i.id::bigint as id
+        from jsonb_array_elements_text(p_operation.filter -> 'ids') as i (id)
+        where i.id::bigint > p_operation.after_id order by 1 limit p_rows
+    )
+    select array(select p.id from page p order by p.id), (select max(p.id) from page p)
+$$;
+
+-- jobs_to_do: the jobs of a page, and the job after which the next begins, null after the last. Of
+-- selected ones those that have ended are told of here.
+create function jobkit.jobs_to_do(
+    p_operation jobkit.operations, p_rows integer, out jobs bigint[], out last bigint
+)
+language plpgsql as $$
+declare
+    v_gone bigint[];
+begin
+    if not p_operation.filter ? 'ids' then
+        select m.jobs, m.last into jobs, last from jobkit.jobs_meant(p_operation.filter,
+            p_operation.after_id, p_operation.up_to, p_rows) m;
+        return;
+    end if;
+    select i.ids, i.last into jobs, last from jobkit.ids_meant(p_operation, p_rows) i;
+    v_gone := array(
+        select unnest(jobs) except select j.id from jobkit.jobs j where j.id = any (jobs)
+    );
+    perform jobkit.operation_took(p_operation.id, 0, v_gone,
+        array_fill('ended by itself'::text, array[cardinality(v_gone)]));
+    jobs := array(select unnest(jobs) except select unnest(v_gone) order by 1);
+end
+$$;
+
 -- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
 -- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
 -- commit on. The second takes them from where they wait; what a claim has in hand just now is
@@ -16,8 +54,7 @@ declare
     v_detail constant jsonb := jsonb_build_object('operation', p_operation.id);
 begin
     if p_operation.batch = '{}' then
-        select * into v_page from jobkit.jobs_meant(p_operation.filter, p_operation.after_id,
-            p_operation.up_to, p_rows);
+        select * into v_page from jobkit.jobs_to_do(p_operation, p_rows);
         if v_ended and v_page.jobs <> '{}' then
             v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, p_operation.verb,
                 p_operation.actor, v_detail));
@@ -62,20 +99,16 @@ language plpgsql as $$
 declare
     v_filter constant jsonb := p_operation.filter;
     v_state constant text := p_operation.filter ->> 'state';
-    v_page record;
     v_done record;
     v_left bigint[];
 begin
-    select * into v_page from jobkit.dead_letters_page(v_state, v_filter ->> 'kind',
-        v_filter ->> 'queue', v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
-        p_operation.after_at, p_operation.after_id, p_rows);
     if p_operation.verb = 'replay' then
-        select r.replayed as n, r.skipped, r.last_at, r.last_id into v_done
+        select r.replayed as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
             v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
             p_operation.after_id, p_rows, p_operation.actor) r;
     else
-        select r.discarded as n, r.skipped, r.last_at, r.last_id into v_done
+        select r.discarded as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.discard_page(v_state, v_filter ->> 'kind', v_filter ->> 'queue',
             v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
             p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor,
@@ -83,7 +116,7 @@ begin
     end if;
     v_left := array(
         select d.id from jobkit.dead_letters d
-        where d.id = any (v_page.ids) and d.state = v_state and d.failed_at <= p_operation.until
+        where d.id = any (v_done.ids) and d.state = v_state and d.failed_at <= p_operation.until
         order by d.id
     );
     perform jobkit.operation_took(p_operation.id, v_done.n, v_left,
@@ -92,6 +125,50 @@ begin
         after_id = coalesce(v_done.last_id, o.after_id)
     where o.id = p_operation.id;
     return v_done.last_at is null;
+end
+$$;
+
+-- operate_selected: a page of the dead letters that were selected one by one. Left out are those
+-- that others have in hand, and those that are not what they have to be: open for a replay, not
+-- replaying for a discard; or that failed again since.
+create function jobkit.operate_selected(p_operation jobkit.operations, p_rows integer)
+returns boolean
+language plpgsql as $$
+declare
+    v_page record;
+    v_done bigint[];
+    v_left bigint[];
+    v_replay constant boolean := p_operation.verb = 'replay';
+begin
+    select * into v_page from jobkit.ids_meant(p_operation, p_rows);
+    if v_page.last is null then
+        return true;
+    end if;
+    v_done := array(
+        select d.id from jobkit.dead_letters d
+        where d.id = any (v_page.ids) and d.failed_at <= p_operation.until
+            and (d.state = 'open' or d.state = 'resolved' and not v_replay)
+        order by d.failed_at, d.id for update skip locked
+    );
+    if v_done <> '{}' and v_replay then
+        perform from jobkit.replay_open(v_done);
+    else
+        delete from jobkit.dead_letters d where d.id = any (v_done);
+    end if;
+    if v_done <> '{}' then
+        perform jobkit.note(p_operation.actor, case when v_replay then 'replay' else 'discard' end,
+            'dead_letters', null, jsonb_build_object('count', cardinality(v_done), 'ids', v_done,
+                'operation', p_operation.id));
+    end if;
+    v_left := array(select unnest(v_page.ids) except select unnest(v_done) order by 1);
+    perform jobkit.operation_took(p_operation.id, cardinality(v_done), v_left, array(
+        select case when d.id is null then 'there is none'
+            when d.state = 'replaying' or d.state = 'resolved' and v_replay then d.state
+            when d.failed_at > p_operation.until then 'failed again' else 'in other hands' end
+        from unnest(v_left) as u (id) left join jobkit.dead_letters d on d.id = u.id order by u.id
+    ));
+    update jobkit.operations o set after_id = v_page.last where o.id = p_operation.id;
+    return false;
 end
 $$;
 
@@ -123,6 +200,8 @@ begin
     end if;
     v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
         then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
+        when v_operation.filter ? 'ids'
+        then jobkit.operate_selected(v_operation, least(p_rows, 1000))
         else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then

@@ -14,7 +14,7 @@ use axum::extract::{OriginalUri, Request};
 use axum::http::{StatusCode, Uri};
 use axum::routing::get_service;
 use jobkit::{Admin, Enqueue, WorkerHandle};
-use jobkit_admin::{Access, Dashboard, Decided, Permissions};
+use jobkit_admin::{Accent, Access, Dashboard, Decided, Permissions};
 use jobkit_tests::Lab;
 use tokio::net::TcpListener;
 use tower::util::MapRequestLayer;
@@ -23,7 +23,7 @@ use crate::scene::{ArchiveOrder, SendReceipt};
 
 fn dashboard(admin: Admin) -> Dashboard<Decided> {
     let access = |_| async { Ok::<_, StatusCode>(Access::new("alice", Permissions::admin())) };
-    Dashboard::new(admin).instance("staging").access(access)
+    Dashboard::new(admin).instance("staging").accent(Accent::Amber).access(access)
 }
 
 /// What a proxy passes on has lost the prefix, and the process has never heard of it.

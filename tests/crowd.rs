@@ -22,79 +22,84 @@ pub struct Page {
     pub path: String,
     /// Statements that it may run, those that open its connections among them.
     pub statements: usize,
+    /// Blocks that they may go to, in what a test fills.
+    pub blocks: i64,
 }
 
-/// The pages, by what they may cost: statements first. In braces a job that is in that place.
+/// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
+/// place.
 const PAGES: &str = "
-    11 /
-    11 /?range=7d
-    6 /jobs
-    6 /jobs?state=ready
-    6 /jobs?state=scheduled
-    6 /jobs?state=retrying
-    6 /jobs?state=running
-    6 /jobs?state=blocked
-    6 /jobs?state=finished
-    6 /jobs?state=discarded
-    6 /jobs?state=cancelled
-    14 /jobs?q=kind:kind_3
-    14 /jobs?q=kind:nobody
-    14 /jobs?q=queue:queue_5
-    14 /jobs?q=tag:campaign
-    14 /jobs?q=key:account-5
-    14 /jobs?q=error:timed
-    14 /jobs?q=error:nobody
-    10 /jobs?q=worker:7
-    14 /jobs?q=args.order_id:123
-    14 /jobs?q=args.account:nobody&state=finished
-    8 /jobs?q=id:{finished}
-    8 /jobs?q=id:{blocked}
-    7 /jobs/{finished}
-    6 /jobs/{ready}
-    6 /jobs/{scheduled}
-    5 /jobs/{running}
-    6 /jobs/{blocked}
-    6 /queues
-    2 /queues/queue?queue=queue_3
-    3 /kinds
-    2 /kinds/kind?kind=kind_3
-    2 /workers
-    3 /workers/7
-    5 /concurrency
-    5 /concurrency?only=limit
-    5 /concurrency?only=blocked
-    5 /concurrency?group=kind_7
-    5 /concurrency/key?group=kind_7&key=account-0
-    8 /dead
-    4 /dead/entries
-    4 /dead/entries?kind=kind_3
-    4 /dead/entries?kind=nobody
-    4 /dead/entries?key=account-2
-    4 /dead/entries?state=resolved
-    2 /dead/{dead}
-    2 /operations
-    6 /operations/new?verb=cancel&q=kind:kind_3
-    4 /operations/new?verb=replay&kind=kind_3
-    4 /operations/1
-    13 /system
-    2 /audit
-    2 /audit?actor=nobody
-    7 /api/v1/overview
-    6 /api/v1/queues
-    3 /api/v1/kinds
-    2 /api/v1/workers
-    2 /api/v1/groups
-    3 /api/v1/semaphores
-    3 /api/v1/jobs
-    3 /api/v1/jobs?state=finished
-    3 /api/v1/jobs?state=ready&q=queue:queue_3
-    6 /api/v1/jobs/{blocked}
-    2 /api/v1/operations
-    2 /api/v1/dead-letters
-    2 /api/v1/dead-letters/groups
-    2 /api/v1/dead-letters/{dead}
-    2 /api/v1/audit
-    15 /metrics
+    11 5900 /
+    11 6700 /?range=7d
+    4 1700 /jobs
+    4 1100 /jobs?state=ready
+    4 1400 /jobs?state=scheduled
+    4 1900 /jobs?state=retrying
+    4 1500 /jobs?state=running
+    4 1500 /jobs?state=blocked
+    4 480 /jobs?state=finished
+    4 370 /jobs?state=discarded
+    4 370 /jobs?state=cancelled
+    12 32000 /jobs?q=kind:kind_3
+    12 31000 /jobs?q=kind:nobody
+    12 29000 /jobs?q=queue:queue_5
+    12 33000 /jobs?q=tag:campaign
+    12 32000 /jobs?q=key:account-5
+    12 16000 /jobs?q=error:timed
+    12 15000 /jobs?q=error:nobody
+    8 2200 /jobs?q=worker:7
+    12 28000 /jobs?q=args.order_id:123
+    12 9300 /jobs?q=args.account:nobody&state=finished
+    6 50 /jobs?q=id:{finished}
+    6 140 /jobs?q=id:{blocked}
+    6 62 /jobs/{finished}
+    5 530 /jobs/{ready}
+    5 530 /jobs/{scheduled}
+    4 83 /jobs/{running}
+    5 550 /jobs/{blocked}
+    6 5400 /queues
+    2 140 /queues/queue?queue=queue_3
+    3 220 /kinds
+    2 140 /kinds/kind?kind=kind_3
+    2 25 /workers
+    3 480 /workers/7
+    4 610 /concurrency
+    4 610 /concurrency?only=limit
+    4 1200 /concurrency?only=blocked
+    4 610 /concurrency?group=kind_7
+    4 98 /concurrency/key?group=kind_7&key=account-0
+    8 1400 /dead
+    4 79 /dead/entries
+    4 160 /dead/entries?kind=kind_3
+    4 130 /dead/entries?kind=nobody
+    4 38 /dead/entries?key=account-2
+    4 77 /dead/entries?state=resolved
+    2 49 /dead/{dead}
+    2 25 /operations
+    2 15000 /operations/new?verb=cancel&q=kind:kind_3
+    3 97 /operations/new?verb=replay&kind=kind_3
+    8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
+    2 25 /operations/new?verb=replay&only=rows&row={dead}
+    4 26 /operations/1
+    13 2800 /system
+    2 50 /audit
+    2 35 /audit?actor=nobody
+    7 4700 /api/v1/overview
+    6 5400 /api/v1/queues
+    3 220 /api/v1/kinds
+    2 25 /api/v1/workers
+    2 23 /api/v1/groups
+    2 610 /api/v1/semaphores
+    2 1500 /api/v1/jobs
+    2 260 /api/v1/jobs?state=finished
+    2 940 /api/v1/jobs?state=ready&q=queue:queue_3
+    5 550 /api/v1/jobs/{blocked}
+    2 25 /api/v1/operations
+    2 71 /api/v1/dead-letters
+    2 1400 /api/v1/dead-letters/groups
+    2 28 /api/v1/dead-letters/{dead}
+    2 50 /api/v1/audit
+    15 10000 /metrics
 ";
 
 /// Where the job of a word in braces is found.
@@ -133,12 +138,14 @@ impl Crowd {
             let id: i64 = sqlx::query_scalar(sql).fetch_one(pool).await?;
             text = text.replace(word, &id.to_string());
         }
-        let lines = text.lines().filter_map(|line| line.trim().split_once(' '));
-        Ok(lines
-            .map(|(statements, path)| Page {
-                path: path.to_owned(),
-                statements: statements.parse().unwrap_or(0),
+        let page = |line: &str| {
+            let mut words = line.split_whitespace();
+            Some(Page {
+                statements: words.next()?.parse().ok()?,
+                blocks: words.next()?.parse().ok()?,
+                path: words.next()?.to_owned(),
             })
-            .collect())
+        };
+        Ok(text.lines().filter_map(page).collect())
     }
 }

@@ -81,7 +81,7 @@ async fn costs(url: &str, pages: &[Page]) -> Result<Vec<(usize, u64)>> {
     Ok(costs)
 }
 
-/// How long an answer takes, to its last byte; a connection of its own is part of it.
+/// How long an answer takes, to its last byte.
 async fn visit(app: &Router, path: &str) -> Result<Duration> {
     let began = Instant::now();
     let request = Request::get(path).header("host", "localhost").body(Body::empty())?;

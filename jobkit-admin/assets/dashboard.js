@@ -25,33 +25,51 @@
 
   // Live pages: the server says that something changed, the page asks for itself. Not while
   // somebody is at work in it.
+  const typing = (element) =>
+    element.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
   const busy = () =>
     document.hidden || all("#page details.menu[open], #page input[name=row]:checked, dialog[open]")
-      .length > 0 || page()?.contains(document.activeElement) &&
-      document.activeElement.matches("input, textarea, select");
-  let connected = false;
+      .length > 0 || page()?.contains(document.activeElement) && typing(document.activeElement);
+  // Not known before the server has answered.
+  let connected = null;
+  // Seconds; 0 is never. The server is listened to when it is 5.
+  const light = () => document.querySelector(".live");
+  const every = () => Number(light()?.dataset.refresh) || 0;
+  const told = () => every() === 5;
   const refresh = () => {
     if (!busy()) page()?.dispatchEvent(new Event("refresh"));
   };
+  const label = () => {
+    if (all("#page input[name=row]:checked").length > 0) return "Paused";
+    if (connected) return "Live";
+    if (connected === null && told()) return light()?.textContent;
+    return every() ? `Every ${told() ? 15 : every()} s` : "Off";
+  };
+  const say = () => {
+    const text = label();
+    light()?.classList.toggle("on", text === "Live");
+    light()?.classList.toggle("paused", text === "Paused");
+    if (light() && light().textContent !== text) light().textContent = text;
+  };
   const live = (on) => {
     connected = on;
-    const light = document.querySelector(".live");
-    light?.classList.toggle("on", on);
-    if (light) light.textContent = on ? "Live" : "Every 15 s";
+    say();
   };
   document.addEventListener("jobkit", refresh);
   document.addEventListener("htmx:sse:after:connection", () => live(true));
   for (const end of ["error", "close"]) {
     document.addEventListener(`htmx:sse:${end}`, () => live(false));
   }
-  setInterval(() => connected || refresh(), 15000);
-  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+  const ask = () => connected || !every() || refresh();
+  setInterval(() => told() && ask(), 15000);
+  setInterval(() => told() || ask(), 30000);
+  document.addEventListener("visibilitychange", () => document.hidden || !every() || refresh());
 
   // After a swap: what was said before is old.
   document.addEventListener("htmx:after:swap", (event) => {
     const target = event.detail?.ctx?.target;
     if (target?.id === "page") document.getElementById("banner").replaceChildren();
-    tick();
+    dress();
   });
   document.addEventListener("submit", (event) => {
     event.target.closest("details.menu")?.removeAttribute("open");
@@ -80,12 +98,36 @@
     setTimeout(() => { button.textContent = label; }, 1500);
   });
 
-  // All rows at once.
+  // Rows that are selected: how many, and all at once.
+  const count = () => {
+    const rows = all("#page input[name=row]");
+    const picked = rows.filter((row) => row.checked).length;
+    const said = document.querySelector("#chosen output");
+    const text = `${picked} selected`;
+    if (said && said.textContent !== text) said.textContent = text;
+    for (const box of all("input[data-all]")) {
+      box.hidden = false;
+      box.checked = picked > 0 && picked === rows.length;
+      box.indeterminate = picked > 0 && picked < rows.length;
+    }
+    say();
+  };
   document.addEventListener("change", (event) => {
     if (event.target.matches("input[data-all]")) {
-      for (const row of all("input[name=row]", event.target.closest("table"))) {
-        row.checked = event.target.checked;
-      }
+      for (const row of all("#page input[name=row]")) row.checked = event.target.checked;
+    }
+    count();
+  });
+  document.addEventListener("reset", () => setTimeout(count));
+
+  // What is suggested is the last word of a search; those before it stay.
+  document.addEventListener("input", (event) => {
+    const box = event.target;
+    if (!box.list) return;
+    const head = box.value.replace(/\S*$/, "");
+    for (const option of box.list.options) {
+      option.dataset.word ??= option.value;
+      option.value = head + option.dataset.word;
     }
   });
 
@@ -98,8 +140,7 @@
       event.target.closest?.("details.menu[open]")?.querySelector("summary").focus();
       return close();
     }
-    const typing = event.target.matches("input, textarea, select, [contenteditable]");
-    if (off() || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (off() || typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     const led = Date.now() - leading < 1200;
     leading = event.key === "g" ? Date.now() : 0;
     if (led) return document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`)?.click();
@@ -113,9 +154,12 @@
       document.getElementById("keys")?.showModal();
     } else if (event.key === "r") {
       refresh();
+    } else if (event.key === "x") {
+      document.activeElement.closest("#page tr")?.querySelector("input[name=row]")?.click();
     } else if (event.key === "j" || event.key === "k") {
       const links = all("#page tbody a[data-row]");
-      const at = links.indexOf(document.activeElement);
+      const row = document.activeElement.closest("#page tbody tr");
+      const at = links.findIndex((link) => row?.contains(link));
       links[at < 0 ? 0 : at + (event.key === "j" ? 1 : -1)]?.focus();
     }
   });
@@ -125,11 +169,16 @@
     }
   });
 
+  // What the server leaves to this file, on every page and after every swap.
+  const dress = () => {
+    for (const button of all("[data-copy]")) button.hidden = false;
+    tick();
+    count();
+  };
   const start = () => {
     const box = document.getElementById("shortcuts");
     if (box) box.checked = !off();
-    for (const button of all("[data-copy]")) button.hidden = false;
-    tick();
+    dress();
     setInterval(tick, 1000);
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();

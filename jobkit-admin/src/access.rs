@@ -36,7 +36,8 @@ pub enum Permission {
     Purge,
     /// Asking a worker to stop.
     StopWorker,
-    /// Acting on everything that matches a filter, together with the permission of the act.
+    /// Acting on everything that matches a filter, or on several that are selected, together with
+    /// the permission of the act.
     Bulk,
 }
 

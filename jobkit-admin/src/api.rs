@@ -2,6 +2,7 @@
 //! for floats; a page says under `next` where the next one is.
 
 mod act;
+mod operations;
 mod read;
 pub(crate) mod values;
 
@@ -28,8 +29,12 @@ pub(crate) const TABLE: &[Entry] = table! {
     GET "/api/v1/semaphores" Some(View) => read::semaphores;
     POST "/api/v1/semaphores/limit" Some(Limit) => act::limit_key;
     GET "/api/v1/jobs" Some(View) => read::jobs;
-    GET "/api/v1/operations" Some(View) => read::operations;
-    GET "/api/v1/operations/{id}" Some(View) => read::operation;
+    GET "/api/v1/operations" Some(View) => operations::list;
+    POST "/api/v1/operations" Some(Bulk) => operations::begin;
+    POST "/api/v1/operations/preview" Some(Bulk) => operations::preview;
+    GET "/api/v1/operations/{id}" Some(View) => operations::show;
+    GET "/api/v1/operations/{id}/results" Some(View) => operations::results;
+    POST "/api/v1/operations/{id}/cancel" Some(Bulk) => operations::cancel;
     GET "/api/v1/jobs/{id}" Some(View) => read::job;
     POST "/api/v1/jobs/{id}/cancel" Some(Cancel) => act::cancel;
     POST "/api/v1/jobs/{id}/discard" Some(Discard) => act::discard;

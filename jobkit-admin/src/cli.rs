@@ -152,7 +152,12 @@ async fn run(cli: Cli) -> Answered {
     }
     let url = cli.database_url.filter(|url| !url.is_empty());
     let missing = || Failure::usage("say where the database is: set DATABASE_URL");
-    let admin = Admin::connect(&url.ok_or_else(missing)?).await?;
+    let url = url.ok_or_else(missing)?;
+    let admin = match cli.command {
+        // Its pages say so when the database is not there.
+        Command::Serve(_) => Admin::connect_lazy(&url)?,
+        _ => Admin::connect(&url).await?,
+    };
     let actor = cli.actor.unwrap_or_else(user);
     let redaction = if cli.reveal { Redaction::Nothing } else { Redaction::Marked };
     let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };

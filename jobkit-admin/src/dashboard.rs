@@ -23,6 +23,41 @@ pub struct Undecided;
 #[derive(Clone)]
 pub struct Decided(Hook);
 
+/// The colour that tells an installation from others: of its name, and, but for blue, of a line
+/// above every page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Accent {
+    /// As links are; without a line.
+    #[default]
+    Blue,
+    /// For where nothing can go wrong.
+    Green,
+    /// For where care is due.
+    Amber,
+    /// For production.
+    Red,
+    /// For whatever is none of these.
+    Violet,
+}
+
+impl Accent {
+    /// All there are.
+    pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Amber, Self::Red, Self::Violet];
+
+    /// The colour's name: `blue`, `green`, `amber`, `red` or `violet`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blue => "blue",
+            Self::Green => "green",
+            Self::Amber => "amber",
+            Self::Red => "red",
+            Self::Violet => "violet",
+        }
+    }
+}
+
 /// The dashboard: a router for your web server.
 ///
 /// It is closed until you say who may use it: the router cannot be built before.
@@ -68,6 +103,7 @@ pub struct Decided(Hook);
 pub struct Dashboard<A = Undecided> {
     admin: Admin,
     instance: String,
+    accent: Accent,
     base_path: String,
     read_only: bool,
     access: A,
@@ -80,6 +116,7 @@ impl Dashboard<Undecided> {
         Self {
             admin,
             instance: String::new(),
+            accent: Accent::default(),
             base_path: String::new(),
             read_only: false,
             access: Undecided,
@@ -116,16 +153,31 @@ impl Dashboard<Undecided> {
     }
 
     fn decided(self, hook: Hook) -> Dashboard<Decided> {
-        let Self { admin, instance, base_path, read_only, access: Undecided } = self;
-        Dashboard { admin, instance, base_path, read_only, access: Decided(hook) }
+        let Self { admin, instance, accent, base_path, read_only, access: Undecided } = self;
+        Dashboard { admin, instance, accent, base_path, read_only, access: Decided(hook) }
     }
 }
 
 impl<A> Dashboard<A> {
-    /// A name to tell this installation from others, such as `staging`; shown beside the title.
+    /// A name to tell this installation from others, such as `staging`; shown at the top of every
+    /// page and in its title.
     #[must_use]
     pub fn instance(mut self, name: impl Into<String>) -> Self {
         self.instance = name.into();
+        self
+    }
+
+    /// The colour of that name, so that nobody takes one installation for another.
+    ///
+    /// ```no_run
+    /// # use jobkit_admin::{Accent, Dashboard};
+    /// # fn f(admin: jobkit::Admin) {
+    /// let jobs = Dashboard::new(admin).instance("production").accent(Accent::Red);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn accent(mut self, accent: Accent) -> Self {
+        self.accent = accent;
         self
     }
 
@@ -150,9 +202,17 @@ impl<A> Dashboard<A> {
 impl Dashboard<Decided> {
     /// The router. It has its own answer for what it does not know, and sets its own headers.
     pub fn into_router(self) -> Router {
-        let Self { admin, instance, base_path, read_only, access: Decided(hook) } = self;
-        let (signals, overview) = (Signals::default(), Cached::default());
-        router::router(Shared { admin, instance, base_path, read_only, hook, signals, overview })
+        let Self { admin, instance, accent, base_path, read_only, access: Decided(hook) } = self;
+        router::router(Shared {
+            admin,
+            instance,
+            accent,
+            base_path,
+            read_only,
+            hook,
+            signals: Signals::default(),
+            overview: Cached::default(),
+        })
     }
 }
 
@@ -160,6 +220,7 @@ impl Dashboard<Decided> {
 pub(crate) struct Shared {
     pub(crate) admin: Admin,
     pub(crate) instance: String,
+    pub(crate) accent: Accent,
     pub(crate) base_path: String,
     read_only: bool,
     hook: Hook,

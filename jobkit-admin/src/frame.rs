@@ -44,6 +44,38 @@ impl Theme {
     }
 }
 
+/// How often a page that is looked at asks for what is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    Off,
+    /// Every 5 seconds, or sooner: the server says when.
+    Live,
+    /// Every 30 seconds.
+    Seldom,
+}
+
+impl Refresh {
+    pub(crate) const COOKIE: &str = "jobkit-refresh";
+
+    /// All there are, each with what it is called.
+    pub(crate) const ALL: [(Self, &str); 3] =
+        [(Self::Off, "Off"), (Self::Live, "Every 5 s"), (Self::Seldom, "Every 30 s")];
+
+    pub(crate) fn named(name: &str) -> Self {
+        let named = Self::ALL.into_iter().find(|(refresh, _)| refresh.as_str() == name);
+        named.map_or(Self::Live, |(refresh, _)| refresh)
+    }
+
+    /// The name: its seconds, or `off`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Live => "5",
+            Self::Seldom => "30",
+        }
+    }
+}
+
 /// An entry of the navigation.
 pub(crate) struct Place {
     pub(crate) path: &'static str,
@@ -122,6 +154,23 @@ impl<'a> Frame<'a> {
 
     pub(crate) fn next_theme(&self) -> &'static str {
         self.visit.theme.next().as_str()
+    }
+
+    pub(crate) fn accent(&self) -> &'static str {
+        self.visit.shared.accent.as_str()
+    }
+
+    pub(crate) fn refresh(&self) -> &'static str {
+        self.visit.refresh.as_str()
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.visit.refresh == Refresh::Live
+    }
+
+    /// The choice of how often: the name, what it is called, and whether it is this one.
+    pub(crate) fn refreshes(&self) -> [(&'static str, &'static str, bool); 3] {
+        Refresh::ALL.map(|(one, label)| (one.as_str(), label, one == self.visit.refresh))
     }
 
     /// Whether everybody may do everything.

@@ -24,11 +24,13 @@ mod pages;
 mod payload;
 mod router;
 mod show;
+mod spark;
 mod unseen;
 mod visit;
+mod wanted;
 
 pub use crate::access::{Access, Permission, Permissions, Redaction};
-pub use crate::dashboard::{Dashboard, Decided, Undecided};
+pub use crate::dashboard::{Accent, Dashboard, Decided, Undecided};
 pub use crate::router::{Route, routes};
 
 /// Requests that one dashboard serves at a time; others wait for up to two seconds.

@@ -1,6 +1,7 @@
 //! The pages: one file for each.
 
 pub(crate) mod audit;
+pub(crate) mod choices;
 pub(crate) mod concurrency;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;
@@ -14,5 +15,4 @@ pub(crate) mod overview;
 pub(crate) mod queues;
 pub(crate) mod semaphore;
 pub(crate) mod system;
-pub(crate) mod theme;
 pub(crate) mod workers;

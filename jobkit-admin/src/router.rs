@@ -81,7 +81,8 @@ const TABLE: &[Entry] = table! {
     POST "/operations/{id}/cancel" Some(Bulk) => pages::operations::cancel;
     GET "/system" Some(View) => pages::system::show;
     GET "/audit" Some(Audit) => pages::audit::list;
-    POST "/theme" Some(View) => pages::theme::choose;
+    POST "/theme" Some(View) => pages::choices::choose_theme;
+    POST "/refresh" Some(View) => pages::choices::choose_refresh;
     GET "/events" Some(View) => events::stream;
 
     GET "/metrics" Some(Metrics) => metrics::text;

@@ -78,6 +78,11 @@ pub(crate) fn qualifier(name: &str, value: &str) -> String {
     url(&format!("{name}:{value}"))
 }
 
+/// A share of one, as a part of a hundred.
+pub(crate) fn rate(share: &f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
 /// A large number, grouped.
 pub(crate) fn large(value: &u64) -> String {
     number(i64::try_from(*value).unwrap_or(i64::MAX))

@@ -16,7 +16,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use crate::access::{Access, Permission, Redaction};
 use crate::dashboard::Shared;
 use crate::failure::Failure;
-use crate::frame::{Frame, Theme};
+use crate::frame::{Frame, Refresh, Theme};
 use crate::router::Answer;
 
 const FLASH: &str = "jobkit-flash";
@@ -42,6 +42,7 @@ pub(crate) struct Visit {
     pub(crate) here: String,
     pub(crate) wants: Wants,
     pub(crate) theme: Theme,
+    pub(crate) refresh: Refresh,
     path: String,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -75,13 +76,15 @@ impl Visit {
             Some("true") if header("hx-history-restore-request").is_none() => Wants::Fragment,
             _ => Wants::Page,
         };
+        let chosen = |name| cookie(&parts.headers, name).unwrap_or_default();
         Self {
             shared: shared.clone(),
             access,
             base: base(&shared.base_path, parts),
             here: here.to_owned(),
             wants,
-            theme: Theme::named(&cookie(&parts.headers, Theme::COOKIE).unwrap_or_default()),
+            theme: Theme::named(&chosen(Theme::COOKIE)),
+            refresh: Refresh::named(&chosen(Refresh::COOKIE)),
             path: path.to_owned(),
             params: Vec::new(),
             query: parse(query.as_bytes()).into_owned().collect(),
@@ -153,6 +156,12 @@ impl Visit {
     /// A field of the form; `None` when it is not there, or empty.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         find(&self.form, name).filter(|text| !text.is_empty())
+    }
+
+    /// The rows that were selected, wherever that is said.
+    pub(crate) fn rows(&self) -> Vec<&str> {
+        let pairs = self.query.iter().chain(&self.form);
+        pairs.filter(|(name, _)| name == "row").map(|(_, id)| id.as_str()).collect()
     }
 
     /// A field of the form that must be there, but may be empty.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use sqlx::PgPool;
 
 use crate::Error;
-use crate::store::{Call, Deadlines, Link};
+use crate::store::{Call, Deadlines, Keep, Link, Plans};
 
 mod audit;
 mod bulk;
@@ -21,6 +21,7 @@ mod overview;
 mod queues;
 mod reason;
 mod replay;
+mod selected;
 mod semaphores;
 mod workers;
 
@@ -31,6 +32,7 @@ pub use self::jobs::{Cancelled, Rescheduled};
 pub use self::operations::BulkAction;
 pub use self::reason::{KeyUse, Reason};
 pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
+pub use self::selected::Selected;
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,
     SemaphoreFilter,
@@ -39,8 +41,12 @@ pub use self::workers::StopRequest;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///
-/// Each call uses a connection of its own, made with the pool's options: its isolation level and
-/// deadlines are jobkit's, whatever the pool's are.
+/// Its connections are its own, made with the pool's options: their isolation level and deadlines
+/// are jobkit's, whatever the pool's are. Clones share them. A few are kept for a minute after
+/// their last call, never one whose call failed, or was dropped before it had its answer.
+///
+/// On a server that only reads (a standby, or where `default_transaction_read_only` is on) it shows
+/// what there is; what would change something fails with [`Error::ReadOnly`].
 ///
 /// # Errors
 /// Besides what a method says of itself, all of them fail with [`Error::Unreachable`],
@@ -49,9 +55,13 @@ pub use self::workers::StopRequest;
 #[derive(Debug, Clone)]
 pub struct Admin {
     pool: PgPool,
+    keep: Arc<Keep>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
 }
+
+/// How long a statement may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Admin {
     /// How often a call looks for jobs that are just changing hands.
@@ -60,19 +70,25 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), actor: None }
+        Self { pool: pool.clone(), keep: Arc::default(), actor: None }
     }
 
     fn link(&self) -> Link {
-        self.link_for(Duration::from_secs(5)).by_index()
+        self.link_for(PATIENCE).kept(&self.keep, Plans::ByIndex)
     }
 
-    /// A connection on which a statement may take this long.
+    /// A connection for lists.
+    fn list_link(&self) -> Link {
+        self.link_for(PATIENCE).kept(&self.keep, Plans::InOrder)
+    }
+
+    /// A connection on which a statement may take this long, and that is not kept.
     fn link_for(&self, call: Duration) -> Link {
-        Link::new("admin", self.pool.clone(), Deadlines { call, lock: call.mul_f64(0.8) })
+        let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
+        Link::new("admin", self.pool.clone(), deadlines).of_operator()
     }
 
-    /// Makes one call, on a connection of its own.
+    /// Makes one call.
     async fn ask<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
         let mut link = self.link();
         let answer = link.call(call).await?;

@@ -184,6 +184,9 @@ pub struct DeadLetterGroup {
     pub first_failed_at: DateTime<Utc>,
     /// When the last one failed.
     pub last_failed_at: DateTime<Utc>,
+    /// How many of them failed in each of the last 24 hours, the oldest hour first; of those that
+    /// failed last, 1,000 at most.
+    pub lately: Vec<u32>,
 }
 
 /// A dead letter with all that is kept of it.

@@ -112,7 +112,8 @@ pub enum Error {
     /// The server did not answer within the deadline.
     #[error("PostgreSQL did not answer within {0:?}")]
     Deadline(Duration),
-    /// The server only reads: a standby, or a primary that was demoted.
+    /// The server only reads: a standby, a primary that was demoted, or a database whose default
+    /// it is.
     #[error("this server is read-only (a standby?); connect to the primary")]
     ReadOnly,
     /// Somebody's open transaction has had this in hand for a second. Try again later.

@@ -34,8 +34,8 @@ pub use jobkit_macros::job;
 pub use crate::admin::{
     Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
     DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
-    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Semaphore,
-    SemaphoreDetail, SemaphoreFilter, StopRequest,
+    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Selected,
+    Semaphore, SemaphoreDetail, SemaphoreFilter, StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;

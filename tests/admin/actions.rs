@@ -70,7 +70,7 @@ async fn limits_are_set_and_given_back() {
 }
 
 /// Begins an operation as its page has it, and says where that leads.
-async fn confirm(app: &Router, page: &str, typed: Option<u32>) -> Reply {
+pub(crate) async fn confirm(app: &Router, page: &str, typed: Option<u32>) -> Reply {
     let page = get(app, page).await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.body);
     let mut form = String::new();

@@ -119,3 +119,40 @@ async fn monitoring_gets_gauges_without_keys_or_payloads() {
     assert!(reply.body.contains(ready), "{}", reply.body);
     assert!(reply.body.contains("jobkit_workers 1.0") && reply.body.ends_with("# EOF\n"));
 }
+
+#[tokio::test]
+async fn kinds_say_how_long_they_take_and_how_often_they_fail() {
+    let lab = world::ordinary().await;
+    lab.run(
+        "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
+        select 1, date_trunc('minute', now()), 'q', 'send_receipt_01', outcome, n,
+            array_fill(0, array[16]) || n, array_fill(0, array[10]) || n
+        from (values ('finish', 9), ('retry', 1)) as of (outcome, n)",
+    )
+    .await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let kinds = json(&get(&app, "/api/v1/kinds").await);
+    let kind = kinds["items"].as_array().unwrap().iter();
+    let kind = kind.into_iter().find(|kind| kind["kind"] == "send_receipt_01").unwrap();
+    let lately = &kind["lately"];
+    assert_eq!(
+        (&lately["finished"], &lately["failure_rate"]),
+        (&Value::from(9), &Value::from(0.1))
+    );
+    assert!(lately["run"]["p95"].as_f64() >= lately["run"]["p50"].as_f64(), "{lately}");
+    let page = get(&app, "/kinds").await.body;
+    let (_, row) = page.split_once(">send_receipt_01</a>").unwrap();
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains("<td data-l=\"Runs\" class=\"n\">10</td>"), "{row}");
+    assert!(
+        row.contains("10.0 %") && row.contains(">half in ") && row.contains(">95 % in "),
+        "{row}"
+    );
+    let (_, idle) = page.split_once(">send_receipt_02</a>").unwrap();
+    assert!(
+        idle.split_once("</tr>")
+            .unwrap()
+            .0
+            .contains("<td data-l=\"Failed\" class=\"n\"><span class=\"muted\">–")
+    );
+}

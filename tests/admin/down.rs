@@ -28,7 +28,7 @@ async fn every_page_says_so_and_none_breaks() {
         let mut asked = tokio::task::JoinSet::new();
         for route in some {
             let (app, path) =
-                (app.clone(), filled(route.path, "1") + "?group=g&queue=q&kind=k&verb=cancel");
+                (app.clone(), filled(route.path, "1") + "?group=g&queue=q&kind=k&verb=replay");
             asked.spawn(async move { (get(&app, &path).await, path) });
         }
         for (reply, path) in asked.join_all().await {
@@ -42,6 +42,16 @@ async fn every_page_says_so_and_none_breaks() {
     let page = get(&app, "/").await;
     assert!(page.body.contains("The database cannot be reached"));
     assert!(page.body.contains("href=\"/queues\"") && page.body.contains("</html>"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_not_waited_for_long() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://nobody@{}/none", silent.local_addr().unwrap());
+    let admin = Admin::connect_lazy(&url).unwrap();
+    let app = dashboard_of(admin, Permissions::admin()).into_router();
+    let page = tokio::time::timeout(Duration::from_secs(4), get(&app, "/queues")).await;
+    assert_eq!(page.expect("two seconds").status, StatusCode::SERVICE_UNAVAILABLE);
 }
 
 #[tokio::test]

@@ -29,11 +29,12 @@ export const allPaths = async (url, page) => {
   const first = async (path) => (await ask(url, path)).items[0].id;
   const jobs = ["running", "blocked", "scheduled"].map((state) => first(`jobs?state=${state}`));
   const retrying = first("jobs?q=kind:build_report");
+  const selected = `/operations/new?only=rows&verb=cancel&row=${await retrying}`;
   const ended = (await ask(url, "jobs?state=finished")).items.find((job) => job.ended).id;
   const found = [...(await Promise.all([...jobs, retrying])), ended].map((id) => `/jobs/${id}`);
   found.push(`/workers/${await first("workers")}`, `/dead/${await first("dead-letters")}`);
   found.push(`/operations/${await first("operations")}`);
-  return [...FIXED, ...found];
+  return [...FIXED, ...found, selected];
 };
 
 /** A path without what differs from row to row. */

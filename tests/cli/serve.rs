@@ -20,8 +20,12 @@ struct Site {
 
 impl Site {
     async fn open(lab: &Lab, args: &[&str], password: Option<&str>) -> Self {
+        Self::open_at(lab.url(), args, password).await
+    }
+
+    async fn open_at(url: &str, args: &[&str], password: Option<&str>) -> Self {
         let args = [&["serve", "--json", "--bind", "127.0.0.1:0"], args].concat();
-        let mut command = command(lab.url(), &args);
+        let mut command = command(url, &args);
         command.envs(password.map(|password| ("JOBKIT_PASSWORD", password)));
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -173,4 +177,12 @@ async fn a_password_comes_from_a_file_that_is_there_and_not_empty() {
         assert!(said.contains(what), "{said}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn it_serves_before_the_database_does() {
+    // Nobody listens there.
+    let site = Site::open_at("postgres://nobody@127.0.0.1:1/none", &[], Some("sesame")).await;
+    assert_eq!(site.status(Some(&basic("ada:sesame"))).await, 503);
+    assert_eq!(site.stop("-TERM").await, 0);
 }

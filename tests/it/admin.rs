@@ -3,6 +3,7 @@
 mod audit;
 mod bulk;
 mod bulk_races;
+mod connections;
 mod dead_letters;
 mod doctor;
 mod explain;
@@ -15,4 +16,5 @@ mod overview;
 mod queues;
 mod redact;
 mod replay;
+mod selected;
 mod semaphores;

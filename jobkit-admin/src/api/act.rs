@@ -1,6 +1,5 @@
 //! What can be done.
 
-use chrono::{DateTime, Utc};
 use jobkit::{Cancelled, DeadLetterDiscarded, DeadLetterId, JobId, Rescheduled};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,6 +9,7 @@ use crate::failure::Failure;
 use crate::pages::concurrency::said;
 use crate::router::Answer;
 use crate::visit::Visit;
+use crate::wanted::time;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,12 +90,7 @@ struct NewTime {
 }
 
 pub(super) async fn reschedule(visit: &Visit) -> Answer {
-    let parse = |at: String| {
-        let at = DateTime::parse_from_rfc3339(&at);
-        at.map_err(|_| Failure::Invalid("“at” is no time as 2026-01-31T12:00:00Z.".into()))
-    };
-    let at = body::<NewTime>(visit)?.at.map(parse).transpose()?;
-    let at = at.map(|at| at.with_timezone(&Utc));
+    let at = body::<NewTime>(visit)?.at.as_deref().map(time).transpose()?;
     match visit.admin().reschedule(JobId(visit.id()?), at).await? {
         Rescheduled::Moved => Ok(done()),
         Rescheduled::NotFound => Err(Failure::NotFound),

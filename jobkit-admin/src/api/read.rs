@@ -32,6 +32,7 @@ pub(super) async fn kinds(visit: &Visit) -> Answer {
             "max_attempts": kind.max_attempts,
             "workers": kind.workers,
             "announced_at": show::iso(&kind.announced_at),
+            "lately": values::measures(&kind.lately),
         })
     };
     Ok(answer(json!({"items": kinds.iter().map(item).collect::<Vec<_>>()})))
@@ -87,25 +88,6 @@ pub(super) async fn jobs(visit: &Visit) -> Answer {
         visit.link(&format!("/api/v1/jobs?limit={limit}&state={listing}&q={words}&after={next}"))
     });
     Ok(answer(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after})))
-}
-
-pub(super) async fn operations(visit: &Visit) -> Answer {
-    let limit = visit.clamped("limit", 1, 100, 50);
-    let before = visit.query("after").and_then(|id| id.parse().ok());
-    let operations = visit.admin().operations(before, limit).await?;
-    let full = operations.len() == limit as usize;
-    let next = operations.last().filter(|_| full);
-    let path = |last: &jobkit::Operation| {
-        visit.link(&format!("/api/v1/operations?limit={limit}&after={}", last.id))
-    };
-    let next = next.map(path);
-    let items: Vec<_> = operations.iter().map(values::operation).collect();
-    Ok(answer(json!({"items": items, "next": next})))
-}
-
-pub(super) async fn operation(visit: &Visit) -> Answer {
-    let operation = visit.admin().operation(visit.id()?).await?.ok_or(Failure::NotFound)?;
-    Ok(answer(values::operation(&operation)))
 }
 
 pub(super) async fn dead_letters(visit: &Visit) -> Answer {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jobkit::{
     Attention, AuditEntry, ConcurrencyGroup, Count, DeadLetter, DeadLetterGroup, DeadLetterSummary,
-    FailedAttempt, JobDetail, Overview, Payload, QueueSummary, Semaphore, WorkerSummary,
+    FailedAttempt, Histogram, JobDetail, Measures, Overview, Payload, QueueSummary, Semaphore,
+    WorkerSummary,
 };
 use serde_json::{Value, json};
 
@@ -98,6 +99,20 @@ pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
     })
 }
 
+/// What was measured, and how long runs and waits took, in seconds.
+pub(crate) fn measures(measures: &Measures) -> Value {
+    let Measures { finished, retried, snoozed, buried, discarded, cancelled, .. } = measures;
+    let half_and_tail = |times: &Histogram| {
+        let at = |share| seconds(times.percentile(share));
+        json!({"p50": at(0.5), "p95": at(0.95)})
+    };
+    json!({
+        "finished": finished, "retried": retried, "snoozed": snoozed, "buried": buried,
+        "discarded": discarded, "cancelled": cancelled, "failure_rate": measures.failure_rate(),
+        "run": half_and_tail(&measures.run), "wait": half_and_tail(&measures.wait),
+    })
+}
+
 pub(crate) fn group(group: &ConcurrencyGroup) -> Value {
     json!({
         "group": group.name,
@@ -115,6 +130,7 @@ pub(crate) fn dead_letter_group(group: &DeadLetterGroup) -> Value {
         "sample": group.sample.to_string(),
         "first_failed_at": iso(&group.first_failed_at),
         "last_failed_at": iso(&group.last_failed_at),
+        "lately": group.lately,
     })
 }
 

@@ -23,7 +23,7 @@ use super::password::Password;
 use super::signal::asked_to_stop;
 use super::{Answer, Answered, Desk, Failure};
 use crate::access::{Access, Permissions, Redaction};
-use crate::dashboard::Dashboard;
+use crate::dashboard::{Accent, Dashboard};
 
 /// How long requests may take to end once it is to stop; live pages would never.
 const GRACE: Duration = Duration::from_secs(3);
@@ -51,9 +51,17 @@ pub(super) struct Serve {
     /// A name to tell this installation from others, such as staging
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     instance: String,
+    /// The colour of that name: blue, green, amber, red or violet
+    #[arg(long, value_name = "COLOUR", default_value = "blue", value_parser = accent)]
+    accent: Accent,
     /// The part of the path that a proxy takes away, such as /internal
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     base_path: String,
+}
+
+fn accent(name: &str) -> Result<Accent, String> {
+    let named = Accent::ALL.into_iter().find(|accent| accent.as_str() == name);
+    named.ok_or_else(|| "there are blue, green, amber, red and violet".to_owned())
 }
 
 impl Serve {
@@ -105,7 +113,8 @@ impl Serve {
 
     fn router(&self, desk: &Desk, password: Option<Password>) -> Router {
         let dashboard = Dashboard::new(desk.admin.clone());
-        let dashboard = dashboard.instance(&*self.instance).base_path(&*self.base_path);
+        let dashboard = dashboard.instance(&*self.instance).accent(self.accent);
+        let dashboard = dashboard.base_path(&*self.base_path);
         let dashboard = if self.read_only { dashboard.read_only() } else { dashboard };
         let Some(password) = password else {
             let router = dashboard.allow_unauthenticated().into_router();

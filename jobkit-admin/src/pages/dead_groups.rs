@@ -7,6 +7,7 @@ use crate::failure::html;
 use crate::frame::Frame;
 use crate::router::Answer;
 use crate::show;
+use crate::spark::Spark;
 use crate::visit::Visit;
 
 const GROUPS: u32 = 50;

@@ -69,10 +69,24 @@ struct Entries<'a> {
     asked: Asked,
     count: Count,
     entries: Vec<DeadLetterSummary>,
+    /// The first page, when this is another one.
+    first: Option<String>,
     next: Option<String>,
 }
 
 impl Entries<'_> {
+    /// What can be done with the rows that are selected: the verb, and what a button says.
+    fn verbs(&self) -> Vec<(&'static str, &'static str)> {
+        let (frame, state) = (&self.frame, self.asked.state);
+        let verbs = [
+            ("replay", "Replay…", "replay", state == DeadLetterState::Open),
+            ("discard_dead_letters", "Discard…", "discard", state != DeadLetterState::Replaying),
+        ];
+        let may = |permission| frame.may("bulk") && frame.may(permission);
+        let verbs = verbs.into_iter().filter(|(.., permission, fits)| *fits && may(permission));
+        verbs.map(|(verb, label, ..)| (verb, label)).collect()
+    }
+
     fn tabs(&self) -> [(&'static str, &'static str, bool); 3] {
         let tab = |(name, label)| (name, label, self.asked.state.as_str() == name);
         [("open", "Open"), ("replaying", "Replaying"), ("resolved", "Resolved")].map(tab)
@@ -87,8 +101,9 @@ pub(crate) async fn list(visit: &Visit) -> Answer {
         admin.dead_letters(&filter, cursor(visit), PAGE),
     )?;
     let next = page.next.map(|page| format!("/dead/entries?{}", next(&asked, page)));
+    let first = cursor(visit).map(|_| format!("/dead/entries?{}", asked.query()));
     let frame = visit.frame("Dead letters");
-    Ok(html(&Entries { frame, asked, count, entries: page.entries, next }))
+    Ok(html(&Entries { frame, asked, count, entries: page.entries, first, next }))
 }
 
 /// The query of the page after this cursor.

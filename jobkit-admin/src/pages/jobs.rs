@@ -15,16 +15,50 @@ struct Jobs<'a> {
     frame: Frame<'a>,
     listing: Listing,
     /// The words of the search, but for the state.
-    words: &'a str,
+    words: String,
     /// What is wrong with them.
     wrong: Option<String>,
     tabs: Vec<(Listing, Count)>,
     page: Vec<JobSummary>,
+    /// The first page, when this is another one.
+    first: Option<String>,
     next: Option<String>,
     gave_up_after: Option<u32>,
 }
 
-impl Jobs<'_> {
+/// What can be done with selected jobs: the verb, what a button says, and the permission.
+const VERBS: [(&str, &str, &str); 3] = [
+    ("reschedule", "Run now…", "reschedule"),
+    ("cancel", "Cancel…", "cancel"),
+    ("discard", "Discard…", "discard"),
+];
+
+impl<'a> Jobs<'a> {
+    /// The page of words that make no sense.
+    fn refused(frame: Frame<'a>, words: Option<&str>, wrong: String) -> Self {
+        Self {
+            frame,
+            listing: Listing::Live,
+            words: words.unwrap_or("").to_owned(),
+            wrong: Some(wrong),
+            tabs: Vec::new(),
+            page: Vec::new(),
+            first: None,
+            next: None,
+            gave_up_after: None,
+        }
+    }
+
+    /// What can be done with the rows that are selected; of ended jobs, or those that a visitor may
+    /// only look at, none can be.
+    fn verbs(&self) -> Vec<(&'static str, &'static str)> {
+        let may = |permission| self.frame.may("bulk") && self.frame.may(permission);
+        let waits = !matches!(self.listing, Listing::Running | Listing::Ready);
+        let fits = |verb: &&str| self.is_live() && (waits || *verb != "reschedule");
+        let verbs = VERBS.into_iter().filter(|(verb, _, permission)| fits(verb) && may(permission));
+        verbs.map(|(verb, label, _)| (verb, label)).collect()
+    }
+
     /// Whether the list is of jobs that can still be ended.
     fn is_live(&self) -> bool {
         !matches!(self.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
@@ -56,11 +90,16 @@ impl Jobs<'_> {
 
 /// The query that a visitor asks for: the words, and the tab beside them.
 pub(crate) fn asked(visit: &Visit) -> Result<JobQuery, String> {
-    let text = |name| visit.query(name).or_else(|| visit.field(name));
-    let words = text("q").unwrap_or("");
+    query(visit, visit.query("q").unwrap_or(""), visit.query("state"))
+}
+
+/// The query of such words and such a tab. A state among the words is meant rather than the tab.
+pub(crate) fn query(visit: &Visit, words: &str, tab: Option<&str>) -> Result<JobQuery, String> {
     let mut query: JobQuery = words.parse().map_err(|error| format!("{error}"))?;
     let named = |name: &str| Listing::ALL.into_iter().find(|listing| listing.as_str() == name);
-    if let Some(listing) = text("state").and_then(named) {
+    let said =
+        query.listing != Listing::Live || words.split_whitespace().any(|word| word == "state:live");
+    if let Some(listing) = tab.and_then(named).filter(|_| !said) {
         query.listing = listing;
     }
     query.reveal = visit.redaction() == Some(crate::Redaction::Nothing);
@@ -70,35 +109,27 @@ pub(crate) fn asked(visit: &Visit) -> Result<JobQuery, String> {
     Ok(query)
 }
 
+/// The words of a query but for its state, which a tab shows.
+fn words(query: &JobQuery) -> String {
+    JobQuery { listing: Listing::Live, ..query.clone() }.to_string()
+}
+
 pub(crate) async fn list(visit: &Visit) -> Answer {
-    let (words, frame) = (visit.query("q").unwrap_or(""), visit.frame("Jobs"));
+    let frame = visit.frame("Jobs");
     let query = match asked(visit) {
         Ok(query) => query,
-        Err(wrong) => {
-            let (listing, wrong) = (Listing::Live, Some(wrong));
-            let (tabs, page, next, gave_up_after) = (Vec::new(), Vec::new(), None, None);
-            return Ok(html(&Jobs {
-                frame,
-                listing,
-                words,
-                wrong,
-                tabs,
-                page,
-                next,
-                gave_up_after,
-            }));
-        }
+        Err(wrong) => return Ok(html(&Jobs::refused(frame, visit.query("q"), wrong))),
     };
     let after = visit.query("after").and_then(|cursor| cursor.parse().ok());
+    let is_first = after.is_none();
     let admin = visit.admin();
     let (tabs, page) =
         tokio::try_join!(admin.count_listings(&query), admin.jobs(&query, after, JobPage::ROWS),)?;
     let JobPage { jobs, next, gave_up_after, .. } = page;
-    let listing = query.listing;
-    let next = next.map(|next| {
-        let (words, next) = (show::url(words), show::url(&next.to_string()));
-        format!("/jobs?state={}&q={words}&after={next}", listing.as_str())
-    });
-    let wrong = None;
-    Ok(html(&Jobs { frame, listing, words, wrong, tabs, page: jobs, next, gave_up_after }))
+    let (listing, words, wrong) = (query.listing, words(&query), None);
+    let first = format!("/jobs?state={}&q={}", listing.as_str(), show::url(&words));
+    let next = next.map(|next| format!("{first}&after={}", show::url(&next.to_string())));
+    let first = Some(first).filter(|_| !is_first);
+    let page = jobs;
+    Ok(html(&Jobs { frame, listing, words, wrong, tabs, page, first, next, gave_up_after }))
 }

@@ -1,28 +1,21 @@
 //! Actions on all that a filter means: looked at first, then confirmed, then done by the workers.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
 
 use askama::Template;
 use jobkit::{BulkAction, Operation, OperationResult, Preview};
 
-use super::dead_letters::Asked;
-use super::jobs;
-use crate::access::Permission;
 use crate::failure::{Failure, html};
 use crate::frame::Frame;
 use crate::router::Answer;
 use crate::show;
 use crate::visit::Visit;
+use crate::wanted::{FIELDS, Wanted};
 
 /// From how many on the number has to be typed.
 const MANY: u32 = 100;
 
 const PAGE: u32 = 50;
-
-/// The fields that say what is to be done, in queries and forms.
-const FIELDS: [&str; 9] =
-    ["verb", "state", "q", "kind", "queue", "key", "fingerprint", "reason", "days"];
 
 #[derive(Template)]
 #[template(path = "operations.html")]
@@ -40,11 +33,20 @@ struct New<'a> {
     effect: &'static str,
     preview: Preview,
     fields: Vec<(&'static str, &'a str)>,
+    /// The ids of rows that were selected one by one.
+    rows: Vec<&'a str>,
+    /// How many these are.
+    selected: Option<usize>,
     /// Says which page this was, so that it does nothing twice.
     key: String,
 }
 
 impl New<'_> {
+    /// The fields that say whom it is about, for people.
+    fn facts(&self) -> impl Iterator<Item = &(&'static str, &str)> {
+        self.fields.iter().filter(|(name, _)| !["verb", "only"].contains(name))
+    }
+
     /// Whether what is done cannot be undone.
     fn is_destructive(&self) -> bool {
         !matches!(self.title, "Replay dead letters" | "Run jobs now")
@@ -93,31 +95,6 @@ fn reached(operation: &Operation) -> u32 {
     show::percent(&seen, &operation.estimate.max(1)).min(99)
 }
 
-/// The action that a query or a form asks for, and what it needs besides the permission to act in
-/// bulk.
-fn action(visit: &Visit) -> Result<BulkAction, Failure> {
-    let text = |name| visit.query(name).or_else(|| visit.field(name));
-    let query = || jobs::asked(visit).map_err(Failure::Invalid);
-    let dead = || Asked::of(text).filter();
-    let days = || text("days").and_then(|days| days.parse().ok()).unwrap_or(30_u32).min(36_500);
-    let reason = || text("reason").unwrap_or("discarded from the dashboard").to_owned();
-    let (permission, action) = match text("verb") {
-        Some("cancel") => (Permission::Cancel, BulkAction::Cancel(query()?)),
-        Some("discard") => (Permission::Discard, BulkAction::Discard(query()?, reason())),
-        Some("reschedule") => (Permission::Reschedule, BulkAction::Reschedule(query()?, None)),
-        Some("replay") => (Permission::Replay, BulkAction::Replay(dead())),
-        Some("discard_dead_letters") => {
-            (Permission::Discard, BulkAction::DiscardDeadLetters(dead()))
-        }
-        Some("purge") => {
-            let age = Duration::from_secs(u64::from(days()) * 24 * 60 * 60);
-            (Permission::Purge, BulkAction::Purge(dead(), age))
-        }
-        _ => return Err(Failure::Invalid("There is no such action.".into())),
-    };
-    if visit.may(permission) { Ok(action) } else { Err(Failure::NotFound) }
-}
-
 /// What the page says: its title, and what comes of it.
 fn words(action: &BulkAction) -> (&'static str, &'static str) {
     match action.verb() {
@@ -139,17 +116,21 @@ pub(crate) async fn list(visit: &Visit) -> Answer {
 }
 
 pub(crate) async fn new(visit: &Visit) -> Answer {
-    let action = action(visit)?;
+    let wanted = Wanted::of(visit);
+    let action = wanted.action(visit)?;
     let preview = visit.admin().preview(&action).await?;
     let (title, effect) = words(&action);
+    let selected = wanted.selected();
+    let rows = if selected.is_some() { visit.rows() } else { Vec::new() };
     let fields = FIELDS.into_iter().filter_map(|name| Some((name, visit.query(name)?))).collect();
     // Random, by the keys of a hash.
     let key = format!("{:016x}", RandomState::new().build_hasher().finish());
-    Ok(html(&New { frame: visit.frame(title), title, effect, preview, fields, key }))
+    let frame = visit.frame(title);
+    Ok(html(&New { frame, title, effect, preview, fields, rows, selected, key }))
 }
 
 pub(crate) async fn begin(visit: &Visit) -> Answer {
-    let (action, key) = (action(visit)?, visit.must("idempotency_key")?);
+    let (action, key) = (Wanted::of(visit).action(visit)?, visit.must("idempotency_key")?);
     let count = visit.parsed::<u32>("count")?.unwrap_or(0);
     if count > MANY && visit.parsed::<u32>("typed")? != Some(count) {
         let text = format!("Type {count} to confirm that you mean that many.");

@@ -24,17 +24,27 @@ impl Admin {
     ///
     /// # Errors
     /// [`Error::Address`] when this is none; [`Error::Unreachable`] when no connection came about
-    /// within 5 s; [`Error::ReadOnly`]; [`Error::Database`] when the server refuses the user or has
-    /// no such database. None of them contains the address or its password.
+    /// within 2 s; [`Error::Database`] when the server refuses the user or has no such database.
+    /// None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let options = address(url)?;
-        // Calls take nothing but its options.
-        let pool = PgPoolOptions::new().max_connections(CONNECTIONS).connect_lazy_with(options);
-        let admin = Self::new(&pool);
+        let admin = Self::connect_lazy(url)?;
         let mut link = admin.link();
         link.open_if_closed().await?;
         link.close().await;
         Ok(admin)
+    }
+
+    /// The same without connecting now: for programs that may start before the database does. Each
+    /// call says by itself that it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Address`] when this is none.
+    pub fn connect_lazy(url: &str) -> Result<Self, Error> {
+        // Calls take nothing but its options, so it opens no connection unless somebody enqueues
+        // with it: there is nothing to look after in the background, either.
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
+        let pool = pool.idle_timeout(None).max_lifetime(None);
+        Ok(Self::new(&pool.connect_lazy_with(address(url)?)))
     }
 
     /// The pool it was made with, for those who want to enqueue or work beside it. After

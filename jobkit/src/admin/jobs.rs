@@ -42,7 +42,7 @@ impl Admin {
     /// # Errors
     /// As all of [`Admin`].
     pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, Error> {
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let mut job = None;
         // Between the looks at the two places it may go from one to the other, even back.
         for attempt in 0..Self::TRIES {

@@ -4,7 +4,7 @@ use super::{Admin, count};
 use crate::dead_letter::Count;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::query::{JobQuery, Listing};
-use crate::store::{ByIndex, JobsCount, JobsList, Link, Listed};
+use crate::store::{JobsCount, JobsList, Link, Listed};
 use crate::summary::{JobCursor, JobPage, JobSummary, State};
 use crate::{Ended, Error};
 
@@ -110,13 +110,6 @@ impl JobQuery {
 }
 
 impl Admin {
-    /// A connection for lists.
-    pub(super) async fn list_link(&self) -> Result<Link, Error> {
-        let mut link = self.link();
-        link.call(&ByIndex).await?;
-        Ok(link)
-    }
-
     /// A page of 1 to 500 jobs that the query means (a `limit` outside of that is taken for the
     /// nearest end, [`JobPage::ROWS`] is usual), in the order of its listing. The next page begins
     /// after the cursor that this one returns; keep the query the same. A cursor of another listing
@@ -151,7 +144,7 @@ impl Admin {
     ) -> Result<JobPage, Error> {
         query.check()?;
         let rows = i32::try_from(limit.clamp(1, 500)).unwrap_or(1);
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let page = if query.id.is_some() {
             one(&mut link, query).await?
         } else {
@@ -167,15 +160,25 @@ impl Admin {
     /// # Errors
     /// As [`jobs`](Self::jobs).
     pub async fn count_jobs(&self, query: &JobQuery) -> Result<Count, Error> {
+        Ok(self.sample(query, 1).await?.0)
+    }
+
+    /// How many jobs the query means, as far as they are counted, and the first of them.
+    pub(super) async fn sample(
+        &self,
+        query: &JobQuery,
+        rows: i32,
+    ) -> Result<(Count, Vec<JobSummary>), Error> {
         query.check()?;
-        let mut link = self.list_link().await?;
-        let counted = if query.id.is_some() {
-            Count::Exactly(count(one(&mut link, query).await?.jobs.len()))
+        let mut link = self.list_link();
+        let sample = if query.id.is_some() {
+            let jobs = one(&mut link, query).await?.jobs;
+            (Count::Exactly(count(jobs.len())), jobs)
         } else {
-            number(&mut link, query, query.window()).await?
+            look(&mut link, query, query.window(), rows).await?
         };
         link.close().await;
-        Ok(counted)
+        Ok(sample)
     }
 
     /// How many jobs each listing has that goes by the same other conditions: the numbers on a row
@@ -187,7 +190,7 @@ impl Admin {
     /// As [`jobs`](Self::jobs).
     pub async fn count_listings(&self, query: &JobQuery) -> Result<Vec<(Listing, Count)>, Error> {
         query.check()?;
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let counts = if query.is_any() {
             link.call(&JobsCount).await?
         } else if query.id.is_some() {
@@ -196,7 +199,8 @@ impl Admin {
             let mut counts = Vec::with_capacity(Listing::ALL.len());
             for listing in Listing::ALL {
                 let query = JobQuery { listing, ..query.clone() };
-                counts.push((listing, number(&mut link, &query, query.tab_window()).await?));
+                let window = query.tab_window();
+                counts.push((listing, look(&mut link, &query, window, 1).await?.0));
             }
             counts
         };
@@ -225,15 +229,21 @@ async fn page(
     Ok(JobPage { jobs, next, gave_up_after })
 }
 
-/// How many of so many are meant.
-async fn number(link: &mut Link, query: &JobQuery, window: i32) -> Result<Count, Error> {
-    let Some(listing) = query.searched() else { return Ok(Count::Exactly(0)) };
-    let list = JobsList { listing, query, place: None, window, rows: 1 };
-    let Listed { meant, search_end, .. } = link.call(&list).await?;
-    Ok(match search_end {
+/// How many of so many are meant, and the first of them.
+async fn look(
+    link: &mut Link,
+    query: &JobQuery,
+    window: i32,
+    rows: i32,
+) -> Result<(Count, Vec<JobSummary>), Error> {
+    let Some(listing) = query.searched() else { return Ok((Count::Exactly(0), Vec::new())) };
+    let list = JobsList { listing, query, place: None, window, rows };
+    let Listed { jobs, meant, search_end, .. } = link.call(&list).await?;
+    let counted = match search_end {
         Some(_) => Count::AtLeast(count(meant)),
         None => Count::Exactly(count(meant)),
-    })
+    };
+    Ok((counted, jobs))
 }
 
 /// The page of a query with an id.

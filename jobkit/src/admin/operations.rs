@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::{Admin, DeadLetterFilter, list};
+use super::{Admin, DeadLetterFilter, Selected, list};
 use crate::dead_letter::DeadLetterState;
 use crate::limits::{self, NAME_BYTES};
 use crate::operation::{Operation, OperationResult, Preview};
@@ -31,6 +31,8 @@ pub enum BulkAction {
     DiscardDeadLetters(DeadLetterFilter),
     /// Removes dead letters whose last failure was longer ago than this; at most 1,000 years.
     Purge(DeadLetterFilter, Duration),
+    /// Does this with those that are named, one by one.
+    Selected(Selected),
 }
 
 impl BulkAction {
@@ -44,6 +46,7 @@ impl BulkAction {
             Self::Replay(_) => "replay",
             Self::DiscardDeadLetters(_) => "discard_dead_letters",
             Self::Purge(..) => "purge",
+            Self::Selected(selected) => selected.verb(),
         }
     }
 
@@ -66,14 +69,41 @@ impl BulkAction {
     }
 
     fn filter(&self) -> Value {
-        match (self.jobs(), self.dead_letters()) {
-            (Some(query), _) => of_jobs(query),
-            (None, Some(filter)) => of_dead_letters(&filter.meant),
-            (None, None) => Value::Null,
+        match self {
+            Self::Cancel(query) | Self::Discard(query, _) | Self::Reschedule(query, _) => {
+                of_jobs(query)
+            }
+            Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
+                of_dead_letters(&filter.meant)
+            }
+            Self::Selected(selected) => selected.filter(),
+        }
+    }
+
+    /// The reason of a discard.
+    fn reason(&self) -> Option<String> {
+        match self {
+            Self::Discard(_, reason) | Self::Selected(Selected::Discard(_, reason)) => {
+                Some(limits::clean(reason))
+            }
+            _ => None,
+        }
+    }
+
+    /// The time of a reschedule.
+    fn run_at(&self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Reschedule(_, at) | Self::Selected(Selected::Reschedule(_, at)) => {
+                at.map(limits::time)
+            }
+            _ => None,
         }
     }
 
     fn check(&self) -> Result<(), Error> {
+        if let Self::Selected(selected) = self {
+            return selected.check();
+        }
         self.jobs().map_or(Ok(()), JobQuery::check)?;
         let Some(filter) = self.dead_letters() else { return Ok(()) };
         filter.check()?;
@@ -124,15 +154,18 @@ impl Admin {
     /// it, and five of them.
     ///
     /// # Errors
-    /// As all of [`Admin`]; [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter,
-    /// and [`Error::Replaying`] when dead letters that are replayed are to be removed.
+    /// As all of [`Admin`]; [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter
+    /// or the number of ids, and [`Error::Replaying`] when dead letters that are replayed are to be
+    /// removed.
     pub async fn preview(&self, action: &BulkAction) -> Result<Preview, Error> {
         action.check()?;
+        if let BulkAction::Selected(selected) = action {
+            return self.preview_selected(selected).await;
+        }
         let mut preview =
             Preview { count: Count::Exactly(0), jobs: Vec::new(), dead_letters: Vec::new() };
         if let Some(query) = action.jobs().filter(|query| !ended(query)) {
-            preview.count = self.count_jobs(query).await?;
-            preview.jobs = self.jobs(query, None, 5).await?.jobs;
+            (preview.count, preview.jobs) = self.sample(query, 5).await?;
             preview.jobs.retain(list::is_live);
         }
         if let Some(filter) = action.dead_letters() {
@@ -171,20 +204,12 @@ impl Admin {
         };
         let before = action.dead_letters().and_then(|filter| filter.meant.failed_before);
         let until = link.call(&Until { ago, before }).await?;
-        let reason = match action {
-            BulkAction::Discard(_, reason) => Some(limits::clean(reason)),
-            _ => None,
-        };
-        let run_at = match action {
-            BulkAction::Reschedule(_, at) => at.map(limits::time),
-            _ => None,
-        };
         let (id, begun) = link
             .call(&BeginOperation {
                 verb: action.verb(),
                 filter: &action.filter(),
-                reason: reason.as_deref(),
-                run_at,
+                reason: action.reason().as_deref(),
+                run_at: action.run_at(),
                 estimate: estimate.try_into().unwrap_or(i32::MAX),
                 until,
                 key: idempotency_key,

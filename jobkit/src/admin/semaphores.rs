@@ -244,7 +244,7 @@ impl Admin {
             at_limit: filter.at_limit,
             blocked: filter.blocked,
         };
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let rows = link.call(&page).await?;
         link.close().await;
         Ok(rows.into_iter().map(Semaphore::of).collect())
@@ -261,7 +261,7 @@ impl Admin {
         key: &str,
     ) -> Result<Option<SemaphoreDetail>, Error> {
         check(group, key)?;
-        let mut link = self.list_link().await?;
+        let mut link = self.list_link();
         let only = SemaphoresPage {
             after: ("", ""),
             limit: 1,

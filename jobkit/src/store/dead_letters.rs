@@ -73,7 +73,7 @@ pub(super) fn cursor(
     Some(DeadLetterCursor { failed_at: failed_at?, id: DeadLetterId(id?) })
 }
 
-fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
+pub(super) fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
     Ok(DeadLetterSummary {
         id: DeadLetterId(row.try_get("id")?),
         state: DeadLetterState::of(row.try_get("state")?),
@@ -128,6 +128,7 @@ impl Call for DeadLetterGroups {
                 error: row.try_get("error")?,
                 first_failed_at: row.try_get("first_failed_at")?,
                 last_failed_at: row.try_get("last_failed_at")?,
+                lately: row.try_get::<Vec<i32>, _>("lately")?.into_iter().map(number).collect(),
             })
         };
         query.fetch_all(connection).await?.into_iter().map(group).collect()

@@ -14,17 +14,6 @@ use crate::detail::JobDetail;
 use crate::query::{JobQuery, Listing};
 use crate::summary::{Ended, JobSummary, State};
 
-/// Plans by indexes alone in this session, whatever the statistics say.
-pub(crate) struct ByIndex;
-
-impl Call for ByIndex {
-    type Answer = ();
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        sqlx::query(include_str!("sql/session_by_index.sql")).execute(connection).await.map(drop)
-    }
-}
-
 /// A page of a listing.
 pub(crate) struct JobsList<'a> {
     pub(crate) listing: Listing,

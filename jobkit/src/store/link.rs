@@ -1,10 +1,13 @@
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use sqlx::postgres::PgDatabaseError;
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Row};
 use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::Call;
+use super::keep::{Keep, Open};
 use crate::Error;
 
 /// How long the engine waits for the database.
@@ -14,6 +17,19 @@ pub(crate) struct Deadlines {
     pub(crate) call: Duration,
     /// For one lock.
     pub(crate) lock: Duration,
+}
+
+/// How the server plans what it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plans {
+    /// As its statistics say.
+    Free,
+    /// By indexes where there are any, whatever the statistics say: for bounded looks at tables of
+    /// any size.
+    ByIndex,
+    /// By indexes alone, in whose order rows are wanted: a page must not cost a sort of everything
+    /// there is.
+    InOrder,
 }
 
 /// A service's own connection, opened when needed.
@@ -26,22 +42,43 @@ pub(crate) struct Link {
     /// Asked for its options at each connection: a password may have been rotated.
     pool: PgPool,
     deadlines: Deadlines,
-    /// Whether the server may choose to read a whole table where there is an index.
-    scans: bool,
-    connection: Option<PgConnection>,
+    plans: Plans,
+    /// Whether an operator waits for it, who may do with reading.
+    operator: bool,
+    /// Where its connection comes from, and goes when the link is closed.
+    keep: Option<Arc<Keep>>,
+    connection: Option<Open>,
 }
 
 impl Link {
     /// How often a call that clashed with others (deadlock, serialization) is tried in all.
     const TRIES: u32 = 4;
 
+    /// How long an operator waits for a connection.
+    const OPENING: Duration = Duration::from_secs(2);
+
     pub(crate) fn new(name: &'static str, pool: PgPool, deadlines: Deadlines) -> Self {
-        Self { name, pool, deadlines, scans: true, connection: None }
+        Self {
+            name,
+            pool,
+            deadlines,
+            plans: Plans::Free,
+            operator: false,
+            keep: None,
+            connection: None,
+        }
     }
 
-    /// Follows indexes whatever the statistics say: for bounded looks at tables of any size.
-    pub(crate) fn by_index(self) -> Self {
-        Self { scans: false, ..self }
+    /// Gives up soon where no connection comes about, and reads where nothing can be written: the
+    /// server refuses what would write.
+    pub(crate) fn of_operator(self) -> Self {
+        Self { operator: true, ..self }
+    }
+
+    /// Plans like this, on a connection of the keep if it has one. All its links are alike but for
+    /// their plans.
+    pub(crate) fn kept(self, keep: &Arc<Keep>, plans: Plans) -> Self {
+        Self { plans, keep: Some(Arc::clone(keep)), ..self }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
@@ -56,6 +93,12 @@ impl Link {
                     tries += 1;
                     tokio::time::sleep(Duration::from_millis(fastrand::u64(1..20))).await;
                 }
+                Err(error) if tries < Self::TRIES && is_outdated(&error) => {
+                    // Whatever is kept was made before the same migration.
+                    tries = Self::TRIES;
+                    self.connection = None;
+                    self.keep.iter().for_each(|keep| keep.forget());
+                }
                 answer => return answer,
             }
         }
@@ -63,10 +106,17 @@ impl Link {
 
     /// Opens the connection unless there is one: its failure then is not that of a call.
     pub(crate) async fn open_if_closed(&mut self) -> Result<(), Error> {
+        if self.connection.is_none()
+            && let Some(keep) = &self.keep
+        {
+            self.connection = keep.take(self.plans).await;
+        }
         if self.connection.is_none() {
-            let deadline = self.deadlines.call;
+            let most = if self.operator { Self::OPENING } else { self.deadlines.call };
+            let deadline = most.min(self.deadlines.call);
             let opened = timeout(deadline, self.open()).await;
-            self.connection = Some(opened.map_err(|_| Error::unreachable(deadline))??);
+            let connection = opened.map_err(|_| Error::unreachable(deadline))??;
+            self.connection = Some(Open { connection, since: Instant::now() });
         }
         Ok(())
     }
@@ -74,20 +124,20 @@ impl Link {
     async fn attempt<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
         self.open_if_closed().await?;
         let deadline = self.deadlines.call;
-        let mut connection = self.connection.take().expect("it was just opened");
+        let mut open = self.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
-        let answer = call.call(&mut connection).instrument(call.span());
+        let answer = call.call(&mut open.connection).instrument(call.span());
         match timeout(patience, answer).await {
             Ok(Ok(answer)) => {
-                self.connection = Some(connection);
+                self.connection = Some(open);
                 Ok(answer)
             }
             Ok(Err(error)) => {
                 let clear = error.as_database_error().is_some();
                 let error = Error::from(error);
                 if clear && !matches!(error, Error::Unreachable(_) | Error::ReadOnly) {
-                    self.connection = Some(connection);
+                    self.connection = Some(open);
                 }
                 Err(error)
             }
@@ -103,22 +153,38 @@ impl Link {
             .bind(["jobkit ", self.name].concat())
             .bind(milliseconds(self.deadlines.call))
             .bind(milliseconds(self.deadlines.lock))
-            .bind(self.scans)
+            .bind(self.plans == Plans::Free)
+            .bind(self.plans != Plans::InOrder)
+            .bind(!self.operator)
             .fetch_one(&mut connection)
             .await?;
-        if row.try_get("reads_only")? { Err(Error::ReadOnly) } else { Ok(connection) }
+        let reads_only: bool = row.try_get("reads_only")?;
+        if !self.operator && reads_only { Err(Error::ReadOnly) } else { Ok(connection) }
     }
 
-    /// Closes the connection, if one is open, in the orderly way; for good.
+    /// Gives the connection back to the keep; without a keep closes it, in the orderly way.
     pub(crate) async fn close(mut self) {
-        self.disconnect().await;
+        match self.keep.take() {
+            Some(keep) => self.connection.take().map_or((), |open| keep.put(open, self.plans)),
+            None => self.disconnect().await,
+        }
     }
 
     /// Closes the connection until the next call.
     pub(crate) async fn disconnect(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some(Open { connection, .. }) = self.connection.take() {
             // Whether or not the server hears the farewell, the connection is gone.
             let _farewell = timeout(Duration::from_secs(1), connection.close()).await;
         }
     }
+}
+
+/// Whether the server refused a prepared statement, before it did anything, because it does not
+/// mean any more what it did: tables were changed since, or somebody else has had the session.
+fn is_outdated(error: &Error) -> bool {
+    let Error::Database(error) = error else { return false };
+    let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
+    error.is_some_and(|error: &PgDatabaseError| {
+        error.code() == "26000" || error.routine() == Some("RevalidateCachedQuery")
+    })
 }

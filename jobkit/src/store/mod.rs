@@ -18,6 +18,7 @@ mod enqueue;
 mod explain;
 mod inspect;
 mod jobs;
+mod keep;
 mod link;
 mod maintain;
 mod measures;
@@ -29,6 +30,7 @@ mod payloads;
 mod queues;
 mod recover;
 mod replay;
+mod selected;
 mod semaphores;
 mod settle;
 mod sweep;
@@ -49,8 +51,9 @@ pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
-pub(crate) use self::jobs::{ByIndex, JobsCount, JobsList, Listed, OneJob};
-pub(crate) use self::link::{Deadlines, Link};
+pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
+pub(crate) use self::keep::Keep;
+pub(crate) use self::link::{Deadlines, Link, Plans};
 pub(crate) use self::maintain::{
     ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
 };
@@ -73,6 +76,7 @@ pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
 pub(crate) use self::replay::{
     DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
 };
+pub(crate) use self::selected::{DeadLettersOf, LiveOf};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };

@@ -68,6 +68,15 @@ impl Desk {
         Self { lab, admin }
     }
 
+    /// Ends the operator's idle sessions, so that what they read is counted; others are opened by
+    /// the next call.
+    pub(super) async fn hang_up(&self) {
+        let sessions = "pg_stat_activity where datname = current_database()
+            and application_name = 'jobkit admin'";
+        self.lab.run(&format!("select pg_terminate_backend(pid) from {sessions}")).await;
+        self.lab.until(&format!("not exists (select from {sessions})")).await;
+    }
+
     /// A real worker of the queues `default` and `slow`, 10 slots each.
     pub(super) async fn start(&self) -> WorkerHandle {
         let kinds = [Registration::of::<Pay, _>(), Registration::of::<jobs::Noop, _>()];

@@ -242,7 +242,7 @@ async fn fill(lab: &Lab) {
 }
 
 /// Sequential scans and rows fetched of the tables that may be large, by sessions that have ended.
-async fn reads(lab: &Lab) -> (i64, i64) {
+async fn reads(desk: &Desk) -> (i64, i64) {
     let sum = |what: &str| {
         format!(
             "select coalesce(sum({what}), 0)::bigint from pg_stat_user_tables
@@ -250,12 +250,8 @@ async fn reads(lab: &Lab) -> (i64, i64) {
                 ('jobs', 'ready', 'scheduled', 'blocked_executions'))"
         )
     };
-    lab.until(
-        "not exists (select from pg_stat_activity where datname = current_database()
-            and application_name = 'jobkit admin')",
-    )
-    .await;
-    (lab.value(&sum("seq_scan")).await, lab.value(&sum("idx_tup_fetch")).await)
+    desk.hang_up().await;
+    (desk.lab.value(&sum("seq_scan")).await, desk.lab.value(&sum("idx_tup_fetch")).await)
 }
 
 #[tokio::test]
@@ -284,11 +280,11 @@ async fn no_list_reads_more_than_it_says_whatever_the_statistics() {
                 let query = JobQuery { listing, ..query(words) };
                 let mut after = None;
                 for _ in 0..2 {
-                    let (scans, fetched) = reads(&desk.lab).await;
+                    let (scans, fetched) = reads(&desk).await;
                     let began = Instant::now();
                     let page = desk.admin.jobs(&query, after, 50).await.unwrap();
                     assert!(began.elapsed().as_secs() < 2, "it took {:?}", began.elapsed());
-                    let (scans_then, fetched_then) = reads(&desk.lab).await;
+                    let (scans_then, fetched_then) = reads(&desk).await;
                     let what = format!("{listing:?} {words}, analyzed: {analyzed}");
                     assert_eq!(scans_then - scans, 0, "sequential scans: {what}");
                     let read = fetched_then - fetched;
@@ -297,8 +293,8 @@ async fn no_list_reads_more_than_it_says_whatever_the_statistics() {
                 }
             }
         }
-        let (scans, _) = reads(&desk.lab).await;
+        let (scans, _) = reads(&desk).await;
         desk.admin.count_listings(&JobQuery::default()).await.unwrap();
-        assert_eq!(reads(&desk.lab).await.0, scans, "sequential scans of a count");
+        assert_eq!(reads(&desk).await.0, scans, "sequential scans of a count");
     }
 }

@@ -15,12 +15,12 @@ fn query(words: &str) -> JobQuery {
 
 impl Desk {
     /// One step of an operation, as a worker takes it.
-    async fn step(&self, id: i64, rows: i32) -> Option<String> {
+    pub(super) async fn step(&self, id: i64, rows: i32) -> Option<String> {
         self.lab.value(&format!("select jobkit.operate({id}, {rows})")).await
     }
 
     /// All steps of an operation.
-    async fn finish(&self, id: i64, rows: i32) -> Operation {
+    pub(super) async fn finish(&self, id: i64, rows: i32) -> Operation {
         while let Some(outcome) = self.step(id, rows).await {
             self.lab.check_invariants().await;
             if outcome == "done" {
@@ -34,12 +34,12 @@ impl Desk {
         self.admin.operation(id).await.unwrap().expect("it was begun")
     }
 
-    async fn begin(&self, action: &BulkAction, key: &str) -> Operation {
+    pub(super) async fn begin(&self, action: &BulkAction, key: &str) -> Operation {
         self.admin.begin_operation(action, key).await.unwrap()
     }
 
     /// Makes dead letters.
-    async fn letters(&self, number: usize) {
+    pub(super) async fn letters(&self, number: usize) {
         let account = |n| format!("dead-{n}-{:08x}", fastrand::u32(..));
         let jobs = self.pay_all((0..number).map(account)).await;
         let (n, claimed) = self.claim().await;

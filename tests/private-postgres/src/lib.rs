@@ -29,7 +29,8 @@ pub use crate::cluster::Cluster;
 pub enum Purpose {
     /// Examples and benchmarks: the server's default settings, so commits are durable.
     Demo,
-    /// Tests: nothing is flushed to disk, and there is room for 300 connections.
+    /// Tests: nothing is flushed to disk, there is room for 300 connections, and statements are
+    /// counted where the server has `pg_stat_statements`.
     Test,
 }
 

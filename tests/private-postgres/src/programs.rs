@@ -40,6 +40,14 @@ impl Programs {
         self.folder.join(program)
     }
 
+    /// Whether a library is installed that a server may load when it starts.
+    pub(crate) fn has_library(&self, name: &str) -> bool {
+        // The programs may be links to those of the installation.
+        let Ok(postgres) = self.path("postgres").canonicalize() else { return false };
+        let library = |ending| postgres.with_file_name("../lib").join([name, ending].concat());
+        [".so", ".dylib"].into_iter().any(|ending| library(ending).is_file())
+    }
+
     /// The major version; each has a data format of its own.
     pub(crate) fn major(&self) -> u32 {
         self.major

@@ -96,10 +96,14 @@ impl Project {
         let major = self.host.programs.major();
         match purpose {
             Purpose::Demo => self.named(&format!("demo-{major}"), &[]),
-            Purpose::Test => self.named(
-                &format!("test-{major}"),
-                &[("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "300")],
-            ),
+            Purpose::Test => {
+                let mut settings =
+                    vec![("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "300")];
+                if self.host.programs.has_library("pg_stat_statements") {
+                    settings.push(("shared_preload_libraries", "pg_stat_statements"));
+                }
+                self.named(&format!("test-{major}"), &settings)
+            }
         }
     }
 

@@ -23,7 +23,8 @@ with recursive known as (
     order by d.failed_at desc, d.id desc limit 10000
 )
 select g.fingerprint, s.kind, least(c.number, 1000) as number, c.number > 1000 as more, s.id,
-    left(s.error, 300) as error, c.first_failed_at, s.failed_at as last_failed_at
+    left(s.error, 300) as error, c.first_failed_at, s.failed_at as last_failed_at,
+    jobkit.dead_letters_lately(g.fingerprint) as lately
 from (
     select e.fingerprint, max(e.failed_at) as failed_at
     from (select k.fingerprint, k.failed_at from known k union all table newest) e

@@ -21,15 +21,15 @@ with looked_at as materialized (
                 select p.args from jobkit.jobs p where p.id = j.id), $13, $14, $15)) as meant
         from jobkit.listed_jobs j where j.id = l.id offset 0
     ) m
-), page as (
-    select * from looked_at l where l.meant order by l.nth limit $4
-)
+), page as (select * from looked_at l where l.meant order by l.nth limit $4)
 select n.*, j.*, null as outcome, null::interval as took, coalesce(p.worker_id, c.worker_id)
     as worker_id, coalesce(p.since, c.claimed_at, b.since) as since
 from (
     select count(*) filter (where l.meant) as meant, count(*) as looked_at,
-        (select p.place::text from page p order by p.nth offset $4 - 1) as page_end,
-        (array_agg(l.place::text) filter (where l.nth = $3))[1] as search_end
+        (select jobkit.place_in($1, p.id, p.without_permit, p.since)::text
+            from page p order by p.nth offset $4 - 1) as page_end,
+        (select jobkit.place_in($1, l.id, l.without_permit, l.since)::text
+            from looked_at l where l.nth = $3) as search_end
     from looked_at l
 ) n
 left join page p on true

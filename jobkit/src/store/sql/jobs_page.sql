@@ -4,29 +4,12 @@
 -- $1 after this job, $2 up to this one; $3 kind, $4 queue, $5 concurrency group, $6 concurrency
 -- key, $7 tag, $8 state: null for any
 with looked_at as materialized (
-    select j.id, j.kind, j.queue, j.priority, j.run_at, j.concurrency_group, j.concurrency_key,
-        j.tags
+    select j.id, j.kind, j.queue, j.concurrency_group, j.concurrency_key, j.tags
     from jobkit.jobs j where j.id > $1 and j.id <= $2 order by j.id limit 10000
 ), page as materialized (
     select l.id from looked_at l
     left join lateral (
-        select case
-            when exists (
-                select from jobkit.ready r where r.queue = l.queue and r.priority = l.priority
-                    and r.without_permit and r.job_id = l.id
-            ) or exists (
-                select from jobkit.ready r where r.queue = l.queue and r.priority = l.priority
-                    and not r.without_permit and r.job_id = l.id
-            ) then 'ready'
-            when exists (
-                select from jobkit.scheduled s where s.run_at = l.run_at and s.job_id = l.id
-            ) then 'scheduled'
-            when exists (
-                select from jobkit.blocked_executions b
-                where b.concurrency_group = l.concurrency_group
-                    and b.concurrency_key = l.concurrency_key
-                    and b.priority = l.priority and b.job_id = l.id
-            ) then 'blocked' else 'running' end as state
+        select j.state from jobkit.listed_jobs j where j.id = l.id offset 0
     ) p on $8::text is not null
     where ($3::text is null or l.kind = $3) and ($4::text is null or l.queue = $4)
         and ($5::text is null or l.concurrency_group = $5)

@@ -1,17 +1,7 @@
 -- How long the job has been due that was due first, in microseconds: of the first 20 of each lane
 -- of 500 queues, by the primary keys of `ready` and `jobs`.
-with recursive q (n, queue) as (
-    (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
-    union all
-    select q.n + 1, e.queue
-    from q
-    cross join lateral (
-        select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
-    ) e
-    where q.n < 500
-)
 select (extract(epoch from now() - min(j.due)) * 1000000)::bigint as age
-from q
+from jobkit.ready_queues(500) q
 cross join generate_series(-3, 3) as p (priority)
 cross join unnest('{f,t}'::boolean[]) as w (without_permit)
 cross join lateral (

@@ -2,19 +2,9 @@
 -- 100 queues, by the primary key of `ready`; `more` when there may be others. A queue that is
 -- paused is not served on purpose.
 -- $1 how many of them at most
-with recursive q (n, queue) as (
-    (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
-    union all
-    select q.n + 1, e.queue
-    from q
-    cross join lateral (
-        select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
-    ) e
-    where q.n < 100
-)
 select q.queue, h.kind, sum(h.number)::bigint as number, bool_or(h.full) as more,
     exists (select from jobkit.kinds k where k.kind = h.kind) as announced
-from q
+from jobkit.ready_queues(100) q
 cross join generate_series(-3, 3) as p (priority)
 cross join unnest('{f,t}'::boolean[]) as w (without_permit)
 cross join lateral (

@@ -1,15 +1,8 @@
 -- The ready jobs of 500 queues by kind, as many of each queue as the number of queues allows, and
 -- whether there are more; and how long the one has been due that was due first of the first 20 of
 -- each lane, in microseconds.
-with recursive q (n, queue) as (
-    (select 1, r.queue from jobkit.ready r order by r.queue limit 1)
-    union all
-    select q.n + 1, e.queue
-    from q
-    cross join lateral (
-        select r.queue from jobkit.ready r where r.queue > q.queue order by r.queue limit 1
-    ) e
-    where q.n < 500
+with q as materialized (
+    select r.queue from jobkit.ready_queues(500) r
 ), most (number) as (
     select greatest(1000, least(10000, 50000 / greatest(count(*), 1))) from q
 )

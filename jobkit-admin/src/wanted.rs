@@ -1,0 +1,180 @@
+//! What is to be done with many at once, as pages and programs say it.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use jobkit::{BulkAction, DeadLetterId, JobId, Listing, Selected};
+use serde::Deserialize;
+
+use crate::access::Permission;
+use crate::failure::Failure;
+use crate::pages::dead_letters::Asked;
+use crate::pages::jobs;
+use crate::visit::Visit;
+
+/// The fields of pages and forms, but for the rows.
+pub(crate) const FIELDS: [&str; 10] =
+    ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "reason", "days"];
+
+/// A time that a program says.
+pub(crate) fn time(at: &str) -> Result<DateTime<Utc>, Failure> {
+    let parsed = DateTime::parse_from_rfc3339(at).map(|at| at.with_timezone(&Utc));
+    parsed.map_err(|_| Failure::Invalid("“at” is no time as 2026-01-31T12:00:00Z.".into()))
+}
+
+/// With whom it is done: those that are named in `ids`, or all that the rest means.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Wanted {
+    verb: String,
+    state: Option<String>,
+    q: Option<String>,
+    kind: Option<String>,
+    queue: Option<String>,
+    key: Option<String>,
+    fingerprint: Option<String>,
+    /// Of a discard.
+    reason: Option<String>,
+    /// Of a purge.
+    days: Option<u32>,
+    /// Of a reschedule.
+    at: Option<String>,
+    ids: Option<Vec<String>>,
+    pub(crate) idempotency_key: Option<String>,
+}
+
+impl Wanted {
+    /// What a query or a form asks for.
+    pub(crate) fn of(visit: &Visit) -> Self {
+        let text = |name| visit.query(name).or_else(|| visit.field(name)).map(str::to_owned);
+        // Where rows were to be selected, none of them does not mean all.
+        let rows = text("only").is_some_and(|only| only == "rows");
+        Self {
+            verb: text("verb").unwrap_or_default(),
+            state: text("state"),
+            q: text("q"),
+            kind: text("kind"),
+            queue: text("queue"),
+            key: text("key"),
+            fingerprint: text("fingerprint"),
+            reason: text("reason"),
+            days: text("days").and_then(|days| days.parse().ok()),
+            at: None,
+            ids: rows.then(|| visit.rows().into_iter().map(str::to_owned).collect()),
+            idempotency_key: text("idempotency_key"),
+        }
+    }
+
+    /// How many were selected one by one.
+    pub(crate) fn selected(&self) -> Option<usize> {
+        self.ids.as_ref().map(Vec::len)
+    }
+
+    /// The action, for somebody who may do it besides acting in bulk.
+    pub(crate) fn action(&self, visit: &Visit) -> Result<BulkAction, Failure> {
+        let permission = match &*self.verb {
+            "cancel" => Permission::Cancel,
+            "discard" | "discard_dead_letters" => Permission::Discard,
+            "reschedule" => Permission::Reschedule,
+            "replay" => Permission::Replay,
+            "purge" => Permission::Purge,
+            _ => return Err(Failure::Invalid("There is no such action.".into())),
+        };
+        if !visit.may(permission) {
+            return Err(Failure::NotFound);
+        }
+        self.check()?;
+        match self.ids {
+            Some(ref ids) => self.with_selected(ids).map(BulkAction::Selected),
+            None => self.with_all(visit),
+        }
+    }
+
+    fn is_about_jobs(&self) -> bool {
+        matches!(&*self.verb, "cancel" | "discard" | "reschedule")
+    }
+
+    /// Refuses what the action would take no notice of: more would be meant than was said.
+    fn check(&self) -> Result<(), Failure> {
+        let known: &[&str] = match (&self.ids, self.is_about_jobs()) {
+            (Some(_), _) => &[],
+            (None, true) => &["state", "q"],
+            (None, false) => &["state", "kind", "queue", "key", "fingerprint"],
+        };
+        let all = ["state", "q", "kind", "queue", "key", "fingerprint"];
+        if let Some(name) =
+            all.iter().find(|name| self.text(name).is_some() && !known.contains(name))
+        {
+            return Err(Failure::Invalid(format!("“{name}” means nothing here.")));
+        }
+        let Some(state) = self.text("state") else { return Ok(()) };
+        let is_state = match self.is_about_jobs() {
+            true => Listing::ALL.iter().any(|listing| listing.as_str() == state),
+            false => ["open", "replaying", "resolved"].contains(&state),
+        };
+        match is_state {
+            true => Ok(()),
+            false => Err(Failure::Invalid(format!("There is no state “{state}” here."))),
+        }
+    }
+
+    fn reason(&self) -> String {
+        self.reason.clone().unwrap_or_else(|| "discarded from the dashboard".to_owned())
+    }
+
+    fn at(&self) -> Result<Option<DateTime<Utc>>, Failure> {
+        self.at.as_deref().map(time).transpose()
+    }
+
+    fn with_all(&self, visit: &Visit) -> Result<BulkAction, Failure> {
+        let words = self.text("q").unwrap_or("");
+        let query = || jobs::query(visit, words, self.state.as_deref()).map_err(Failure::Invalid);
+        let dead = Asked::of(|name| self.text(name)).filter();
+        Ok(match &*self.verb {
+            "cancel" => BulkAction::Cancel(query()?),
+            "discard" => BulkAction::Discard(query()?, self.reason()),
+            "reschedule" => BulkAction::Reschedule(query()?, self.at()?),
+            "replay" => BulkAction::Replay(dead),
+            "purge" => {
+                let days = u64::from(self.days.unwrap_or(30).min(36_500));
+                BulkAction::Purge(dead, Duration::from_secs(days * 24 * 60 * 60))
+            }
+            _ => BulkAction::DiscardDeadLetters(dead),
+        })
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        let text = match name {
+            "state" => &self.state,
+            "q" => &self.q,
+            "kind" => &self.kind,
+            "queue" => &self.queue,
+            "key" => &self.key,
+            "fingerprint" => &self.fingerprint,
+            _ => return None,
+        };
+        text.as_deref().filter(|text| !text.is_empty())
+    }
+
+    fn with_selected(&self, ids: &[String]) -> Result<Selected, Failure> {
+        let parse =
+            |id: &String| id.parse().map_err(|_| Failure::Invalid("An id is a number.".into()));
+        let ids: Vec<i64> = ids.iter().map(parse).collect::<Result<_, _>>()?;
+        if ids.is_empty() {
+            return Err(Failure::Invalid("None is selected: check some rows first.".into()));
+        }
+        let jobs = || ids.iter().copied().map(JobId).collect();
+        let dead = || ids.iter().copied().map(DeadLetterId).collect();
+        Ok(match &*self.verb {
+            "cancel" => Selected::Cancel(jobs()),
+            "discard" => Selected::Discard(jobs(), self.reason()),
+            "reschedule" => Selected::Reschedule(jobs(), self.at()?),
+            "replay" => Selected::Replay(dead()),
+            "discard_dead_letters" => Selected::DiscardDeadLetters(dead()),
+            _ => {
+                let text = "A purge goes by age: it cannot be of selected ones.";
+                return Err(Failure::Invalid(text.into()));
+            }
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Connections between two calls.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use sqlx::{Connection, PgConnection};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::link::Plans;
+
+/// How many connections of each way to plan are kept.
+const MOST: usize = 4;
+
+/// How long one is kept unused.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How long one is used at all: what the server's settings were when it was made may not be so any
+/// more.
+const AGE: Duration = Duration::from_secs(600);
+
+/// How long a connection may take to show that it is alive.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Open<C = PgConnection> {
+    pub(super) connection: C,
+    pub(super) since: Instant,
+}
+
+/// Connections that nobody uses now, with all that the server has prepared and looked up for them.
+///
+/// Each belongs to one caller at a time, who takes it out. It comes back only from a caller whose
+/// every call had a clear answer: whoever is dropped, fails or waits in vain takes it along.
+#[derive(Debug, Default)]
+pub(crate) struct Keep {
+    shelf: Mutex<Shelf<PgConnection>>,
+}
+
+impl Keep {
+    /// One that is alive and plans like this, if there is any.
+    pub(super) async fn take(&self, plans: Plans) -> Option<Open> {
+        loop {
+            let mut open = self.shelf().take(plans, Instant::now())?;
+            match timeout(PATIENCE, open.connection.ping()).await {
+                Ok(Ok(())) => return Some(open),
+                // The server went away, then, and took the others along.
+                _ => self.forget(),
+            }
+        }
+    }
+
+    /// Puts one back.
+    pub(super) fn put(self: &Arc<Self>, open: Open, plans: Plans) {
+        let mut shelf = self.shelf();
+        shelf.put(open, plans, Instant::now());
+        // A task of a runtime that has ended has ended, too.
+        if shelf.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
+            shelf.tidying = Some(tokio::spawn(tidy(Arc::downgrade(self))));
+        }
+    }
+
+    /// Drops what nobody uses.
+    pub(super) fn forget(&self) {
+        self.shelf().idle.clear();
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf<PgConnection>> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes what was not used for long; ends when nothing is left.
+async fn tidy(keep: Weak<Keep>) {
+    let mut wait = IDLE;
+    loop {
+        sleep(wait).await;
+        let Some(keep) = keep.upgrade() else { return };
+        let (old, next) = {
+            let mut shelf = keep.shelf();
+            let (old, next) = shelf.tidy(Instant::now());
+            if next.is_none() {
+                shelf.tidying = None;
+            }
+            (old, next)
+        };
+        drop(keep);
+        for open in old {
+            let _farewell = timeout(PATIENCE, open.connection.close()).await;
+        }
+        let Some(next) = next else { return };
+        wait = next;
+    }
+}
+
+/// What is kept, the longest unused first.
+#[derive(Debug)]
+struct Shelf<C> {
+    idle: Vec<Idle<C>>,
+    tidying: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Idle<C> {
+    open: Open<C>,
+    plans: Plans,
+    since: Instant,
+}
+
+impl<C> Idle<C> {
+    fn is_old(&self, now: Instant) -> bool {
+        now.duration_since(self.since) >= IDLE || now.duration_since(self.open.since) >= AGE
+    }
+}
+
+impl<C> Default for Shelf<C> {
+    fn default() -> Self {
+        Self { idle: Vec::new(), tidying: None }
+    }
+}
+
+impl<C> Shelf<C> {
+    /// The one that was used last.
+    fn take(&mut self, plans: Plans, now: Instant) -> Option<Open<C>> {
+        self.idle.retain(|idle| !idle.is_old(now));
+        let place = self.idle.iter().rposition(|idle| idle.plans == plans)?;
+        Some(self.idle.remove(place).open)
+    }
+
+    fn put(&mut self, open: Open<C>, plans: Plans, now: Instant) {
+        self.idle.push(Idle { open, plans, since: now });
+        let alike = |idle: &Idle<C>| idle.plans == plans;
+        if self.idle.iter().filter(|idle| alike(idle)).count() > MOST
+            && let Some(longest) = self.idle.iter().position(alike)
+        {
+            self.idle.remove(longest);
+        }
+    }
+
+    /// Takes out what is old; and says when to look again, unless nothing is left.
+    fn tidy(&mut self, now: Instant) -> (Vec<Open<C>>, Option<Duration>) {
+        let (old, idle): (Vec<_>, _) =
+            std::mem::take(&mut self.idle).into_iter().partition(|idle| idle.is_old(now));
+        self.idle = idle;
+        let next = self.idle.iter().map(|idle| idle.since + IDLE).min();
+        (old.into_iter().map(|idle| idle.open).collect(), next.map(|next| next - now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(connection: u32, since: Instant) -> Open<u32> {
+        Open { connection, since }
+    }
+
+    #[test]
+    fn each_goes_to_one_caller_who_wants_one_like_it() {
+        let (mut shelf, now) = (Shelf::default(), Instant::now());
+        shelf.put(open(1, now), Plans::ByIndex, now);
+        shelf.put(open(2, now), Plans::ByIndex, now);
+        let mut take = |plans| shelf.take(plans, now).map(|open| open.connection);
+        assert_eq!(take(Plans::InOrder), None);
+        assert_eq!(take(Plans::ByIndex), Some(2));
+        assert_eq!(take(Plans::ByIndex), Some(1));
+        assert_eq!(take(Plans::ByIndex), None);
+    }
+
+    #[test]
+    fn a_few_of_each_are_kept_those_used_last() {
+        let (mut shelf, now) = (Shelf::default(), Instant::now());
+        shelf.put(open(0, now), Plans::InOrder, now);
+        for connection in 1..=9 {
+            shelf.put(open(connection, now), Plans::ByIndex, now);
+        }
+        let kept: Vec<_> = shelf.idle.iter().map(|idle| idle.open.connection).collect();
+        assert_eq!(kept, [0, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn none_is_kept_unused_for_long() {
+        let (mut shelf, now) = (Shelf::default(), Instant::now());
+        shelf.put(open(1, now), Plans::ByIndex, now);
+        shelf.put(open(2, now), Plans::ByIndex, now + IDLE / 2);
+        let (old, next) = shelf.tidy(now + IDLE);
+        assert_eq!(old.iter().map(|open| open.connection).collect::<Vec<_>>(), [1]);
+        assert_eq!(next, Some(IDLE / 2));
+        let (old, next) = shelf.tidy(now + 2 * IDLE);
+        assert_eq!((old.len(), next), (1, None));
+        shelf.put(open(3, now), Plans::ByIndex, now);
+        assert!(shelf.take(Plans::ByIndex, now + IDLE).is_none(), "whoever tidies up may be late");
+    }
+
+    #[test]
+    fn none_is_used_for_ever() {
+        let (mut shelf, now) = (Shelf::default(), Instant::now());
+        shelf.put(open(1, now), Plans::ByIndex, now + AGE - IDLE / 2);
+        assert!(shelf.take(Plans::ByIndex, now + AGE).is_none());
+    }
+}
