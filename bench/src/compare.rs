@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// Writes the ratios of this run to bench/ratios.json, for later checks
     #[arg(long)]
     store: bool,
-    /// Where the results go; by default bench/results/<date>, or target/bench with --quick
+    /// Where the results go; by default bench/results and the day, or target/bench with --quick
     #[arg(long, value_name = "FOLDER")]
     results: Option<PathBuf>,
 }
