@@ -214,6 +214,7 @@ async fn a_bulk_call_reads_what_it_takes_whatever_the_statistics_say() {
             update jobkit.semaphores set crowded = true",
         )
         .await;
+    let desk = desk.afresh().await;
     let read = "select sum(idx_tup_read)::bigint from pg_stat_user_indexes
         where relname in ('ready', 'scheduled', 'blocked_executions')";
     let before: i64 = desk.lab.value(read).await;

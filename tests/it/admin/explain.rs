@@ -222,6 +222,7 @@ async fn an_explanation_reads_few_rows_whatever_the_backlog() {
             from jobkit.jobs where id > 150000",
         )
         .await;
+    let desk = desk.afresh().await;
     let scanned = "select sum(seq_tup_read)::bigint from pg_stat_user_tables
         where relname in ('jobs', 'ready', 'blocked_executions')";
     let before: i64 = desk.lab.value(scanned).await;

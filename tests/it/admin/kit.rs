@@ -77,6 +77,19 @@ impl Desk {
         self.lab.until(&format!("not exists (select from {sessions})")).await;
     }
 
+    /// The same desk after all its sessions have ended, so that none reports later what it read
+    /// until now.
+    pub(super) async fn afresh(self) -> Self {
+        self.lab.pool().close().await;
+        let lab = Lab::at(self.lab.url().to_owned()).await;
+        let admin = Admin::new(lab.pool());
+        drop(self);
+        let others = "pg_stat_activity where datname = current_database()
+            and backend_type = 'client backend' and pid <> pg_backend_pid()";
+        lab.until(&format!("not exists (select from {others})")).await;
+        Self { lab, admin }
+    }
+
     /// A real worker of the queues `default` and `slow`, 10 slots each.
     pub(super) async fn start(&self) -> WorkerHandle {
         let kinds = [Registration::of::<Pay, _>(), Registration::of::<jobs::Noop, _>()];
