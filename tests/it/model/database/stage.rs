@@ -154,8 +154,10 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
             vec![match alive.filter(|_| job % 2 == 0) {
                 Some(row) => {
                     let next = i64::from(row.claims) + 1;
-                    let room = QUEUES.map(|queue| (queue, 100));
-                    calls::settle_and_claim(worker, n, &outcomes, next, &room)
+                    let served = play.model.roles[row.role].queues;
+                    let room =
+                        |at: usize| (QUEUES[at], if served >> at & 1 == 1 { 100 } else { 0 });
+                    calls::settle_and_claim(worker, n, &outcomes, next, &[room(0), room(1)])
                 }
                 None => calls::settle_all(worker, n, &outcomes),
             }]
