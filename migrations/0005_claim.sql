@@ -141,8 +141,8 @@ begin
             bool_or(j.dead_letter_id is not null)
         from job j having count(*) > 0
     )
-    select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, j.of_lane, j.attempt + 1,
-        j.max_attempts, j.crashes, j.snoozes, j.created_at,
+    select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind::text, j.of_lane, j.attempt + 1,
+        j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
         j.cancel_requested_at is not null, j.concurrency_key is not null,
         j.args, j.tags, j.metadata,
         clock_timestamp() - greatest(j.run_at, j.created_at)
@@ -157,8 +157,8 @@ begin
                 + cardinality(array_positions(v_queue_of[1 : v_count], q));
         end loop;
         return query
-        select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind, p.lane, j.attempt + 1,
-            j.max_attempts, j.crashes, j.snoozes, j.created_at,
+        select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind::text, p.lane, j.attempt + 1,
+            j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
             j.cancel_requested_at is not null, j.concurrency_key is not null,
             j.args, j.tags, j.metadata,
             clock_timestamp() - greatest(j.run_at, j.created_at)

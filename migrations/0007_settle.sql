@@ -125,7 +125,7 @@ begin
         if p_next is not null and v_unblocked <> '{}' then
             v_claimed := jobkit.hand_over(p_worker, p_next, v_unblocked, p_queues, p_room);
             return query
-            select j.id, 'claim', j.queue, j.priority, j
+            select j.id, 'claim', j.queue::text, j.priority::smallint, j
             from jobkit.jobs j where j.id = any (v_claimed);
         end if;
         if cardinality(v_unblocked) > coalesce(cardinality(v_claimed), 0) then

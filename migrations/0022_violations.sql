@@ -45,6 +45,10 @@ create view jobkit.job_violations as
     union all
     select j.id, 'attempts beyond the limit' from jobkit.jobs j where j.attempt >= j.max_attempts
     union all
+    select j.id, 'half a concurrency key, or half a replay' from jobkit.jobs j
+    where (j.concurrency_group is null) <> (j.concurrency_key is null)
+        or (j.dead_letter_id is null) <> (j.generation is null)
+    union all
     select s.job_id, 'scheduled at another time'
     from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id where s.run_at <> j.run_at
     union all

@@ -148,7 +148,16 @@ pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<Stri
     Ok(key)
 }
 
-pub(crate) async fn insert<'c, X: PgExecutor<'c>>(
+pub(crate) async fn insert_one<'c, X: PgExecutor<'c>>(
+    draft: NewJob,
+    executor: X,
+) -> Result<JobId, Error> {
+    let (kind, queue) = (draft.kind, &draft.queue);
+    let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs = 1);
+    Ok(JobId(store::enqueue(draft, executor).instrument(span).await?))
+}
+
+async fn insert<'c, X: PgExecutor<'c>>(
     drafts: Vec<NewJob>,
     executor: X,
 ) -> Result<Vec<JobId>, Error> {
@@ -161,6 +170,6 @@ pub(crate) async fn insert<'c, X: PgExecutor<'c>>(
     }
     let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
-    let ids = store::enqueue(drafts, executor).instrument(span).await?;
+    let ids = store::enqueue_all(drafts, executor).instrument(span).await?;
     Ok(ids.into_iter().map(JobId).collect())
 }

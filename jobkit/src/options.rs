@@ -6,7 +6,7 @@ use serde::Serialize;
 use sqlx::PgExecutor;
 
 use crate::declared::Declared;
-use crate::enqueue::insert;
+use crate::enqueue::insert_one;
 use crate::store::NewJob;
 use crate::{Error, JobId};
 
@@ -109,10 +109,7 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         executor: X,
     ) -> impl Future<Output = Result<JobId, Error>> + Send {
         let draft = self.draft();
-        async move {
-            let ids = insert(vec![draft?], executor).await?;
-            Ok(ids[0])
-        }
+        async move { insert_one(draft?, executor).await }
     }
 
     pub(crate) fn draft(self) -> Result<NewJob, Error> {

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::{Declared, Enqueue, Error, Job, JobContext, Pending, Policy, Registration, job};
+use jobkit::{
+    Declared, Enqueue, Error, Job, JobContext, Pending, Policy, Registration, enqueue_all, job,
+};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
+use sqlx::postgres::PgListener;
 use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -90,7 +93,7 @@ async fn any_executor_will_do() {
     Noop.enqueue(&mut *pooled).await.unwrap();
     Noop.enqueue(&mut *tx).await.unwrap();
     Noop.options().priority(1).enqueue(&mut *tx).await.unwrap();
-    jobkit::enqueue_all([Noop, Noop], &mut *tx).await.unwrap();
+    enqueue_all([Noop, Noop], &mut *tx).await.unwrap();
     tx.commit().await.unwrap();
     Noop.enqueue(&mut own).await.unwrap();
     assert_eq!(lab.count("jobkit.ready").await, 7);
@@ -165,13 +168,13 @@ async fn two_jobs_are_one_statement() {
     let mut session = lab.session("producer").await;
     let act = |then| Act::then(then).options();
     let jobs = [act(Then::Succeed), act(Then::Discard).after(Duration::from_secs(60))];
-    let ids = jobkit::enqueue_all(jobs, &mut session.connection).await.unwrap();
+    let ids = enqueue_all(jobs, &mut session.connection).await.unwrap();
     assert!(ids[0] < ids[1]);
     assert_eq!(lab.count("jobkit.scheduled").await, 1);
     // Each statement outside a transaction block is a transaction of its own.
     assert_eq!(lab.value::<i64>("select count(distinct xmin::text) from jobkit.jobs").await, 1);
     let none: [Noop; 0] = [];
-    assert!(jobkit::enqueue_all(none, &mut session.connection).await.unwrap().is_empty());
+    assert!(enqueue_all(none, &mut session.connection).await.unwrap().is_empty());
 }
 
 /// Each of these is refused before anything is sent.
@@ -232,7 +235,7 @@ async fn what_is_refused_leaves_the_transaction_usable() {
         assert!(!matches!(error, Error::Database(_)), "{text}: {error:?}");
     }
     let all = [look("good"), look("bad").priority(9)];
-    assert!(jobkit::enqueue_all(all, &mut *tx).await.is_err());
+    assert!(enqueue_all(all, &mut *tx).await.is_err());
     let nested = ["[".repeat(127), "]".repeat(127)].concat();
     verbatim(&nested).enqueue(&mut *tx).await.unwrap();
     verbatim(r#"["\ud83d\ude00", "\\u0000", "\\ud800"]"#).enqueue(&mut *tx).await.unwrap();
@@ -246,7 +249,7 @@ async fn what_is_refused_leaves_the_transaction_usable() {
 async fn a_dead_letter_key_is_stored_beside_the_job() {
     let lab = announced().await;
     let jobs = [Some("a"), None, Some("")].map(|key| Shared(key.map(ToOwned::to_owned)));
-    jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    enqueue_all(jobs, lab.pool()).await.unwrap();
     Shared(None).enqueue(lab.pool()).await.unwrap();
     lab.run("select jobkit.enqueue('shared', '\"b\"', p_dead_letter_key => 'c')").await;
     let keys =
@@ -269,7 +272,7 @@ async fn a_worker_announces_what_replays_by_itself() {
 async fn a_batch_beyond_what_a_message_holds_is_refused() {
     let lab = Lab::guarded().await;
     let text = "x".repeat(900 * 1024);
-    let error = jobkit::enqueue_all((0..300).map(|_| look(&*text)), lab.pool()).await.unwrap_err();
+    let error = enqueue_all((0..300).map(|_| look(&*text)), lab.pool()).await.unwrap_err();
     assert!(matches!(error, Error::BatchTooLarge { bytes: 276_000_000.., .. }), "{error}");
     assert_eq!(lab.count("jobkit.jobs").await, 0);
 }
@@ -281,7 +284,7 @@ async fn without_the_schema_the_error_says_to_migrate() {
     assert!(matches!(error, Error::SchemaMissing), "{error:?}");
     assert!(error.to_string().contains("jobkit::migrate"), "{error}");
     let none: [Noop; 0] = [];
-    assert!(jobkit::enqueue_all(none, lab.pool()).await.unwrap().is_empty());
+    assert!(enqueue_all(none, lab.pool()).await.unwrap().is_empty());
 }
 
 /// A database whose kinds a worker has announced.
@@ -379,4 +382,37 @@ async fn a_job_at_infinity_holds_back_no_other() {
     lab.until(promote).await;
     assert_eq!(lab.count("jobkit.ready").await, 1);
     assert_eq!(lab.count("jobkit.scheduled where run_at = 'infinity'").await, 1);
+}
+
+/// How many notifications were sent since the last time.
+async fn rung(lab: &Lab, listener: &mut PgListener) -> usize {
+    lab.run("select pg_notify('jobkit', 'mark')").await;
+    let mut rings = 0;
+    while listener.recv().await.unwrap().payload() != "mark" {
+        rings += 1;
+    }
+    rings
+}
+
+/// One job and many take different ways to the same.
+#[tokio::test]
+async fn an_enqueue_rings_only_for_a_worker_that_sleeps_at_that_queue() {
+    let lab = Lab::new().await;
+    let mut listener = PgListener::connect_with(lab.pool()).await.unwrap();
+    listener.listen("jobkit").await.unwrap();
+    for (sleepers, one, many) in [
+        ("", 0, 0),
+        ("(1, '{other}', now() + interval '1 h')", 0, 0),
+        ("(2, '{other,default}', now() - interval '1 s')", 0, 0),
+        ("(3, '{other,default}', now() + interval '1 h')", 1, 1),
+    ] {
+        if !sleepers.is_empty() {
+            lab.run(&format!("insert into jobkit.sleepers values {sleepers}")).await;
+        }
+        Noop.enqueue(lab.pool()).await.unwrap();
+        assert_eq!(rung(&lab, &mut listener).await, one, "one job, {sleepers}");
+        enqueue_all([Noop, Noop], lab.pool()).await.unwrap();
+        assert_eq!(rung(&lab, &mut listener).await, many, "two jobs, {sleepers}");
+    }
+    lab.check_invariants().await;
 }

@@ -23,6 +23,11 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("delete from jobkit.jobs where id = 5", "row of an ended job in ready", "5"),
     ("update jobkit.jobs set attempt = 3 where id = 5", "attempts beyond the limit", "5"),
+    (
+        "update jobkit.jobs set generation = 1 where id = 5",
+        "half a concurrency key, or half a replay",
+        "5",
+    ),
     ("update jobkit.jobs set run_at = now() where id = 6", "scheduled at another time", "6"),
     (
         "update jobkit.jobs set queue = 'other' where id = 5",

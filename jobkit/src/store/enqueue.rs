@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
-use sqlx::PgExecutor;
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
+use sqlx::{PgExecutor, Row};
 
 use super::worker::{interval, sparse};
 
@@ -54,7 +54,7 @@ impl Columns {
         self.kinds.push(job.kind);
         self.queues.push(job.queue);
         self.priorities.push(job.priority);
-        self.max_attempts.push(i16::try_from(job.max_attempts).unwrap_or(i16::MAX));
+        self.max_attempts.push(job.max_attempts.cast_signed());
         self.delays.push(job.after.map(interval));
         self.times.push(job.at);
         self.groups.push(job.group);
@@ -66,8 +66,31 @@ impl Columns {
     }
 }
 
+/// Stores a job in one statement. One that is due at once is spared the arrays: that takes half of
+/// the server's time for it.
+pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl PgExecutor<'c>) -> sqlx::Result<i64> {
+    if job.after.is_some() || job.at.is_some() {
+        let ids = enqueue_all(vec![job], executor).await?;
+        return ids.first().copied().ok_or(sqlx::Error::RowNotFound);
+    }
+    let row = sqlx::query(include_str!("sql/jobs_enqueue_one.sql"))
+        .bind(job.kind)
+        .bind(job.queue)
+        .bind(job.priority)
+        .bind(job.max_attempts.cast_signed())
+        .bind(job.group.filter(|_| job.key.is_some()))
+        .bind(job.key)
+        .bind(job.dead_letter_key)
+        .bind(Json(job.args))
+        .bind(Some(job.tags).filter(|tags| !tags.is_empty()))
+        .bind(job.metadata.map(Json))
+        .fetch_one(executor)
+        .await?;
+    row.try_get(0)
+}
+
 /// Stores jobs in one statement; the ids come in the order of the jobs.
-pub(crate) async fn enqueue<'c>(
+pub(crate) async fn enqueue_all<'c>(
     jobs: Vec<NewJob>,
     executor: impl PgExecutor<'c>,
 ) -> sqlx::Result<Vec<i64>> {

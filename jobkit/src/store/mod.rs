@@ -48,7 +48,7 @@ pub(crate) use self::doctor::{
     UpkeepRow, Violations,
 };
 pub(crate) use self::ear::Ear;
-pub(crate) use self::enqueue::{NewJob, enqueue};
+pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
 pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};

@@ -80,7 +80,11 @@ impl Peer for Awa {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
-        let pool = PgPoolOptions::new().max_connections(connections).connect(&db_url()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .test_before_acquire(false)
+            .connect(&db_url())
+            .await?;
         Ok(Self { pool, storage: QueueStorage::new(QueueStorageConfig::default())? })
     }
 

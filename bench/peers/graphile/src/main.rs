@@ -66,7 +66,11 @@ impl Peer for Graphile {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
-        let pool = PgPoolOptions::new().max_connections(connections).connect(&db_url()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .test_before_acquire(false)
+            .connect(&db_url())
+            .await?;
         Ok(Self { client: WorkerUtils::new(Database::from(pool.clone()), SCHEMA), pool })
     }
 

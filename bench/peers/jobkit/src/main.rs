@@ -63,7 +63,11 @@ impl Peer for Jobkit {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
-        let pool = PgPoolOptions::new().max_connections(connections).connect(&db_url()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .test_before_acquire(false)
+            .connect(&db_url())
+            .await?;
         Ok(Self { pool, keep: env_or("KEEP", 0) == 1, worker: OnceLock::new() })
     }
 

@@ -59,7 +59,11 @@ impl Peer for River {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
-        let pool = PgPoolOptions::new().max_connections(connections).connect(&db_url()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .test_before_acquire(false)
+            .connect(&db_url())
+            .await?;
         let producer = Client::builder(pool.clone()).fetch_cooldown(cooldown()).build()?;
         Ok(Self { pool, producer, worker: OnceLock::new() })
     }

@@ -63,7 +63,11 @@ impl Peer for Underway {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
-        let pool = PgPoolOptions::new().max_connections(connections).connect(&db_url()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .test_before_acquire(false)
+            .connect(&db_url())
+            .await?;
         let queue = bench_queue(&pool, queue()).await?;
         Ok(Self { pool, queue })
     }

@@ -1,0 +1,16 @@
+-- enqueue of one job that is due at once, without the function for many: it only inserts as well.
+-- $1 kind, $2 queue, $3 priority, $4 max attempts, $5 group, $6 key (both or neither),
+-- $7 dead-letter key, $8 payload, $9 tags, $10 metadata
+with job as (
+    insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at,
+        concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
+    values ($1, $2, $3, $4, statement_timestamp(), statement_timestamp(), $5, $6, $7, $8, $9, $10)
+    returning *
+)
+insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key from job j
+-- As `wake`, in this statement's own plan.
+returning job_id, case when exists (
+        select from jobkit.sleepers s
+        where s.until > statement_timestamp() and s.queues && array[ready.queue]
+    ) then pg_notify('jobkit', '') end
