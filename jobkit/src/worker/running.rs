@@ -25,21 +25,21 @@ pub(crate) struct Running {
 #[derive(Debug, Default)]
 struct Handlers {
     /// By the claim's worker and number, and the job.
-    by_key: HashMap<(i64, i64, i64), Handler>,
+    by_key: HashMap<(i64, i64, i64), Arc<Handler>>,
     /// Drops all handlers that began since it was last used.
-    abort: CancellationToken,
+    abort: Arc<CancellationToken>,
     /// No handler begins any more.
     closed: bool,
 }
 
 /// The two stop signals of one handler.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Handler {
     /// Asks; the handler sees it through its context.
     pub(crate) cancel: CancellationToken,
     /// Drops the handler's future, and those of all others.
-    pub(crate) abort: CancellationToken,
-    reason: Arc<Mutex<Option<StopReason>>>,
+    pub(crate) abort: Arc<CancellationToken>,
+    reason: Mutex<Option<StopReason>>,
 }
 
 impl Handler {
@@ -66,17 +66,17 @@ impl Running {
 
     /// A handler begins, unless the worker is done with them; the key is the claim's worker and
     /// number, and the job.
-    pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Option<Handler> {
+    pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Option<Arc<Handler>> {
         let mut handlers = self.handlers();
         if handlers.closed {
             return None;
         }
-        let handler = Handler {
+        let handler = Arc::new(Handler {
             cancel: CancellationToken::new(),
-            abort: handlers.abort.clone(),
-            reason: Arc::default(),
-        };
-        handlers.by_key.insert(key, handler.clone());
+            abort: Arc::clone(&handlers.abort),
+            reason: Mutex::default(),
+        });
+        handlers.by_key.insert(key, Arc::clone(&handler));
         Some(handler)
     }
 
