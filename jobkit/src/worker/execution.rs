@@ -54,8 +54,7 @@ impl Execution {
         clear: Option<Clear>,
     ) {
         let this = Arc::clone(self);
-        let key = (claim.0, claim.1, job.id);
-        let Some(handler) = self.running.enter(key) else {
+        let Some(handler) = self.running.enter(job.id) else {
             self.send(Settlement::blank(claim, job.id));
             return self.slots.give_back(job.queue, suspect);
         };
@@ -75,7 +74,7 @@ impl Execution {
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
-            this.running.leave(key);
+            this.running.leave(&handler);
             this.slots.give_back(queue, suspect);
         });
     }
