@@ -95,8 +95,14 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
     Ok(Box::pin(job.run(JobContext::new(attempt, state))))
 }
 
-/// What serde says of a value may quote it: where something is redacted, only what cannot.
 fn decode<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
+    let mut json = serde_json::Deserializer::from_slice(payload);
+    // To keep track of the path costs more than all the rest: only once there is one to tell.
+    J::deserialize(&mut json).or_else(|_| decode_by_path(payload, redact))
+}
+
+/// What serde says of a value may quote it: where something is redacted, only what cannot.
+fn decode_by_path<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
     let mut json = serde_json::Deserializer::from_slice(payload);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let said = error.inner().to_string();

@@ -6,6 +6,9 @@ use tracing::Span;
 use super::worker::{interval, sparse};
 use super::{Call, ClaimedJob};
 
+/// Where a settle's answer has what makes up a job that it claimed.
+const JOB: [usize; 3] = [0, 4, 5];
+
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -176,7 +179,7 @@ impl Call for Settle<'_> {
             if ending == "unblock" {
                 settled.unblocked.push(Unblocked { queue: queue.to_owned(), lane, job });
             } else if let Some(queue) = queues.iter().position(|served| *served == queue) {
-                settled.claimed.push(ClaimedJob::read(row, queue, lane)?);
+                settled.claimed.push(ClaimedJob::read(row, JOB, queue, lane)?);
             }
         }
         Ok(settled)

@@ -292,7 +292,7 @@ impl Claimer {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        self.intake.start(&mut order, job, true, clear);
+        self.intake.start(&mut order, job, true, Some(Box::pin(clear)));
     }
 }
 

@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,9 @@ pub(crate) struct Execution {
     pub(crate) cancel_grace: Duration,
 }
 
+/// What has to happen before a job may begin.
+pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// How a handler's run ended.
 enum Run {
     Returned(Result),
@@ -47,28 +51,30 @@ impl Execution {
         claim: (i64, i64),
         suspect: bool,
         job: ClaimedJob,
-        clear: impl Future<Output = ()> + Send + 'static,
+        clear: Option<Clear>,
     ) {
         let this = Arc::clone(self);
-        let key = (claim.0, claim.1, job.id);
-        let Some(handler) = self.running.enter(key) else {
+        let Some(handler) = self.running.enter(job.id) else {
             self.send(Settlement::blank(claim, job.id));
             return self.slots.give_back(job.queue, suspect);
         };
         let claimed = Instant::now();
         tokio::spawn(async move {
             let (id, queue) = (job.id, job.queue);
-            let stop = handler.cancel.clone();
-            let settlement = match stop.run_until_cancelled(clear).await {
+            if let Some(clear) = clear {
+                let _in_vain = handler.cancel.run_until_cancelled(clear).await;
+            }
+            let settlement = if handler.cancel.is_cancelled() {
+                Settlement::blank(claim, id)
+            } else {
                 // The texts and the drops of errors and panics are the user's code as well.
-                Some(()) => guard(this.execute(claim, claimed, job, handler))
+                guard(pin!(this.execute(claim, claimed, job, &handler)))
                     .await
-                    .unwrap_or_else(|panic| panicked(claim, id, panic)),
-                None => Settlement::blank(claim, id),
+                    .unwrap_or_else(|panic| panicked(claim, id, panic))
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
-            this.running.leave(key);
+            this.running.leave(&handler);
             this.slots.give_back(queue, suspect);
         });
     }
@@ -84,43 +90,44 @@ impl Execution {
         claim: (i64, i64),
         claimed: Instant,
         mut job: ClaimedJob,
-        handler: Handler,
+        handler: &Handler,
     ) -> Settlement {
         let began = Instant::now();
-        let keyed_in = job.keyed.then_some(job.queue);
-        let blank = Settlement { keyed_in, ..Settlement::blank(claim, job.id) };
+        let (id, queue, number) = (job.id, job.queue, job.attempt);
+        let keyed_in = job.keyed.then_some(queue);
+        // Not values: what is kept while the handler runs is moved with its task.
+        let blank = || Settlement { keyed_in, ..Settlement::blank(claim, id) };
         let Some(registration) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only.
-            return blank;
+            return blank();
         };
-        let policy = *registration.policy();
-        let cancelled = Settlement { outcome: Outcome::Cancel, keep: policy.retention, ..blank };
+        let policy = registration.policy();
+        let cancelled =
+            || Settlement { outcome: Outcome::Cancel, keep: policy.retention, ..blank() };
         if job.cancelled {
-            return Settlement { error: Some("cancelled".to_owned()), ..cancelled };
+            return Settlement { error: Some("cancelled".to_owned()), ..cancelled() };
         }
-        let waited = job.waited + (began - claimed);
-        let ran = Some(Ran { queue: job.queue, kind: policy.kind, waited });
-        let cancelled = Settlement { ran, ..cancelled };
-        let number = job.attempt;
-        let queue = &self.slots.queues()[job.queue].name;
+        let ran = Ran { queue, kind: policy.kind, waited: job.waited + (began - claimed) };
+        let cancelled = || Settlement { ran: Some(ran), ..cancelled() };
+        let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(
-            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue, attempt = number
+            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
         );
         let payload = std::mem::take(&mut job.payload);
-        let attempt = attempt(job, queue, policy.timeout, began, &handler, &span);
-        let hidden = hidden(&payload, &policy);
+        let attempt = attempt(job, name, policy.timeout, began, handler, &span);
+        let hidden = hidden(&payload, policy);
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return undecodable(&span, cancelled, &error),
+            Ok(Err(error)) => return undecodable(&span, cancelled(), &error),
             Err(panic) => {
                 let error = scrubbed(&message(&*panic), &hidden);
-                return undecodable(&span, cancelled, &error);
+                return undecodable(&span, cancelled(), &error);
             }
         };
-        let run = self.run(future, policy.timeout, &handler).instrument(span.clone()).await;
-        let settlement = Settlement { took: began.elapsed(), ..cancelled };
-        span.in_scope(|| outcome(settlement, run, handler.reason(), &policy, number, &hidden))
+        let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
+        let settlement = Settlement { took: began.elapsed(), ..cancelled() };
+        span.in_scope(|| outcome(settlement, run, handler.reason(), policy, number, &hidden))
     }
 
     /// Polls the handler until it ends or must.
@@ -136,9 +143,8 @@ impl Execution {
                 Ok(result) => Run::Returned(result),
                 Err(panic) => Run::Panicked(message(&*panic)),
             },
-            () = handler.abort.cancelled() => Run::Dropped,
-            () = self.grace(handler) => Run::Dropped,
-            limit = limit(timeout) => Run::TimedOut(limit),
+            // Boxed, and so made only for a handler that does not end at once.
+            ended = async { Box::pin(self.interrupt(timeout, handler)).await } => ended,
         };
         // Tasks that the handler spawned with the token end as well.
         handler.cancel.cancel();
@@ -146,6 +152,16 @@ impl Execution {
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
             Ok(()) => ended,
             Err(panic) => Run::Panicked(message(&*panic)),
+        }
+    }
+
+    /// Completes when the handler must end.
+    async fn interrupt(&self, timeout: Option<Duration>, handler: &Handler) -> Run {
+        tokio::select! {
+            biased;
+            () = handler.abort.cancelled() => Run::Dropped,
+            () = self.grace(handler) => Run::Dropped,
+            limit = limit(timeout) => Run::TimedOut(limit),
         }
     }
 

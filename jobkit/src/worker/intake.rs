@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
-use super::execution::Execution;
+use super::execution::{Clear, Execution};
 use super::lease::Lease;
 use super::ledger::Ledger;
 use super::slots::TakenSlots;
@@ -63,7 +63,7 @@ impl Intake {
         let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
         let (suspects, others) = jobs.into_iter().partition(suspect);
         for job in others {
-            self.start(order, job, false, std::future::ready(()));
+            self.start(order, job, false, None);
         }
         suspects
     }
@@ -74,7 +74,7 @@ impl Intake {
         order: &mut Order,
         job: ClaimedJob,
         suspect: bool,
-        clear: impl Future<Output = ()> + Send + 'static,
+        clear: Option<Clear>,
     ) {
         order.slots.pass_on(job.queue);
         self.execution.begin(order.token, suspect, job, clear);

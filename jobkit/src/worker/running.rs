@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -24,22 +23,36 @@ pub(crate) struct Running {
 
 #[derive(Debug, Default)]
 struct Handlers {
-    /// By the claim's worker and number, and the job.
-    by_key: HashMap<(i64, i64, i64), Handler>,
+    /// Each at its place; none where a handler has left.
+    running: Vec<Option<Arc<Handler>>>,
+    /// The places without one.
+    free: Vec<usize>,
     /// Drops all handlers that began since it was last used.
-    abort: CancellationToken,
+    abort: Arc<CancellationToken>,
     /// No handler begins any more.
     closed: bool,
 }
 
+impl Handlers {
+    fn iter(&self) -> impl Iterator<Item = &Handler> {
+        self.running.iter().filter_map(Option::as_deref)
+    }
+
+    fn count(&self) -> usize {
+        self.running.len() - self.free.len()
+    }
+}
+
 /// The two stop signals of one handler.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Handler {
+    job: i64,
+    place: usize,
     /// Asks; the handler sees it through its context.
     pub(crate) cancel: CancellationToken,
     /// Drops the handler's future, and those of all others.
-    pub(crate) abort: CancellationToken,
-    reason: Arc<Mutex<Option<StopReason>>>,
+    pub(crate) abort: Arc<CancellationToken>,
+    reason: Mutex<Option<StopReason>>,
 }
 
 impl Handler {
@@ -64,19 +77,25 @@ impl Running {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A handler begins, unless the worker is done with them; the key is the claim's worker and
-    /// number, and the job.
-    pub(crate) fn enter(&self, key: (i64, i64, i64)) -> Option<Handler> {
+    /// The handler of a job begins, unless the worker is done with them.
+    pub(crate) fn enter(&self, job: i64) -> Option<Arc<Handler>> {
         let mut handlers = self.handlers();
         if handlers.closed {
             return None;
         }
-        let handler = Handler {
+        let place = handlers.free.pop().unwrap_or(handlers.running.len());
+        let handler = Arc::new(Handler {
+            job,
+            place,
             cancel: CancellationToken::new(),
-            abort: handlers.abort.clone(),
-            reason: Arc::default(),
-        };
-        handlers.by_key.insert(key, handler.clone());
+            abort: Arc::clone(&handlers.abort),
+            reason: Mutex::default(),
+        });
+        let entered = Some(Arc::clone(&handler));
+        match handlers.running.get_mut(place) {
+            Some(free) => *free = entered,
+            None => handlers.running.push(entered),
+        }
         Some(handler)
     }
 
@@ -86,35 +105,36 @@ impl Running {
     }
 
     /// A handler has ended.
-    pub(crate) fn leave(&self, key: (i64, i64, i64)) {
+    pub(crate) fn leave(&self, handler: &Handler) {
         let mut handlers = self.handlers();
-        handlers.by_key.remove(&key);
-        if handlers.by_key.is_empty() {
+        handlers.running[handler.place] = None;
+        handlers.free.push(handler.place);
+        if handlers.count() == 0 {
             self.left.notify_waiters();
         }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.handlers().by_key.len()
+        self.handlers().count()
     }
 
     /// Asks every handler to stop.
     pub(crate) fn ask_all(&self, reason: StopReason) {
-        self.handlers().by_key.values().for_each(|handler| handler.ask(reason));
+        self.handlers().iter().for_each(|handler| handler.ask(reason));
     }
 
     /// Drops every handler, having told it why.
     pub(crate) fn abort_all(&self, reason: StopReason) {
         let mut handlers = self.handlers();
-        handlers.by_key.values().for_each(|handler| handler.ask(reason));
+        handlers.iter().for_each(|handler| handler.ask(reason));
         std::mem::take(&mut handlers.abort).cancel();
     }
 
     /// Asks the handlers of these jobs to stop.
     pub(crate) fn ask_jobs(&self, jobs: &[i64], reason: StopReason) {
         let handlers = self.handlers();
-        let of_jobs = handlers.by_key.iter().filter(|(key, _)| jobs.contains(&key.2));
-        of_jobs.for_each(|(_, handler)| handler.ask(reason));
+        let of_jobs = handlers.iter().filter(|handler| jobs.contains(&handler.job));
+        of_jobs.for_each(|handler| handler.ask(reason));
     }
 
     /// Completes when no handler runs.
