@@ -29,6 +29,7 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
+    v_claims bigint[];                           -- numbers of the claims that are settled
     v_n bigint;
     v_listed bigint[];                           -- what a claim lists
     v_settled bigint[];                          -- … of that, what is settled now
@@ -50,17 +51,26 @@ begin
     perform jobkit.gate();
     -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
     -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
-    for v_n in select distinct u.n from unnest(p_n) as u (n) order by 1 loop
+    if p_n = array_fill(p_n[1], array[cardinality(p_job)]) then
+        v_claims := p_n[1 : 1];
+    else
+        v_claims := array(select distinct u.n from unnest(p_n) as u (n) order by 1);
+    end if;
+    foreach v_n in array v_claims loop
         select c.job_ids, c.keyed, c.replays into v_claim from jobkit.claims c
         where c.worker_id = p_worker and c.n = v_n for update;
         continue when not found;
         v_listed := v_claim.job_ids;
         v_keyed := v_keyed or v_claim.keyed;
         v_replaying := v_replaying or v_claim.replays;
-        v_settled := array(
-            select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
-            intersect select unnest(v_listed)
-        );
+        if cardinality(v_claims) = 1 and p_job = v_listed then
+            v_settled := p_job;
+        else
+            v_settled := array(
+                select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
+                intersect select unnest(v_listed)
+            );
+        end if;
         if cardinality(v_settled) = cardinality(v_listed) then
             delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_n;
         elsif v_settled <> '{}' then
@@ -148,49 +158,6 @@ begin
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues, p_worker);
     end if;
-end
-$$;
-
--- finish_all: the common case, as one statement each way. Returns the jobs that were there.
-create function jobkit.finish_all(
-    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[]
-) returns bigint[]
-language plpgsql as $$
-declare
-    v_now constant timestamptz := clock_timestamp();
-    v_gone bigint[];
-    v_retried boolean;
-begin
-    if array_remove(p_keep, null) = '{}' then
-        with gone as (
-            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt
-        )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
-        from gone g;
-    else
-        with gone as (
-            delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
-        ), kept as (
-            insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
-                max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
-                concurrency_group, concurrency_key, errors, args, tags, metadata, expires_at)
-            select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
-                g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
-                g.concurrency_group, g.concurrency_key,
-                case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, least(v_now + i.keep, l.last)
-            from unnest(p_job, p_keep, p_took) as i (job, keep, took)
-            join gone g on g.id = i.job
-            cross join (select jobkit.last_expiry() as last) l
-            where i.keep is not null
-        )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
-        from gone g;
-    end if;
-    if v_retried then
-        delete from jobkit.attempts a where a.job_id = any (p_finish);
-    end if;
-    return v_gone;
 end
 $$;
 

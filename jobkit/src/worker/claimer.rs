@@ -13,10 +13,10 @@ use super::slots::Slots;
 use super::ticker::{backoff, jitter};
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link, Settlement, Sleep};
+use crate::store::{Claim, Claimed, ClaimedJob, Link, Sleep};
 
 /// The most jobs of one claim: its row of ids must fit a page.
-const LARGEST_BATCH: usize = 500;
+pub(super) const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
 /// Answers lost in a row after which a job that was asked for alone is the suspect.
@@ -25,7 +25,9 @@ const SUSPICION: u32 = 3;
 /// Fetches jobs while there is room for them: one statement a round, only what fits.
 ///
 /// It does not run them, and it does not wait for them. If it never ran for an hour, jobs would
-/// stay ready.
+/// stay ready. A worker with more slots than one call fills has a second one, which sleeps unless
+/// the first finds more than it can fetch: while one waits for the database the other takes in
+/// what came.
 pub(crate) struct Claimer {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
@@ -36,6 +38,8 @@ pub(crate) struct Claimer {
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
     pub(crate) pace: Pace,
+    /// Whether it is the one that sleeps while the other finds all there is.
+    pub(crate) second: bool,
 }
 
 /// What the claimer remembers between rounds.
@@ -49,8 +53,6 @@ pub(crate) struct Pace {
     lost: u32,
     /// How often nothing was found in a row.
     naps: usize,
-    /// Crash suspects claimed so far whose settle may not be answered yet.
-    suspects: Vec<((i64, i64), i64)>,
     /// Until when enqueues know that this worker may be asleep.
     hinted_until: Option<Instant>,
 }
@@ -58,15 +60,7 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
         let waters = (0..queues).map(|_| LowWater::default()).collect();
-        Self {
-            waters,
-            batch: LARGEST_BATCH,
-            failures: 0,
-            lost: 0,
-            naps: 0,
-            suspects: Vec::new(),
-            hinted_until: None,
-        }
+        Self { waters, batch: LARGEST_BATCH, failures: 0, lost: 0, naps: 0, hinted_until: None }
     }
 }
 
@@ -84,12 +78,13 @@ enum Next {
 impl Claimer {
     /// Runs until `stop`; a call under way is waited for, never dropped.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let mut next = if self.second { Next::Nap(Duration::MAX) } else { Next::Again };
         while !stop.is_cancelled() {
-            let next = self.round().await;
             tokio::select! {
-                () = stop.cancelled() => {}
+                () = stop.cancelled() => break,
                 () = self.wait(next) => {}
             }
+            next = self.round().await;
         }
         self.link.close().await;
     }
@@ -99,6 +94,7 @@ impl Claimer {
             Next::Again => {}
             Next::Rest(rest) => sleep(rest).await,
             Next::Room => self.slots.freed().await,
+            Next::Nap(_) if self.second => self.wake.help_wanted().await,
             Next::Nap(rest) => {
                 let full = self.slots.free().contains(&0);
                 tokio::select! {
@@ -168,8 +164,11 @@ impl Claimer {
         }
     }
 
-    /// Jobs that got a permit may lie below the marks.
+    /// Jobs that got a permit may lie below the marks. The second claimer leaves them to the first.
     fn lower_marks(&mut self) {
+        if self.second {
+            return;
+        }
         for unblocked in self.wake.unblocked() {
             let at = self.slots.queues().iter().position(|queue| queue.name == unblocked.queue);
             if let Some(at) = at {
@@ -214,7 +213,7 @@ impl Claimer {
         self.counters.orphans.add(picked.saturating_sub(count + waiting));
         claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
         let suspects = self.intake.receive(&mut order, claimed.jobs);
-        self.start_suspects(order, suspects);
+        self.intake.start_suspects(order, suspects);
         if bytes > LARGE_ANSWER {
             // The server gave the rest back: asking for it again and again would be wasted.
             self.pace.batch = count.max(1);
@@ -227,9 +226,10 @@ impl Claimer {
             self.pace.naps = 0;
         }
         if filled {
+            self.wake.want_help();
             return Next::Again;
         }
-        if self.settings.listen && self.hint().await {
+        if self.settings.listen && !self.second && self.hint().await {
             // Whatever was enqueued before the hint could be read is found by looking once more.
             return Next::Again;
         }
@@ -264,35 +264,6 @@ impl Claimer {
                 false
             }
         }
-    }
-
-    /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
-    /// for a moment. It begins once that is written, and the outcome of the one before it: its
-    /// death would be charged to whatever is still claimed.
-    fn start_suspects(&mut self, mut order: Order, suspects: Vec<ClaimedJob>) {
-        let token = order.token;
-        let others = &mut self.pace.suspects;
-        others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
-        let mut chosen = None;
-        for job in suspects {
-            if chosen.is_none() && self.slots.take_suspect() {
-                chosen = Some(job);
-                continue;
-            }
-            others.push((token, job.id));
-            let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
-            let release = Settlement::blank(token, job.id);
-            self.intake.execution.send(Settlement { delay: Some(spread), ..release });
-        }
-        let Some(job) = chosen else { return };
-        let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
-        others.push((token, job.id));
-        let clear = async move {
-            while waits_for.iter().any(|(claim, job)| ledger.holds(*claim, *job)) {
-                sleep(Duration::from_millis(2)).await;
-            }
-        };
-        self.intake.start(&mut order, job, true, Some(Box::pin(clear)));
     }
 }
 

@@ -24,7 +24,7 @@ pub struct WorkerHandle {
 /// The running parts, in the order in which they stop.
 #[derive(Debug)]
 pub(super) struct Engine {
-    pub(super) claimer: JoinHandle<()>,
+    pub(super) claimers: Vec<JoinHandle<()>>,
     pub(super) settler: JoinHandle<()>,
     pub(super) duties: Vec<JoinHandle<()>>,
     pub(super) heart: oneshot::Receiver<()>,
@@ -90,7 +90,9 @@ impl Engine {
     async fn stop(&mut self) {
         self.stops.claims.cancel();
         // A claim under way ends first: its jobs must be among those waited for.
-        let _claimer_panicked = (&mut self.claimer).await;
+        for claimer in &mut self.claimers {
+            let _claimer_panicked = claimer.await;
+        }
         self.running.close();
         let grace = self.settings.stop_grace;
         if timeout(grace, self.running.empty()).await.is_err() {
@@ -120,7 +122,7 @@ impl Engine {
 /// Also when `stop` is dropped half-way. After a complete stop there is nothing left to end.
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.claimer.abort();
+        self.claimers.iter().for_each(JoinHandle::abort);
         self.running.close();
         self.running.abort_all(StopReason::LeaseLost);
         self.settler.abort();

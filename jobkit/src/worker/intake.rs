@@ -1,6 +1,8 @@
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
@@ -18,6 +20,8 @@ pub(crate) struct Intake {
     pub(crate) counters: Arc<Counters>,
     /// The worker claims no more.
     pub(crate) stopping: CancellationToken,
+    /// Crash suspects claimed so far whose settle may not be answered yet: claim and job.
+    pub(crate) suspects: Mutex<Vec<((i64, i64), i64)>>,
 }
 
 /// A call under way that may bring jobs: its number, and the slots kept for them.
@@ -66,6 +70,36 @@ impl Intake {
             self.start(order, job, false, None);
         }
         suspects
+    }
+
+    /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
+    /// for a moment. It begins once that is written, and the outcome of the one before it: its
+    /// death would be charged to whatever is still claimed.
+    pub(crate) fn start_suspects(&self, mut order: Order, suspects: Vec<ClaimedJob>) {
+        let token = order.token;
+        let mut others = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
+        others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
+        let mut chosen = None;
+        for job in suspects {
+            if chosen.is_none() && self.execution.slots.take_suspect() {
+                chosen = Some(job);
+                continue;
+            }
+            others.push((token, job.id));
+            let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
+            let release = Settlement::blank(token, job.id);
+            self.execution.send(Settlement { delay: Some(spread), ..release });
+        }
+        let Some(job) = chosen else { return };
+        let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
+        others.push((token, job.id));
+        drop(others);
+        let clear = async move {
+            while waits_for.iter().any(|(claim, job)| ledger.holds(*claim, *job)) {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        self.start(&mut order, job, true, Some(Box::pin(clear)));
     }
 
     /// Starts a job in one of the slots kept for it, once `clear` completes.

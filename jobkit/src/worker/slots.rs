@@ -37,7 +37,7 @@ struct Taken {
     backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
-    /// How many free slots the claimer waits for.
+    /// How many free slots a claimer waits for.
     awaited: usize,
 }
 
@@ -129,7 +129,10 @@ impl Slots {
             }
         };
         let _in_time = timeout(patience, enough).await;
-        self.taken().awaited = 1;
+        // Another claimer was not told of those that were fewer than this.
+        let mut taken = self.taken();
+        taken.awaited = 1;
+        self.tell(&taken);
     }
 
     /// Completes when a slot has become free since the last time.

@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Worker;
-use super::claimer::{Claimer, Pace};
+use super::claimer::{Claimer, LARGEST_BATCH, Pace};
 use super::counters::Counters;
 use super::execution::Execution;
 use super::handle::{Engine, Stops, WorkerHandle};
@@ -197,13 +197,18 @@ impl Parts {
         let heart = heart.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
         let intake = self.intake(execution);
-        let claimer = self.claimer(&intake).run(self.stops.claims.clone());
-        let claimer = tokio::spawn(self.stop_claims_after(claimer));
+        let slots: usize = self.queues.iter().map(|queue| queue.slots).sum();
+        let claimers = [false, true].into_iter().take(if slots > LARGEST_BATCH { 2 } else { 1 });
+        let claimers = claimers.map(|second| {
+            let claimer = self.claimer(&intake, second).run(self.stops.claims.clone());
+            tokio::spawn(self.stop_claims_after(claimer))
+        });
+        let claimers = claimers.collect();
         let settler = self.settler(&intake, settled, again).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
         Ok(WorkerHandle::new(Engine {
-            claimer,
+            claimers,
             settler,
             duties,
             heart,
@@ -255,12 +260,13 @@ impl Parts {
             execution,
             counters: Arc::clone(&self.counters),
             stopping: self.stops.claims.clone(),
+            suspects: Mutex::default(),
         })
     }
 
-    fn claimer(&self, intake: &Arc<Intake>) -> Claimer {
+    fn claimer(&self, intake: &Arc<Intake>, second: bool) -> Claimer {
         Claimer {
-            link: self.link("claim"),
+            link: self.link(if second { "second claim" } else { "claim" }),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
@@ -269,6 +275,7 @@ impl Parts {
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),
             pace: Pace::new(self.queues.len()),
+            second,
         }
     }
 

@@ -4,11 +4,12 @@ use tokio::sync::Notify;
 
 use crate::store::Unblocked;
 
-/// The claimer's alarm clock. A wake-up makes the claimer look sooner, never tells it what to
-/// find; what it may carry is where not to look too late.
+/// The claimers' alarm clock. A wake-up makes a claimer look sooner, never tells it what to find;
+/// what it may carry is where not to look too late.
 #[derive(Debug, Default)]
 pub(crate) struct Wake {
     bell: Notify,
+    help: Notify,
     unblocked: Mutex<Vec<Unblocked>>,
 }
 
@@ -27,6 +28,16 @@ impl Wake {
     /// What was rung for since the last time.
     pub(crate) fn unblocked(&self) -> Vec<Unblocked> {
         std::mem::take(&mut self.unblocked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// There is more than one claimer fetches.
+    pub(crate) fn want_help(&self) {
+        self.help.notify_one();
+    }
+
+    /// Completes when there is work for a second claimer.
+    pub(crate) async fn help_wanted(&self) {
+        self.help.notified().await;
     }
 
     /// Completes at the next ring, or at once if one was missed.
