@@ -171,7 +171,7 @@ impl Claimer {
     /// Jobs that got a permit may lie below the marks.
     fn lower_marks(&mut self) {
         for unblocked in self.wake.unblocked() {
-            let at = self.slots.queues().iter().position(|queue| queue.name == unblocked.queue);
+            let at = self.slots.queues().iter().position(|queue| *queue.name == *unblocked.queue);
             if let Some(at) = at {
                 self.pace.waters[at].lower(unblocked.lane, unblocked.job);
             }
