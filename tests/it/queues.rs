@@ -1,5 +1,7 @@
 //! One worker, several queues.
 
+use std::time::Duration;
+
 use jobkit::Enqueue;
 use jobkit_tests::Lab;
 
@@ -17,4 +19,32 @@ async fn a_large_queue_leaves_room_for_a_small_one() {
     assert_eq!(outcome(&lab, job).await, "finish");
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Enqueues notify it, so it has no reason to look again and again after each job. Once in a while
+/// it has: a scan that was slow is repeated from the start.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_notified_looks_once_for_each_job() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+    let worker = worker.listen(true).poll(Duration::from_secs(60)).stop_grace(Duration::ZERO);
+    let worker = worker.queue("default", 100).start().await.unwrap();
+    lab.until("exists (select from jobkit.sleepers)").await;
+    let (mut last, mut least) = (0, i64::MAX);
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Act::then(Then::WaitForCancel).enqueue(lab.pool()).await.unwrap();
+        lab.until(&format!("exists (select from jobkit.claims where n > {last})")).await;
+        let call: i64 = lab.value("select max(n) from jobkit.claims").await;
+        if last > 0 {
+            least = least.min(call - last);
+        }
+        if least == 1 {
+            break;
+        }
+        last = call;
+    }
+    assert_eq!(least, 1, "calls from one job to the next");
+    worker.stop().await;
 }

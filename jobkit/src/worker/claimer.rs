@@ -19,6 +19,8 @@ use crate::store::{Claim, Claimed, ClaimedJob, Link, Settlement, Sleep};
 const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
+/// An enqueue that did not see the hint has committed by then, or is found by polling.
+const RACE: Duration = Duration::from_millis(500);
 /// Answers lost in a row after which a job that was asked for alone is the suspect.
 const SUSPICION: u32 = 3;
 
@@ -51,8 +53,8 @@ pub(crate) struct Pace {
     naps: usize,
     /// Crash suspects claimed so far whose settle may not be answered yet.
     suspects: Vec<((i64, i64), i64)>,
-    /// Until when enqueues know that this worker may be asleep.
-    hinted_until: Option<Instant>,
+    /// What enqueues know of this worker's sleep.
+    hint: Option<Hint>,
 }
 
 impl Pace {
@@ -65,9 +67,17 @@ impl Pace {
             lost: 0,
             naps: 0,
             suspects: Vec::new(),
-            hinted_until: None,
+            hint: None,
         }
     }
+}
+
+/// Enqueues notify this worker, which may be asleep.
+#[derive(Clone, Copy)]
+struct Hint {
+    worker: i64,
+    since: Instant,
+    until: Instant,
 }
 
 /// What to do before the next round.
@@ -219,10 +229,12 @@ impl Claimer {
             // The server gave the rest back: asking for it again and again would be wasted.
             self.pace.batch = count.max(1);
         }
-        self.decide(picked, filled).await
+        // Else something went back to ready, of which nobody is told.
+        let whole = picked == count && bytes <= LARGE_ANSWER;
+        self.decide(picked, filled, whole).await
     }
 
-    async fn decide(&mut self, picked: usize, filled: bool) -> Next {
+    async fn decide(&mut self, picked: usize, filled: bool, whole: bool) -> Next {
         if picked > 0 {
             self.pace.naps = 0;
         }
@@ -235,7 +247,9 @@ impl Claimer {
         }
         let ladder = [10, 50, 250].map(Duration::from_millis);
         let poll = self.settings.poll;
-        let nap = ladder.get(self.pace.naps).map_or(poll, |nap| (*nap).min(poll));
+        let told = whole && self.pace.hint.is_some_and(|hint| hint.since.elapsed() > RACE);
+        let rung = if told { ladder.len() } else { self.pace.naps };
+        let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let now = Instant::now();
@@ -246,20 +260,23 @@ impl Claimer {
 
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
     async fn hint(&mut self) -> bool {
-        let now = Instant::now();
-        let poll = self.settings.poll;
-        if self.pace.hinted_until.is_some_and(|until| until > now + poll) {
+        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
+        let known = self.pace.hint.filter(|hint| hint.worker == worker && hint.until > now);
+        if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
             return false;
         }
         let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
-        let sleep = Sleep { worker: self.ledger.worker(), queues, hint: poll * 2 };
+        // For some naps: each hint is a write.
+        let length = poll * 2 + Duration::from_secs(2);
+        let sleep = Sleep { worker, queues, hint: length };
         match self.link.call(&sleep).await {
             Ok(()) => {
-                let first = self.pace.hinted_until.is_none_or(|until| until < now);
-                self.pace.hinted_until = Some(now + poll * 2);
-                first
+                let since = known.map_or_else(Instant::now, |hint| hint.since);
+                self.pace.hint = Some(Hint { worker, since, until: now + length });
+                known.is_none()
             }
             Err(error) => {
+                self.pace.hint = None;
                 tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
                 false
             }
