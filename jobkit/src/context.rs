@@ -22,7 +22,7 @@ pub struct JobContext<S = ()> {
 pub(crate) struct Attempt {
     pub(crate) id: JobId,
     pub(crate) kind: String,
-    pub(crate) queue: String,
+    pub(crate) queue: Arc<str>,
     pub(crate) number: u32,
     pub(crate) max_attempts: u32,
     pub(crate) snoozes: u32,
@@ -45,7 +45,7 @@ impl<S> JobContext<S> {
         let attempt = Attempt {
             id: JobId(0),
             kind: "test".to_owned(),
-            queue: "test".to_owned(),
+            queue: "test".into(),
             number: 1,
             max_attempts: 20,
             snoozes: 0,

@@ -89,7 +89,7 @@ impl Worker {
 
     /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
     pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
-        self.queues.push(Served { name: name.into(), slots: concurrency });
+        self.queues.push(Served { name: name.into().into(), slots: concurrency });
         self
     }
 

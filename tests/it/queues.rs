@@ -1,7 +1,9 @@
 //! One worker, several queues.
 
+use std::time::Duration;
+
 use jobkit::Enqueue;
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, wait};
 
 use crate::jobs::{self, Act, EFFECTS, Then};
 use crate::lifecycle::outcome;
@@ -17,4 +19,53 @@ async fn a_large_queue_leaves_room_for_a_small_one() {
     assert_eq!(outcome(&lab, job).await, "finish");
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Enqueues notify it, so it has no reason to look again and again after each job. Once in a while
+/// it has: a scan that was slow is repeated from the start.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_notified_looks_once_for_each_job() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+    let worker = worker.listen(true).poll(Duration::from_secs(60)).stop_grace(Duration::ZERO);
+    let worker = worker.queue("default", 100).start().await.unwrap();
+    lab.until("exists (select from jobkit.sleepers)").await;
+    let (mut last, mut least) = (0, i64::MAX);
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Act::then(Then::WaitForCancel).enqueue(lab.pool()).await.unwrap();
+        lab.until(&format!("exists (select from jobkit.claims where n > {last})")).await;
+        let call: i64 = lab.value("select max(n) from jobkit.claims").await;
+        if last > 0 {
+            least = least.min(call - last);
+        }
+        if least == 1 {
+            break;
+        }
+        last = call;
+    }
+    assert_eq!(least, 1, "calls from one job to the next");
+    worker.stop().await;
+}
+
+/// Whatever the worker of one call would do, all are done once; only where slots abound is there a
+/// second connection that claims.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_more_slots_than_a_call_fills_has_two_calls_under_way() {
+    for (slots, claimers) in [(500, 1), (1_200, 2)] {
+        let lab = Lab::new().await;
+        jobkit::enqueue_all((0..5_000).map(|_| jobs::Noop), lab.pool()).await.unwrap();
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+        let worker = worker.queue("default", slots).start().await.unwrap();
+        lab.until("not exists (select from jobkit.jobs)").await;
+        let sessions = "pg_stat_activity where datname = current_database()
+            and application_name in ('jobkit claim', 'jobkit second claim')";
+        assert_eq!(lab.count(sessions).await, claimers, "{slots} slots");
+        lab.until("not exists (select from jobkit.claims)").await;
+        let all = || async { worker.counts().finished == 5_000 };
+        wait(Duration::from_secs(10), "all are counted", all).await;
+        worker.stop().await;
+        lab.check_invariants().await;
+    }
 }

@@ -19,6 +19,8 @@ use crate::store::{Claim, Claimed, ClaimedJob, Link, Sleep};
 pub(super) const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
+/// An enqueue that did not see the hint has committed by then, or is found by polling.
+const RACE: Duration = Duration::from_millis(500);
 /// Answers lost in a row after which a job that was asked for alone is the suspect.
 const SUSPICION: u32 = 3;
 
@@ -53,15 +55,23 @@ pub(crate) struct Pace {
     lost: u32,
     /// How often nothing was found in a row.
     naps: usize,
-    /// Until when enqueues know that this worker may be asleep.
-    hinted_until: Option<Instant>,
+    /// What enqueues know of this worker's sleep.
+    hint: Option<Hint>,
 }
 
 impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
         let waters = (0..queues).map(|_| LowWater::default()).collect();
-        Self { waters, batch: LARGEST_BATCH, failures: 0, lost: 0, naps: 0, hinted_until: None }
+        Self { waters, batch: LARGEST_BATCH, failures: 0, lost: 0, naps: 0, hint: None }
     }
+}
+
+/// Enqueues notify this worker, which may be asleep.
+#[derive(Clone, Copy)]
+struct Hint {
+    worker: i64,
+    since: Instant,
+    until: Instant,
 }
 
 /// What to do before the next round.
@@ -170,7 +180,7 @@ impl Claimer {
             return;
         }
         for unblocked in self.wake.unblocked() {
-            let at = self.slots.queues().iter().position(|queue| queue.name == unblocked.queue);
+            let at = self.slots.queues().iter().position(|queue| *queue.name == *unblocked.queue);
             if let Some(at) = at {
                 self.pace.waters[at].lower(unblocked.lane, unblocked.job);
             }
@@ -218,10 +228,12 @@ impl Claimer {
             // The server gave the rest back: asking for it again and again would be wasted.
             self.pace.batch = count.max(1);
         }
-        self.decide(picked, filled).await
+        // Else something went back to ready, of which nobody is told.
+        let whole = picked == count && bytes <= LARGE_ANSWER;
+        self.decide(picked, filled, whole).await
     }
 
-    async fn decide(&mut self, picked: usize, filled: bool) -> Next {
+    async fn decide(&mut self, picked: usize, filled: bool, whole: bool) -> Next {
         if picked > 0 {
             self.pace.naps = 0;
         }
@@ -229,13 +241,21 @@ impl Claimer {
             self.wake.want_help();
             return Next::Again;
         }
-        if self.settings.listen && !self.second && self.hint().await {
+        if self.second {
+            if !whole {
+                self.wake.ring();
+            }
+            return Next::Nap(Duration::MAX);
+        }
+        if self.settings.listen && self.hint().await {
             // Whatever was enqueued before the hint could be read is found by looking once more.
             return Next::Again;
         }
         let ladder = [10, 50, 250].map(Duration::from_millis);
         let poll = self.settings.poll;
-        let nap = ladder.get(self.pace.naps).map_or(poll, |nap| (*nap).min(poll));
+        let told = whole && self.pace.hint.is_some_and(|hint| hint.since.elapsed() > RACE);
+        let rung = if told { ladder.len() } else { self.pace.naps };
+        let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let now = Instant::now();
@@ -246,20 +266,23 @@ impl Claimer {
 
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
     async fn hint(&mut self) -> bool {
-        let now = Instant::now();
-        let poll = self.settings.poll;
-        if self.pace.hinted_until.is_some_and(|until| until > now + poll) {
+        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
+        let known = self.pace.hint.filter(|hint| hint.worker == worker && hint.until > now);
+        if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
             return false;
         }
         let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
-        let sleep = Sleep { worker: self.ledger.worker(), queues, hint: poll * 2 };
+        // For some naps: each hint is a write.
+        let length = poll * 2 + Duration::from_secs(2);
+        let sleep = Sleep { worker, queues, hint: length };
         match self.link.call(&sleep).await {
             Ok(()) => {
-                let first = self.pace.hinted_until.is_none_or(|until| until < now);
-                self.pace.hinted_until = Some(now + poll * 2);
-                first
+                let since = known.map_or_else(Instant::now, |hint| hint.since);
+                self.pace.hint = Some(Hint { worker, since, until: now + length });
+                known.is_none()
             }
             Err(error) => {
+                self.pace.hint = None;
                 tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
                 false
             }

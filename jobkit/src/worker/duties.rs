@@ -40,7 +40,7 @@ impl Parts {
         };
         let lookout = Lookout {
             link: self.link("lookout"),
-            queues: self.queues.iter().map(|queue| queue.name.clone()).collect(),
+            queues: self.queues.iter().map(|queue| queue.name.to_string()).collect(),
             kinds: self.kinds.clone(),
             seen: HashSet::new(),
             stopping: self.stops.claims.clone(),

@@ -199,7 +199,7 @@ async fn limit(timeout: Option<Duration>) -> Duration {
 
 fn attempt(
     job: ClaimedJob,
-    queue: &str,
+    queue: &Arc<str>,
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
@@ -208,7 +208,7 @@ fn attempt(
     Arc::new(Attempt {
         id: JobId(job.id),
         kind: job.kind,
-        queue: queue.to_owned(),
+        queue: Arc::clone(queue),
         number: job.attempt,
         max_attempts: job.max_attempts,
         snoozes: job.snoozes,

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 /// A queue as this worker serves it.
 #[derive(Debug, Clone)]
 pub(crate) struct Served {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// How many of its jobs may run here at a time.
     pub(crate) slots: usize,
 }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn slots(queues: &[usize]) -> Arc<Slots> {
-        let served = |slots: &usize| Served { name: String::new(), slots: *slots };
+        let served = |slots: &usize| Served { name: Arc::default(), slots: *slots };
         Arc::new(Slots::new(queues.iter().map(served).collect()))
     }
 

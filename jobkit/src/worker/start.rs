@@ -138,7 +138,7 @@ async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
 
 async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
     for (queue, served_elsewhere) in link.call(&UnservedQueues).await? {
-        if !served_elsewhere && !served.iter().any(|served| served.name == queue) {
+        if !served_elsewhere && !served.iter().any(|served| *served.name == *queue) {
             tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
         }
     }
