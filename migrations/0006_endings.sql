@@ -81,7 +81,8 @@ begin
 end
 $$;
 
--- finish_all: success, the common case, as one statement each way. Returns the jobs that were there.
+-- finish_all: success, the common case, as one statement each way. Returns the jobs that were
+-- there.
 create function jobkit.finish_all(
     p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[]
 ) returns bigint[]
