@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::Enqueue;
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::{Lab, wait};
 
 use crate::jobs::{self, Act, EFFECTS, Then};
@@ -21,16 +21,33 @@ async fn a_large_queue_leaves_room_for_a_small_one() {
     lab.check_invariants().await;
 }
 
-/// Enqueues notify it, so it has no reason to look again and again after each job. Once in a while
-/// it has: a scan that was slow is repeated from the start.
+/// Enqueues notify it, so it has no reason to look again and again after each job, not even where
+/// another queue has no slot left. Once in a while it has: a scan that was slow is repeated from the
+/// start.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_notified_looks_once_for_each_job() {
     let lab = Lab::guarded().await;
     lab.run(EFFECTS).await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
     let worker = worker.listen(true).poll(Duration::from_secs(60)).stop_grace(Duration::ZERO);
-    let worker = worker.queue("default", 100).start().await.unwrap();
+    let worker = worker.queue("default", 1_000).queue("full", 1).start().await.unwrap();
     lab.until("exists (select from jobkit.sleepers)").await;
+    assert_eq!(least_looks(&lab).await, 1, "calls from one job to the next");
+    let in_full = async |then| {
+        let job = Act::then(then).options().queue("full").enqueue(lab.pool()).await;
+        job.unwrap()
+    };
+    let (holds, waits) = (in_full(Then::WaitForCancel).await, in_full(Then::Succeed).await);
+    lab.until(&format!("exists (select from effects where job_id = {holds})")).await;
+    assert_eq!(least_looks(&lab).await, 1, "… where a queue is full");
+    // Long before it looks by itself.
+    Admin::new(lab.pool()).cancel(holds).await.unwrap();
+    assert_eq!(outcome(&lab, waits).await, "finish");
+    worker.stop().await;
+}
+
+/// The least number of calls between two jobs that come one second after the other.
+async fn least_looks(lab: &Lab) -> i64 {
     let (mut last, mut least) = (0, i64::MAX);
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -45,8 +62,7 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
         }
         last = call;
     }
-    assert_eq!(least, 1, "calls from one job to the next");
-    worker.stop().await;
+    least
 }
 
 /// Whatever the worker of one call would do, all are done once; only where slots abound is there a

@@ -55,6 +55,8 @@ pub(crate) struct Pace {
     lost: u32,
     /// How often nothing was found in a row.
     naps: usize,
+    /// Queues that were not asked for, since they had no slot free.
+    full: Vec<usize>,
     /// What enqueues know of this worker's sleep.
     hint: Option<Hint>,
 }
@@ -62,7 +64,15 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
         let waters = (0..queues).map(|_| LowWater::default()).collect();
-        Self { waters, batch: LARGEST_BATCH, failures: 0, lost: 0, naps: 0, hint: None }
+        Self {
+            waters,
+            batch: LARGEST_BATCH,
+            failures: 0,
+            lost: 0,
+            naps: 0,
+            full: Vec::new(),
+            hint: None,
+        }
     }
 }
 
@@ -103,17 +113,21 @@ impl Claimer {
         match next {
             Next::Again => {}
             Next::Rest(rest) => sleep(rest).await,
-            Next::Room => self.slots.freed().await,
+            Next::Room => self.slots.freed(self.number()).await,
             Next::Nap(_) if self.second => self.wake.help_wanted().await,
             Next::Nap(rest) => {
-                let full = self.slots.free().contains(&0);
                 tokio::select! {
                     () = self.wake.rung() => {}
                     () = sleep(rest) => {}
-                    () = self.slots.freed(), if full => {}
+                    () = self.slots.room(self.number(), &self.pace.full) => {}
                 }
             }
         }
+    }
+
+    /// Which of the claimers it is.
+    fn number(&self) -> usize {
+        usize::from(self.second)
     }
 
     async fn round(&mut self) -> Next {
@@ -131,7 +145,7 @@ impl Claimer {
         }
         // Busy: a moment's patience makes one claim of many slots instead of many of one.
         let worthwhile = capacity.min(LARGEST_BATCH) / 2;
-        self.slots.until_free(worthwhile, Duration::from_millis(1)).await;
+        self.slots.until_free(self.number(), worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {
             Ok(next) => next,
             Err(error) => {
@@ -154,8 +168,11 @@ impl Claimer {
         let order = self.intake.order(self.slots.take_within(self.pace.batch));
         let (asked, claim) = prepare(&order, &self.pace, &self.slots, &self.kinds, now);
         let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
+        let left_out = |queue: &usize| order.slots.left()[*queue] == 0;
+        let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
         let from_start = claim.from_start;
+        self.pace.full = full;
         match answer {
             Ok(claimed) => {
                 self.pace.failures = 0;

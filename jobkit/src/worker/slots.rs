@@ -21,13 +21,17 @@ impl Served {
     }
 }
 
+/// How many claimers there may be.
+const CLAIMERS: usize = 2;
+
 /// How many slots are taken, by queue: by handlers that run, and by calls under way that may bring
 /// jobs.
 #[derive(Debug)]
 pub(crate) struct Slots {
     queues: Vec<Served>,
     taken: Mutex<Taken>,
-    freed: Notify,
+    /// Rings for each claimer.
+    freed: [Notify; CLAIMERS],
 }
 
 #[derive(Debug)]
@@ -37,16 +41,16 @@ struct Taken {
     backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
-    /// How many free slots a claimer waits for.
-    awaited: usize,
+    /// How many free slots each claimer waits for.
+    awaited: [usize; CLAIMERS],
 }
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
         let (by_queue, backlogged) = (vec![0; queues.len()], vec![false; queues.len()]);
-        let taken = Taken { by_queue, backlogged, crash_suspect: false, awaited: 1 };
+        let taken = Taken { by_queue, backlogged, crash_suspect: false, awaited: [1; CLAIMERS] };
         let taken = Mutex::new(taken);
-        Self { queues, taken, freed: Notify::new() }
+        Self { queues, taken, freed: Default::default() }
     }
 
     pub(crate) fn queues(&self) -> &[Served] {
@@ -114,30 +118,37 @@ impl Slots {
     }
 
     fn tell(&self, taken: &Taken) {
-        if self.free_of(taken).sum::<usize>() >= taken.awaited {
-            self.freed.notify_one();
+        let free: usize = self.free_of(taken).sum();
+        for (awaited, freed) in taken.awaited.iter().zip(&self.freed) {
+            if free >= *awaited {
+                freed.notify_one();
+            }
         }
     }
 
     /// Completes when so many slots are free, or after `patience`: waking for each of them would
     /// cost more than the handlers of small jobs.
-    pub(crate) async fn until_free(&self, count: usize, patience: Duration) {
-        self.taken().awaited = count;
+    pub(crate) async fn until_free(&self, claimer: usize, count: usize, patience: Duration) {
+        self.taken().awaited[claimer] = count;
         let enough = async {
             while self.free().iter().sum::<usize>() < count {
-                self.freed.notified().await;
+                self.freed(claimer).await;
             }
         };
         let _in_time = timeout(patience, enough).await;
-        // Another claimer was not told of those that were fewer than this.
-        let mut taken = self.taken();
-        taken.awaited = 1;
-        self.tell(&taken);
+        self.taken().awaited[claimer] = 1;
     }
 
     /// Completes when a slot has become free since the last time.
-    pub(crate) async fn freed(&self) {
-        self.freed.notified().await;
+    pub(crate) async fn freed(&self, claimer: usize) {
+        self.freed[claimer].notified().await;
+    }
+
+    /// Completes when one of these queues has a free slot.
+    pub(crate) async fn room(&self, claimer: usize, queues: &[usize]) {
+        while queues.iter().all(|queue| self.free()[*queue] == 0) {
+            self.freed(claimer).await;
+        }
     }
 }
 
