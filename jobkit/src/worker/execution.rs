@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Execution {
         self: &Arc<Self>,
         claim: (i64, i64),
         suspect: bool,
-        job: ClaimedJob,
+        mut job: ClaimedJob,
         clear: Option<Clear>,
     ) {
         let this = Arc::clone(self);
@@ -68,7 +69,7 @@ impl Execution {
                 Settlement::blank(claim, id)
             } else {
                 // The texts and the drops of errors and panics are the user's code as well.
-                guard(pin!(this.execute(claim, claimed, job, &handler)))
+                guard(pin!(this.execute(claim, claimed, &mut job, &handler)))
                     .await
                     .unwrap_or_else(|panic| panicked(claim, id, panic))
             };
@@ -89,7 +90,7 @@ impl Execution {
         &self,
         claim: (i64, i64),
         claimed: Instant,
-        mut job: ClaimedJob,
+        job: &mut ClaimedJob,
         handler: &Handler,
     ) -> Settlement {
         let began = Instant::now();
@@ -113,7 +114,7 @@ impl Execution {
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
         );
-        let payload = std::mem::take(&mut job.payload);
+        let payload = take(&mut job.payload);
         let attempt = attempt(job, name, policy.timeout, began, handler, &span);
         let hidden = hidden(&payload, policy);
         let start = || registration.start(&payload, attempt, &self.states);
@@ -198,7 +199,7 @@ async fn limit(timeout: Option<Duration>) -> Duration {
 }
 
 fn attempt(
-    job: ClaimedJob,
+    job: &mut ClaimedJob,
     queue: &Arc<str>,
     timeout: Option<Duration>,
     began: Instant,
@@ -207,15 +208,15 @@ fn attempt(
 ) -> Arc<Attempt> {
     Arc::new(Attempt {
         id: JobId(job.id),
-        kind: job.kind,
+        kind: take(&mut job.kind),
         queue: Arc::clone(queue),
         number: job.attempt,
         max_attempts: job.max_attempts,
         snoozes: job.snoozes,
         created_at: job.created_at,
         deadline: timeout.and_then(|timeout| began.checked_add(timeout)),
-        tags: job.tags,
-        metadata: job.metadata,
+        tags: take(&mut job.tags),
+        metadata: job.metadata.take(),
         cancel: handler.cancel.clone(),
         span: span.clone(),
     })
