@@ -22,8 +22,8 @@ async fn a_large_queue_leaves_room_for_a_small_one() {
 }
 
 /// Enqueues notify it, so it has no reason to look again and again after each job, not even where
-/// another queue has no slot left. Once in a while it has: a scan that was slow is repeated from the
-/// start.
+/// another queue has no slot left. Once in a while it has: a scan that was slow is repeated from
+/// the start.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_notified_looks_once_for_each_job() {
     let lab = Lab::guarded().await;
