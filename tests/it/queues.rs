@@ -77,7 +77,7 @@ async fn a_worker_with_more_slots_than_a_call_fills_has_two_calls_under_way() {
         lab.until("not exists (select from jobkit.jobs)").await;
         let sessions = "pg_stat_activity where datname = current_database()
             and application_name in ('jobkit claim', 'jobkit second claim')";
-        assert_eq!(lab.count(sessions).await, claimers, "{slots} slots");
+        lab.until(&format!("count(*) = {claimers} from {sessions}")).await;
         lab.until("not exists (select from jobkit.claims)").await;
         let all = || async { worker.counts().finished == 5_000 };
         wait(Duration::from_secs(10), "all are counted", all).await;
