@@ -1,6 +1,7 @@
 //! Lists of jobs: what they find, in which order, page by page, and what they read for it.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
 use jobkit::{Count, Ended, Enqueue, Error, JobCursor, JobId, JobPage, JobQuery, Listing, State};
@@ -281,7 +282,9 @@ async fn no_list_reads_more_than_it_says_whatever_the_statistics() {
                 let mut after = None;
                 for _ in 0..2 {
                     let (scans, fetched) = reads(&desk).await;
+                    let began = Instant::now();
                     let page = desk.admin.jobs(&query, after, 50).await.unwrap();
+                    assert!(began.elapsed().as_secs() < 2, "it took {:?}", began.elapsed());
                     let (scans_then, fetched_then) = reads(&desk).await;
                     let what = format!("{listing:?} {words}, analyzed: {analyzed}");
                     assert_eq!(scans_then - scans, 0, "sequential scans: {what}");

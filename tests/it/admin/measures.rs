@@ -252,11 +252,16 @@ async fn a_series_reads_the_minutes_it_is_about() {
     fill(&desk, 2_000).await;
     let read = "(select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint
         from pg_stat_user_tables where schemaname = 'jobkit' and relname = 'measures')";
+    let found = "(select idx_scan from pg_stat_user_tables where schemaname = 'jobkit'
+        and relname = 'measures')";
     let desk = desk.afresh().await;
     let before: i64 = desk.lab.value(&format!("select {read}")).await;
+    let scans: i64 = desk.lab.value(&format!("select {found}")).await;
     desk.series(&MeasureFilter::all().queue("a"), 10 * MINUTE).await;
     desk.admin.kinds().await.unwrap();
     desk.hang_up().await;
+    let scans = desk.lab.value::<i64>(&format!("select {found}")).await - scans;
+    assert!(scans >= 2, "{scans} looks were counted");
     let rows = desk.lab.value::<i64>(&format!("select {read}")).await - before;
     assert!((1..=(11 + 61) * 8).contains(&rows), "{rows} rows were read");
 }

@@ -304,13 +304,19 @@ async fn no_look_at_the_whole_reads_a_whole_table_of_jobs() {
     let tables = "relname in ('jobs', 'ready', 'scheduled', 'blocked_executions', 'dead_letters')
         or relname like 'finished%'";
     let scans = format!("select sum(seq_scan)::bigint from pg_stat_user_tables where {tables}");
+    let looked_up = "select idx_scan from pg_stat_user_tables where relname = 'jobs'
+        and schemaname = 'jobkit'";
     let desk = desk.afresh().await;
     let before: i64 = desk.lab.value(&scans).await;
+    let lookups: i64 = desk.lab.value(looked_up).await;
     desk.admin.overview().await.unwrap();
     desk.admin.queues().await.unwrap();
     desk.admin.worker(WORKER).await.unwrap();
     desk.admin.workers().await.unwrap();
     desk.admin.kinds().await.unwrap();
     desk.hang_up().await;
+    // The overview has looked up 2,000 jobs, and the queues 10,000.
+    let lookups = desk.lab.value::<i64>(looked_up).await - lookups;
+    assert!(lookups >= 12_000, "{lookups} jobs were looked up");
     assert_eq!(desk.lab.value::<i64>(&scans).await, before);
 }
