@@ -9,11 +9,13 @@ create table jobkit.sweeps (
 );
 insert into jobkit.sweeps (began_at) values ('-infinity');
 
--- sweep_begin: whether the next periodic sweep is due, for the one that asks first; and whether a
--- start, a resume or a change of a limit since the last one explains what it may find.
+-- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
+-- anything that it might look at; and whether a start, a resume or a change of a limit since the last one explains what it may find.
 create function jobkit.sweep_begin(p_every interval, out due boolean, out explained boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_last timestamptz;
@@ -27,6 +29,11 @@ begin
         or exists (select from jobkit.queues q where q.resumed_at > v_last)
         or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
     update jobkit.sweeps s set began_at = clock_timestamp() where due;
+    due := due and (
+        exists (select from jobkit.permits)
+        or exists (select from jobkit.blocked_executions)
+        or exists (select from jobkit.jobs j where j.cancel_requested_at is not null)
+    );
 end
 $$;
 

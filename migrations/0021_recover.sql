@@ -62,6 +62,28 @@ begin
 end
 $$;
 
+-- recover_look: whether there is anything to do: jobs to `recover`, dead letters to `replay_due`,
+-- operations to `operate`.
+create function jobkit.recover_look(
+    out exhausted boolean, out replay_due boolean, out operating boolean
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    exhausted := exists (select from jobkit.exhausted(0, 1));
+    replay_due := exists (
+        select from jobkit.dead_letters d
+        where d.state = 'open' and d.replay_at <= clock_timestamp()
+    );
+    operating := exists (
+        select from jobkit.operations o where o.state in ('pending', 'running')
+    );
+end
+$$;
+
 -- exhausted: the next p_limit jobs after p_after that `recover` may have to bury.
 create function jobkit.exhausted(p_after bigint, p_limit integer) returns setof bigint
 language sql

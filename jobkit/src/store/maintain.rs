@@ -12,21 +12,31 @@ pub(crate) struct Promote {
     pub(crate) limit: i32,
 }
 
+/// The answer to a [`Promote`].
+#[derive(Debug)]
+pub(crate) struct Promoted {
+    /// How many became ready.
+    pub(crate) jobs: i32,
+    /// When the next one is due.
+    pub(crate) next: Option<Duration>,
+    /// Whether an operation is open: seen here, since this is the look that is made anyway.
+    pub(crate) operating: bool,
+}
+
 impl Call for Promote {
-    /// How many became ready, and when the next one is due.
-    type Answer = (i32, Option<Duration>);
+    type Answer = Promoted;
 
     fn span(&self) -> Span {
         tracing::trace_span!("jobkit.promote")
     }
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let (promoted, next): (i32, Option<PgInterval>) =
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Promoted> {
+        let (jobs, next, operating): (i32, Option<PgInterval>, bool) =
             sqlx::query_as(include_str!("sql/jobs_promote.sql"))
                 .bind(self.limit)
                 .fetch_one(connection)
                 .await?;
-        Ok((promoted, next.map(wait)))
+        Ok(Promoted { jobs, next: next.map(wait), operating })
     }
 }
 
@@ -35,6 +45,18 @@ pub(super) fn wait(interval: PgInterval) -> Duration {
     const DAY: u64 = 24 * 60 * 60;
     let days = Duration::from_secs(u64::try_from(interval.days).unwrap_or(0) * DAY);
     days + Duration::from_micros(u64::try_from(interval.microseconds).unwrap_or(0))
+}
+
+/// Looks for what a reaper has to do.
+pub(crate) struct ReapLook;
+
+impl Call for ReapLook {
+    /// Whether a lease has lapsed, and whether a claim has no worker.
+    type Answer = (bool, bool);
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/reap_look.sql")).fetch_one(connection).await
+    }
 }
 
 /// Removes workers whose lease has lapsed, in the name of one whose lease has not.

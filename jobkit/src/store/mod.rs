@@ -55,7 +55,7 @@ pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
 pub(crate) use self::keep::Keep;
 pub(crate) use self::link::{Deadlines, Link, Plans};
 pub(crate) use self::maintain::{
-    ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapWorkers,
+    ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
 };
 pub(crate) use self::measures::{AddMeasures, Measured, MeasuresOfKinds, PruneMeasures, Series};
 pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
@@ -72,7 +72,7 @@ pub(crate) use self::overview::{
 pub(crate) use self::queues::{
     Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,
 };
-pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, ReplayDue};
+pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, RecoverLook, ReplayDue};
 pub(crate) use self::replay::{
     DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
 };

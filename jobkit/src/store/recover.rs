@@ -6,6 +6,18 @@ use tracing::Span;
 use super::Call;
 use super::worker::interval;
 
+/// Looks for what a recoverer has to do.
+pub(crate) struct RecoverLook;
+
+impl Call for RecoverLook {
+    /// Whether there are jobs without attempts left, dead letters to replay, and open operations.
+    type Answer = (bool, bool, bool);
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/recover_look.sql")).fetch_one(connection).await
+    }
+}
+
 /// The next jobs that used up their attempts and that nobody ended.
 pub(crate) struct Exhausted {
     pub(crate) after: i64,

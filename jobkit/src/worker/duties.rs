@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
+
 use super::listener::Listener;
 use super::lookout::Lookout;
 use super::promoter::Promoter;
@@ -26,10 +28,12 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
         };
+        let operating = Arc::new(Notify::new());
         let promoter = Promoter {
             link: self.link("promote"),
             poll: self.settings.poll,
             wake: Arc::clone(&self.wake),
+            operating: Arc::clone(&operating),
         };
         let pruner = Pruner {
             link: self.link("prune"),
@@ -49,7 +53,7 @@ impl Parts {
             tokio::spawn(ticker::run(reaper, stop())),
             tokio::spawn(ticker::run(promoter, stop())),
             tokio::spawn(ticker::run(self.sweeper(), stop())),
-            tokio::spawn(ticker::run(self.recoverer(), stop())),
+            tokio::spawn(ticker::run(self.recoverer(operating), stop())),
             tokio::spawn(ticker::run(pruner, stop())),
             tokio::spawn(ticker::run(lookout, stop())),
         ];
@@ -73,13 +77,15 @@ impl Parts {
         }
     }
 
-    fn recoverer(&self) -> Recoverer {
+    fn recoverer(&self, operating: Arc<Notify>) -> Recoverer {
         Recoverer {
             link: self.link("recover"),
             every: self.settings.recover_every,
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             looked: None,
+            operating,
+            may_operate: false,
         }
     }
 }

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
@@ -16,22 +18,27 @@ pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
     pub(crate) wake: Arc<Wake>,
+    /// Tells the recoverer that an operation is open.
+    pub(crate) operating: Arc<Notify>,
 }
 
 impl Duty for Promoter {
     const NAME: &'static str = "promote";
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        let (promoted, next) = self.link.call(&Promote { limit: BATCH }).await?;
-        if promoted > 0 {
+        let promoted = self.link.call(&Promote { limit: BATCH }).await?;
+        if promoted.jobs > 0 {
             self.wake.ring();
         }
-        if promoted == BATCH {
+        if promoted.operating {
+            self.operating.notify_one();
+        }
+        if promoted.jobs == BATCH {
             return Ok(Duration::ZERO);
         }
         // Not sooner than this: a row another session holds is due and cannot be promoted.
         let soonest = Duration::from_millis(5).min(self.poll);
-        Ok(next.map_or(self.poll, |next| next.clamp(soonest, self.poll)))
+        Ok(promoted.next.map_or(self.poll, |next| next.clamp(soonest, self.poll)))
     }
 
     async fn close(self) {

@@ -7,7 +7,7 @@ use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Link, OrphanedClaims, ReapClaim, ReapWorkers};
+use crate::store::{Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
 
 /// Claims taken back in one round: a worker that stops waits for no more than that.
 const AT_ONCE: usize = 100;
@@ -33,8 +33,14 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
-            tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");
+        let (lapsed, orphaned) = self.link.call(&ReapLook).await?;
+        if lapsed {
+            for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
+                tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");
+            }
+        }
+        if !lapsed && !orphaned {
+            return Ok(self.every);
         }
         let mut reaped = 0;
         let orphaned = self.link.call(&OrphanedClaims).await?;

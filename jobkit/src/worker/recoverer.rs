@@ -1,11 +1,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
 use super::counters::Counters;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Exhausted, Link, NextOperation, Operate, Recover, ReplayDue, StopOperation};
+use crate::store::{
+    Exhausted, Link, NextOperation, Operate, Recover, RecoverLook, ReplayDue, StopOperation,
+};
 
 /// Jobs moved by one call.
 const PAGE: i32 = 100;
@@ -15,9 +20,6 @@ const REPLAYS: i32 = 500;
 
 /// Jobs or dead letters that one step of an operation is about.
 const STEP: i32 = 500;
-
-/// How often it looks for operations.
-const OPERATIONS: Duration = Duration::from_secs(1);
 
 /// Looks after what failed for good: makes dead letters of jobs that a crash left without
 /// attempts, and replays those whose kind says so, once their time has come. And does what
@@ -30,8 +32,12 @@ pub(crate) struct Recoverer {
     pub(crate) every: Duration,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
-    /// When it last looked for such jobs, and found no more to replay.
+    /// When it last looked, and found no more to replay.
     pub(crate) looked: Option<Instant>,
+    /// The promoter looks more often, and tells of open operations.
+    pub(crate) operating: Arc<Notify>,
+    /// Whether one may be open.
+    pub(crate) may_operate: bool,
 }
 
 impl Duty for Recoverer {
@@ -42,8 +48,17 @@ impl Duty for Recoverer {
         if due && !self.look().await? {
             return Ok(Duration::ZERO);
         }
-        let rest = if self.operate().await? { Duration::ZERO } else { OPERATIONS };
-        Ok(rest.min(self.every))
+        if std::mem::take(&mut self.may_operate) {
+            self.may_operate = self.operate().await?;
+        }
+        Ok(if self.may_operate { Duration::ZERO } else { self.every })
+    }
+
+    async fn rest(&mut self, rest: Duration) {
+        tokio::select! {
+            () = sleep(rest) => {}
+            () = self.operating.notified() => self.may_operate = true,
+        }
     }
 
     async fn close(self) {
@@ -54,8 +69,12 @@ impl Duty for Recoverer {
 impl Recoverer {
     /// Whether all is done that was due.
     async fn look(&mut self) -> Result<bool, Error> {
-        self.recover().await?;
-        let replayed = self.link.call(&ReplayDue(REPLAYS)).await?;
+        let (exhausted, replay_due, operating) = self.link.call(&RecoverLook).await?;
+        self.may_operate |= operating;
+        if exhausted {
+            self.recover().await?;
+        }
+        let replayed = if replay_due { self.link.call(&ReplayDue(REPLAYS)).await? } else { 0 };
         if replayed > 0 {
             tracing::info!(replayed, "jobkit.replay: replayed dead letters that were due");
             self.wake.ring();

@@ -17,6 +17,11 @@ pub(crate) trait Duty: Send {
     /// Does one round and says how long to rest.
     fn step(&mut self) -> impl Future<Output = Result<Duration, Error>> + Send;
 
+    /// Rests after a step that did not fail; a duty that somebody calls may do so for less.
+    fn rest(&mut self, rest: Duration) -> impl Future<Output = ()> + Send {
+        sleep(rest)
+    }
+
     /// Ends in order.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
@@ -30,20 +35,22 @@ pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
             () = stop.cancelled(), if D::INTERRUPTIBLE => break,
             step = duty.step() => step,
         };
-        let rest = match step {
-            Ok(rest) => {
-                failures = 0;
-                jitter(rest, 0.1)
-            }
-            Err(error) => {
-                failures += 1;
-                tracing::warn!(duty = D::NAME, failures, %error, "jobkit: a duty failed");
-                backoff(failures)
+        let rested = async {
+            match step {
+                Ok(rest) => {
+                    failures = 0;
+                    duty.rest(jitter(rest, 0.1)).await;
+                }
+                Err(error) => {
+                    failures += 1;
+                    tracing::warn!(duty = D::NAME, failures, %error, "jobkit: a duty failed");
+                    sleep(backoff(failures)).await;
+                }
             }
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = sleep(rest) => {}
+            () = rested => {}
         }
     }
     duty.close().await;

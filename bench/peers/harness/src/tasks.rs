@@ -76,16 +76,18 @@ async fn work<P: Peer>() -> Result<()> {
     let stop = protocol::told_to_stop();
     tokio::pin!(stop);
     peer.start_worker().await?;
-    let mut said = 0;
+    let (mut said, mut told) = (0, Instant::now());
     loop {
+        // Seldom while nothing happens: an idle worker would cost less than to look at it.
+        let pause = if told.elapsed() < Duration::from_secs(1) { 5 } else { 250 };
         tokio::select! {
             stopped = &mut stop => break stopped?,
-            () = sleep(Duration::from_millis(5)) => {}
+            () = sleep(Duration::from_millis(pause)) => {}
         }
         let done = peer.done();
         if done != said {
             protocol::done(done)?;
-            said = done;
+            (said, told) = (done, Instant::now());
         }
     }
     protocol::end(&json!({"n": peer.done(), "begun": started()}))

@@ -1,0 +1,6 @@
+-- reap: whether a lease has lapsed, and whether a claim has no worker.
+select exists (select from jobkit.workers w where w.lease_until < clock_timestamp()) as lapsed,
+    exists (
+        select from jobkit.claims c
+        where not exists (select from jobkit.workers w where w.id = c.worker_id)
+    ) as orphaned
