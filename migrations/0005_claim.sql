@@ -6,10 +6,11 @@
 --                 a scan that does not begin at the start takes only ids above its mark
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
--- Returns the jobs and how long they have been due, and a row for each queue (job_id null) with the
--- rows picked, how many of them got no permit, and the time the scan took; and when some got none,
--- for each queue and lane the lowest id picked (`lowest` not null). At most 8 MiB of payload, but
--- always one job: the rest goes back.
+-- Returns the jobs in any order and how long they have been due, and a row for each queue (job_id
+-- null) with the rows picked, how many of them got no permit, and the time the scan took. The lane
+-- of a job is that of its priority without a permit; so when some held or needed one there is a row
+-- for each queue and lane with the lowest id picked (`lowest` not null). At most 8 MiB of payload,
+-- but always one job: the rest goes back.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(
@@ -39,12 +40,13 @@ declare
     v_took bigint[] := '{}';
     v_keyed bigint[] := '{}';                    -- picked, and in need of a permit
     v_denied bigint[] := '{}';                   -- … and without one
-    v_paused text[];
+    v_plain boolean := true;                     -- none of them held or needs a permit
     v_scan record;
+    v_found record;
     v_started timestamptz;
     v_count integer;
 begin
-    perform jobkit.require_read_committed();
+    perform jobkit.gate();
     -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
     -- waits for this lock, or we wait for the DELETE and find nothing.
     perform from jobkit.workers w
@@ -52,42 +54,53 @@ begin
     if not found then
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
-    perform jobkit.gate();
-    v_paused := array(select p.name from jobkit.queues p where p.paused_at is not null);
 
     for q in 1 .. cardinality(p_queues) loop
         v_started := clock_timestamp();
-        -- Lane by lane, in one statement: it stops as soon as the slots are full.
+        -- From the start, or lane by lane above the marks: it stops as soon as the slots are full.
         with picked as (
             delete from jobkit.ready r
             where r.ctid = any (array(
                 select s.at
                 from (
-                    select l.lane,
-                        case when p_from_start[q] then -1
-                            else p_marks[(q - 1) * 14 + l.lane + 1] end as mark
-                    from generate_series(0, 13) as l (lane)
-                    where p_queues[q] <> all (v_paused)
-                ) l
-                cross join lateral (
-                    select n.ctid as at from jobkit.ready n
-                    where n.queue = p_queues[q] and n.kind = any (p_kinds)
-                        and n.priority = l.lane / 2 - 3
-                        and n.without_permit = (l.lane % 2 = 1)
-                        and n.job_id > l.mark
-                    order by n.job_id limit p_slots[q] for update skip locked
+                    select f.at
+                    from (
+                        select f.ctid as at from jobkit.ready f
+                        where f.queue = p_queues[q] and f.kind = any (p_kinds)
+                        order by f.priority, f.without_permit, f.job_id
+                        limit p_slots[q] for update of f skip locked
+                    ) f
+                    where p_from_start[q]
+                    union all
+                    select n.at
+                    from (
+                        select l.lane, p_marks[(q - 1) * 14 + l.lane + 1] as mark
+                        from generate_series(0, 13) as l (lane) where not p_from_start[q]
+                    ) l
+                    cross join lateral (
+                        select n.ctid as at from jobkit.ready n
+                        where n.queue = p_queues[q] and n.kind = any (p_kinds)
+                            and n.priority = l.lane / 2 - 3
+                            and n.without_permit = (l.lane % 2 = 1)
+                            and n.job_id > l.mark
+                        order by n.job_id limit p_slots[q] for update skip locked
+                    ) n
                 ) s
+                where not exists (
+                    select from jobkit.queues p
+                    where p.name = p_queues[q] and p.paused_at is not null
+                )
                 limit p_slots[q]
             ))
-            returning r.job_id,
+            returning r.job_id, r.without_permit,
                 ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
                 r.concurrency_key is not null and r.without_permit as keyed
         )
-        select v_ids || coalesce(array_agg(p.job_id order by p.lane, p.job_id), '{}'),
-            v_lane_of || coalesce(array_agg(p.lane order by p.lane, p.job_id), '{}'),
+        select v_ids || coalesce(array_agg(p.job_id), '{}'),
+            v_lane_of || coalesce(array_agg(p.lane), '{}'),
             v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
-            count(*)
-        into v_ids, v_lane_of, v_keyed, v_count
+            v_plain and coalesce(bool_and(p.without_permit and not p.keyed), true), count(*)
+        into v_ids, v_lane_of, v_keyed, v_plain, v_count
         from picked p;
         v_queue_of := v_queue_of || array_fill(q, array[v_count]);
         v_picked := v_picked || v_count;
@@ -97,29 +110,31 @@ begin
 
     if v_keyed <> '{}' then
         v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+    end if;
+    if not v_plain then
         -- Where the next scan of a lane may begin, although no job came of what this one picked.
         for v_scan in
             select p.q, p.lane, min(p.id) as lowest
-            from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
-            where v_denied <> '{}' group by p.q, p.lane
+            from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane) group by p.q, p.lane
         loop
             queue_number := v_scan.q;
             lane := v_scan.lane;
             lowest := v_scan.lowest;
             return next;
         end loop;
+    end if;
+    if v_denied <> '{}' then
         -- Not a join: it could compare each with each.
-        select coalesce(array_agg(p.id order by p.ord), '{}'),
-            coalesce(array_agg(p.q order by p.ord), '{}'),
-            coalesce(array_agg(p.lane order by p.ord), '{}')
+        select coalesce(array_agg(p.id), '{}'), coalesce(array_agg(p.q), '{}'),
+            coalesce(array_agg(p.lane), '{}')
         into v_ids, v_queue_of, v_lane_of
         from (
-            select u.id, max(u.q) as q, max(u.lane) as lane, max(u.ord) as ord
+            select u.id, max(u.q) as q, max(u.lane) as lane
             from (
-                select p.id, p.q, p.lane, p.ord, 0 as denied
-                from unnest(v_ids, v_queue_of, v_lane_of) with ordinality as p (id, q, lane, ord)
+                select p.id, p.q, p.lane, 0 as denied
+                from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
                 union all
-                select d.id, null, null, null, 1 from unnest(v_denied) as d (id)
+                select d.id, null, null, 1 from unnest(v_denied) as d (id)
             ) u
             group by u.id having max(u.denied) = 0
         ) p;
@@ -128,42 +143,34 @@ begin
         end loop;
     end if;
 
-    -- The claim lists the jobs that are there; a ready row whose job is gone is gone now, too.
-    return query
-    with job as materialized (
-        select p.q, p.lane as of_lane, j.*
-        from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
-        join jobkit.jobs j on j.id = p.id
-    ), claimed as (
+    if v_ids <> '{}' then
+        select count(*) as jobs, bool_or(j.dead_letter_id is not null) as replays,
+            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) as size
+        into v_found
+        from jobkit.jobs j where j.id = any (v_ids);
+        if v_found.size > v_budget then
+            v_scan := jobkit.claim_within(v_ids, v_queue_of, v_lane_of, v_keyed, v_budget);
+            v_ids := v_scan.ids;
+            for q in 1 .. cardinality(p_queues) loop
+                v_picked[q] := v_waiting[q] + cardinality(array_positions(v_scan.queue_of, q));
+            end loop;
+        elsif v_found.jobs < cardinality(v_ids) then
+            -- A ready row whose job is gone is gone now, too.
+            v_ids := array(select j.id from jobkit.jobs j where j.id = any (v_ids));
+        end if;
+    end if;
+    -- By the ids alone, not a join of them: this is most of what a claim costs.
+    if v_ids <> '{}' then
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
-        select p_worker, p_n, array_agg(j.id),
-            cardinality(v_keyed) > cardinality(v_denied) or bool_or(j.of_lane % 2 = 0),
-            bool_or(j.dead_letter_id is not null)
-        from job j having count(*) > 0
-    )
-    select j.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind::text, j.of_lane, j.attempt + 1,
-        j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
-        j.cancel_requested_at is not null, j.concurrency_key is not null,
-        j.args, j.tags, j.metadata,
-        clock_timestamp() - greatest(j.run_at, j.created_at)
-    from job j
-    where (select sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
-        from job j) <= v_budget;
-    if not found and v_ids <> '{}' then
-        v_count := jobkit.claim_within(p_worker, p_n, v_ids, v_lane_of, v_keyed, v_budget);
-        v_ids := v_ids[1 : v_count];
-        for q in 1 .. cardinality(p_queues) loop
-            v_picked[q] := v_waiting[q]
-                + cardinality(array_positions(v_queue_of[1 : v_count], q));
-        end loop;
+        values (p_worker, p_n, v_ids, not v_plain, v_found.replays);
         return query
-        select p.q, 0, 0, 0::bigint, null::bigint, j.id, j.kind::text, p.lane, j.attempt + 1,
+        select coalesce(array_position(p_queues, j.queue::text), 1), 0, 0, 0::bigint, null::bigint,
+            j.id, j.kind::text, (j.priority * 2 + 7)::smallint, j.attempt + 1,
             j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
             j.cancel_requested_at is not null, j.concurrency_key is not null,
             j.args, j.tags, j.metadata,
             clock_timestamp() - greatest(j.run_at, j.created_at)
-        from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
-        join jobkit.jobs j on j.id = p.id;
+        from jobkit.jobs j where j.id = any (v_ids);
     end if;
     for q in 1 .. cardinality(p_queues) loop
         queue_number := q;
@@ -176,35 +183,29 @@ begin
 end
 $$;
 
--- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job. The
--- rest, in the order of p_ids, goes back to ready, with its permits. Returns how many of p_ids
--- stay. Payloads are stored uncompressed, so their stored size is their size.
+-- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job: of
+-- the first queue first, each in the order of the claim. The rest goes back to ready, with its
+-- permits. Returns what stays. Payloads are stored uncompressed: their stored size is their size.
 create function jobkit.claim_within(
-    p_worker bigint, p_n bigint, p_ids bigint[], p_lane_of smallint[], p_keyed bigint[],
-    p_budget bigint
-) returns integer
+    p_ids bigint[], p_queue_of integer[], p_lane_of smallint[], p_keyed bigint[], p_budget bigint,
+    out ids bigint[], out queue_of integer[]
+)
 language plpgsql as $$
-declare
-    v_kept integer;
 begin
-    select max(s.ord) into v_kept
-    from (
-        select p.ord, row_number() over w as place,
-            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w as size
-        from unnest(p_ids) with ordinality as p (id, ord) join jobkit.jobs j on j.id = p.id
-        window w as (order by p.ord)
-    ) s
-    where s.place = 1 or s.size <= p_budget;
-    insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-        concurrency_group, concurrency_key)
-    select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_keyed), j.id, j.kind,
-        j.concurrency_group, j.concurrency_key
-    from unnest(p_ids, p_lane_of) with ordinality as p (id, lane, ord)
-    join jobkit.jobs j on j.id = p.id
-    where p.ord > v_kept;
-    update jobkit.claims c
-    set job_ids = array(select u from unnest(c.job_ids) u where u <> all (p_ids[v_kept + 1 :]))
-    where c.worker_id = p_worker and c.n = p_n;
-    return v_kept;
+    with picked as materialized (
+        select j.id, p.q, p.lane, row_number() over w = 1
+            or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
+                <= p_budget as fits
+        from unnest(p_ids, p_queue_of, p_lane_of) as p (id, q, lane)
+        join jobkit.jobs j on j.id = p.id
+        window w as (order by p.q, p.lane, p.id)
+    ), returned as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_keyed), j.id, j.kind,
+            j.concurrency_group, j.concurrency_key
+        from picked p join jobkit.jobs j on j.id = p.id where not p.fits
+    )
+    select array_agg(p.id), array_agg(p.q) into ids, queue_of from picked p where p.fits;
 end
 $$;

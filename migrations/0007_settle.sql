@@ -47,7 +47,6 @@ declare
     v_row record;
     v_job jobkit.jobs;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
     -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
@@ -56,6 +55,18 @@ begin
     else
         v_claims := array(select distinct u.n from unnest(p_n) as u (n) order by 1);
     end if;
+    if cardinality(v_claims) = 1 then
+        -- The common case: all that a claim lists. The DELETE waits as FOR UPDATE does.
+        delete from jobkit.claims c
+        where c.worker_id = p_worker and c.n = v_claims[1] and c.job_ids = p_job
+        returning c.keyed, c.replays into v_claim;
+        if found then
+            v_claims := '{}';
+            v_held := p_job;
+            v_keyed := v_claim.keyed;
+            v_replaying := v_claim.replays;
+        end if;
+    end if;
     foreach v_n in array v_claims loop
         select c.job_ids, c.keyed, c.replays into v_claim from jobkit.claims c
         where c.worker_id = p_worker and c.n = v_n for update;
@@ -63,14 +74,10 @@ begin
         v_listed := v_claim.job_ids;
         v_keyed := v_keyed or v_claim.keyed;
         v_replaying := v_replaying or v_claim.replays;
-        if cardinality(v_claims) = 1 and p_job = v_listed then
-            v_settled := p_job;
-        else
-            v_settled := array(
-                select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
-                intersect select unnest(v_listed)
-            );
-        end if;
+        v_settled := array(
+            select o.job from unnest(p_n, p_job) as o (n, job) where o.n = v_n
+            intersect select unnest(v_listed)
+        );
         if cardinality(v_settled) = cardinality(v_listed) then
             delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_n;
         elsif v_settled <> '{}' then
@@ -108,28 +115,30 @@ begin
         v_gone := jobkit.finish_all(p_worker, v_finish, p_job, p_keep, p_took);
     end if;
 
-    for v_row in
-        select o.*
-        from unnest(p_job, p_outcome, p_error, p_error_type, p_reason, p_delay, p_keep, p_took)
-            as o (job, outcome, error, error_type, reason, delay, keep, took)
-        cross join lateral (select * from jobkit.jobs j where j.id = o.job offset 0) j
-        where o.job = any (v_other) order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job
-    loop
-        select * into v_job from jobkit.jobs j where j.id = v_row.job;
-        if not found then
-            continue;
-        end if;
-        v_gone := v_gone || v_job.id;
-        ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error,
-            v_row.error_type, v_row.reason, v_row.delay, v_row.keep, v_row.took);
-        if ending = 'release' and v_row.delay is null and v_job.concurrency_key is null then
-            v_queues := v_queues || v_job.queue;
-        end if;
-        if ending <> v_row.outcome then
-            job_id := v_job.id;
-            return next;
-        end if;
-    end loop;
+    if v_other <> '{}' then
+        for v_row in
+            select o.*
+            from unnest(p_job, p_outcome, p_error, p_error_type, p_reason, p_delay, p_keep, p_took)
+                as o (job, outcome, error, error_type, reason, delay, keep, took)
+            cross join lateral (select * from jobkit.jobs j where j.id = o.job offset 0) j
+            where o.job = any (v_other) order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job
+        loop
+            select * into v_job from jobkit.jobs j where j.id = v_row.job;
+            if not found then
+                continue;
+            end if;
+            v_gone := v_gone || v_job.id;
+            ending := jobkit.settle_one(v_job, p_worker, v_row.outcome, v_row.error,
+                v_row.error_type, v_row.reason, v_row.delay, v_row.keep, v_row.took);
+            if ending = 'release' and v_row.delay is null and v_job.concurrency_key is null then
+                v_queues := v_queues || v_job.queue;
+            end if;
+            if ending <> v_row.outcome then
+                job_id := v_job.id;
+                return next;
+            end if;
+        end loop;
+    end if;
     if v_keyed then
         v_unblocked := array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed));
         if p_next is not null and v_unblocked <> '{}' then

@@ -54,7 +54,6 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     select c.job_ids into v_ids from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n for update skip locked;
@@ -137,7 +136,6 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     for v_claim in
         select c.n, c.job_ids from jobkit.claims c

@@ -38,7 +38,6 @@ declare
     v_pulled record;
     v_job jobkit.jobs;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j

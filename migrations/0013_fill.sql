@@ -17,6 +17,36 @@ declare
     v_started constant timestamptz := clock_timestamp();
     v_granted integer;
 begin
+    if cardinality(p_groups) = 1 and p_freed[1] = 1 then
+        -- The common case: one job for one that ended, and the semaphore stays as it is.
+        return query
+        with choice as materialized (
+            select n.at, n.job_id
+            from jobkit.limits l
+            cross join lateral (
+                select n.ctid as at, n.job_id from jobkit.blocked_executions n
+                where n.concurrency_group = p_groups[1] and n.concurrency_key = p_keys[1]
+                    and (n.priority, n.job_id) >= (l.from_priority, l.from_id)
+                    and exists (select from jobkit.serving(n.queue, n.kind))
+                order by n.priority, n.job_id limit 1
+            ) n
+            where l.concurrency_group = p_groups[1] and l.concurrency_key = p_keys[1]
+                and l.crowded and l.taken = l.effective_limit
+        ), unblocked as (
+            delete from jobkit.blocked_executions b
+            where b.ctid = any (array(select c.at from choice c))
+        ), permit as (
+            insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+            select c.job_id, p_groups[1], p_keys[1] from choice c
+        )
+        select c.job_id from choice c;
+        if found then
+            if clock_timestamp() - v_started > interval '700 us' then
+                perform jobkit.skip_dead(p_groups, p_keys);
+            end if;
+            return;
+        end if;
+    end if;
     return query
     with choice as materialized (
         select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
@@ -90,33 +120,6 @@ begin
         returning ready.queue, ready.priority, ready.job_id
     )
     select r.queue, r.priority, min(r.job_id) from made_ready r group by 1, 2;
-end
-$$;
-
--- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
-create function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
-language plpgsql as $$
-declare
-    v_key record;
-begin
-    for v_key in
-        select s.ctid as at, h.priority, h.job_id
-        from unnest(p_groups, p_keys) as k (grp, key)
-        cross join lateral (
-            select s.ctid, s.from_priority, s.from_id from jobkit.semaphores s
-            where s.concurrency_group = k.grp and s.concurrency_key = k.key offset 0
-        ) s
-        cross join lateral (
-            select b.priority, b.job_id from jobkit.blocked_executions b
-            where b.concurrency_group = k.grp and b.concurrency_key = k.key
-                and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
-            order by b.priority, b.job_id limit 1
-        ) h
-        where (s.from_priority, s.from_id) <> (h.priority, h.job_id)
-    loop
-        update jobkit.semaphores s set from_priority = v_key.priority, from_id = v_key.job_id
-        where s.ctid = v_key.at;
-    end loop;
 end
 $$;
 

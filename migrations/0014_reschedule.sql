@@ -16,7 +16,6 @@ declare
     v_taken bigint[];
     v_pulled record;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j

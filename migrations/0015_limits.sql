@@ -74,7 +74,6 @@ as $$
 declare
     v_before integer;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     if not exists (select from jobkit.concurrency_groups g where g.name = p_group) then
         return false;

@@ -10,7 +10,8 @@ create table jobkit.sweeps (
 insert into jobkit.sweeps (began_at) values ('-infinity');
 
 -- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
--- anything that it might look at; and whether a start, a resume or a change of a limit since the last one explains what it may find.
+-- anything that it might look at; and whether a start, a resume or a change of a limit since the
+-- last one explains what it may find.
 create function jobkit.sweep_begin(p_every interval, out due boolean, out explained boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -69,7 +70,6 @@ declare
     v_keys text[];
     v_seen integer;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     unblocked := 0;
     with recursive page (grp, key) as (
@@ -156,7 +156,6 @@ as $$
 declare
     v_jobs bigint[];
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     select coalesce(array_agg(h.job_id), '{}') into v_jobs
     from (

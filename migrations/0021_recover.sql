@@ -16,7 +16,6 @@ declare
     v_job jobkit.jobs;
     v_count integer := 0;
 begin
-    perform jobkit.require_read_committed();
     perform jobkit.gate();
     v_exhausted := array(
         select j.id from jobkit.jobs j where j.id = any (p_jobs) and j.attempt >= j.max_attempts

@@ -39,7 +39,8 @@ pub(crate) struct Claimed {
     pub(crate) jobs: Vec<ClaimedJob>,
     /// One for each queue asked for, in that order.
     pub(crate) picked: Vec<Picked>,
-    /// (Index of the queue, lane, id) of the first job picked, where some got no permit.
+    /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
+    /// When empty, the jobs themselves tell.
     pub(crate) lowest: Vec<(usize, usize, i64)>,
 }
 
@@ -60,6 +61,7 @@ pub(crate) struct ClaimedJob {
     pub(crate) id: i64,
     /// Index into the queues asked for.
     pub(crate) queue: usize,
+    /// The lane of its priority without a permit.
     pub(crate) lane: usize,
     pub(crate) kind: String,
     /// Number of the attempt that begins, from 1.
@@ -115,6 +117,7 @@ impl Call for Claim<'_> {
                 });
             }
         }
+        claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));
         Ok(claimed)
     }
 }

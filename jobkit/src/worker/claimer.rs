@@ -219,12 +219,13 @@ impl Claimer {
         let count = claimed.jobs.len();
         let (mut picked, mut waiting) = (0, 0);
         let mut filled = false;
+        let plain = claimed.lowest.is_empty();
         let now = Instant::now();
         for (at, (queue, slots)) in asked.iter().enumerate() {
             let Some(scan) = claimed.picked.get(at) else { continue };
             let rows = usize::try_from(scan.rows).unwrap_or(0);
             let cost = Duration::from_micros(u64::try_from(scan.micros).unwrap_or(0));
-            let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
+            let jobs = claimed.jobs.iter().filter(|job| plain && job.queue == at);
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));

@@ -19,6 +19,7 @@ const CALLS: &[(&str, &str)] = &[
         "'open', null, null, null, null, 'infinity', '-infinity', 0, 9, 'somebody', 'purge'",
     ),
     ("finished_prepare", "9"),
+    ("gate", ""),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
     ("operate", "1, 100"),
@@ -57,7 +58,8 @@ async fn rows(lab: &Lab) -> Vec<String> {
 async fn names(lab: &Lab) -> Vec<String> {
     let sql = "select proname::text from pg_proc
         where pronamespace = 'jobkit'::regnamespace
-            and prosrc like '%jobkit.require_read_committed()%'
+            and (prosrc like '%jobkit.require_read_committed()%'
+                or prosrc like '%jobkit.gate()%')
         order by proname";
     sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap()
 }

@@ -63,6 +63,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
     finish: "perform jobkit.reopen(p_job);" => "null;",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
+    settle: "v_replaying := v_claim.replays;" => "",
+        dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
+    settle: "c.job_ids = p_job" => "false" with
     settle: "v_replaying := v_replaying or v_claim.replays;" => "",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     // Removed only while nothing replays it.

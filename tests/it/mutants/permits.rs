@@ -64,10 +64,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         blocked::an_older_blocked_job_goes_before_a_candidate;
     fill: "order by b.priority, b.job_id limit" => "order by b.since limit",
         blocked::a_candidate_of_a_better_priority_goes_first;
-    fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
+    fill: "order by n.priority, n.job_id limit" => "order by n.priority, n.job_id desc limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
+    fill: "order by n.priority, n.job_id limit" => "order by n.job_id limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
+    fill: "p_freed[1] = 1 then" => "p_freed[1] > 0 then",
+        handover::two_jobs_of_a_batch_unblock_two;
+    fill: "l.taken = l.effective_limit" => "true",
+        limits::t24_after_a_lowered_limit_nobody_follows_until_fewer_run;
+    fill: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
+        pause::a_finish_behind_a_pause_passes_the_queue_over;
     fill: "limit least(f.free, f.freed + 1000)" => "limit least(f.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
     fill: "limit least(f.free, f.freed + 1000)" => "limit f.free + 1",
@@ -91,6 +97,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
         if v_keyed then\n        select * into v_freed" with
+    fill: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
+        "and exists (select from jobkit.serving(n.queue, n.kind))
+        and (coalesce(current_setting('test.seen', true), '') = ''
+            or n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))" with
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
@@ -188,10 +198,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "perform jobkit.gate();" => "",
         pause::t93_a_pause_waits_for_claims_in_flight;
     claim: "perform jobkit.gate();" => "" with
-    claim: "for q in 1 .. cardinality(p_queues) loop\n        v_started" =>
-        "perform jobkit.gate();\n    for q in 1 .. cardinality(p_queues) loop\n        v_started",
+    claim: "v_picked := v_picked || v_count;" =>
+        "v_picked := v_picked || v_count; perform jobkit.gate();",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
-    claim: "where p.paused_at is not null);" => "where false);",
+    claim: "and p.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     settle: "perform jobkit.gate();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;

@@ -6,19 +6,26 @@ use crate::races::{cancel, claim, isolation, producers, prune, reap, settle};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
+    settle: "c.job_ids = p_job" => "false" with
     settle: "c.n = v_n for update" => "c.n = v_n for key share",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
+    settle: "c.job_ids = p_job" => "false" with
     settle: "c.n = v_n for update" => "c.n = v_n",
         settle::outcomes_of_one_batch_take_turns;
+    settle: "c.job_ids = p_job" => "false" with
     settle: "c.n = v_n for update" => "c.n = v_n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
+    settle: "c.job_ids = p_job" => "false" with
     settle: "intersect select unnest(v_listed)" => "",
         settle::two_retries_of_a_job_are_charged_once;
+    settle: "c.job_ids = p_job" => "false" with
     settle: "where o.n = v_n" => "",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
     settle: "where o.job = any (v_gone) is not true" => "where o.job = any (v_gone) is null",
+        settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
+    settle: "c.job_ids = p_job" => "true",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
     // What an outcome becomes.
     settle_one: "p_job.cancel_requested_at is not null" => "false",
@@ -40,14 +47,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_behind_the_end_of_its_worker_fails;
     claim: " and w.lease_until > clock_timestamp()" => "",
         claim::a_claim_without_a_lease_is_refused;
-    claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
+    claim: "for update of f skip locked" => "for update of f",
         claim::two_claims_share_nothing;
     claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
         claim::two_claims_from_the_marks_share_nothing;
-    claim: "j.cancel_requested_at is not null, j.concurrency_key is not null,\n        j.args" =>
+    claim: "j.cancel_requested_at is not null, j.concurrency_key is not null,\n            j.args" =>
         "false, j.concurrency_key is not null, j.args",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What a claim reads.
+    claim: "f.without_permit, f.job_id" => "f.without_permit, f.job_id + 0",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
     claim: "order by n.job_id limit" => "order by n.job_id + 0 limit",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
     claim: "n.queue = p_queues[q] and" => "n.queue || '' = p_queues[q] and",

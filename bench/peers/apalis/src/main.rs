@@ -8,8 +8,9 @@ use apalis::prelude::*;
 use apalis_postgres::{Config, PostgresStorage, queries};
 use harness::{Peer, db_url, env_or, on_job, queue};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
+use sqlx::{PgConnection, PgPool, Postgres};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct BenchJob {
@@ -35,6 +36,8 @@ struct Apalis {
 }
 
 impl Peer for Apalis {
+    type Producer = PoolConnection<Postgres>;
+
     async fn setup() -> Result<()> {
         let pool = PgPool::connect(&db_url()).await?;
         PostgresStorage::<()>::setup(&pool).await?;
@@ -50,19 +53,16 @@ impl Peer for Apalis {
         Ok(Self { pool })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
-        self.enqueue_many(seq, 1, us).await
+    async fn producer(&self) -> Result<Self::Producer> {
+        Ok(self.pool.acquire().await?)
+    }
+
+    async fn enqueue_one(&self, producer: &mut Self::Producer, seq: i64, us: i64) -> Result<()> {
+        push(producer, seq, 1, us).await
     }
 
     async fn enqueue_many(&self, from: i64, jobs: usize, us: i64) -> Result<()> {
-        let task = |seq| {
-            let payload = serde_json::to_vec(&BenchJob::new(seq, us))?;
-            Ok(TaskBuilder::new(payload).build())
-        };
-        let tasks = (from..).take(jobs).map(task).collect::<Result<Vec<_>>>()?;
-        let mut connection = self.pool.acquire().await?;
-        queries::push_tasks(&mut *connection, &queue(), tasks).await?;
-        Ok(())
+        push(&mut *self.pool.acquire().await?, from, jobs, us).await
     }
 
     async fn start_worker(&self) -> Result<()> {
@@ -85,6 +85,16 @@ impl Peer for Apalis {
         }
         Ok(())
     }
+}
+
+async fn push(connection: &mut PgConnection, from: i64, jobs: usize, us: i64) -> Result<()> {
+    let task = |seq| {
+        let payload = serde_json::to_vec(&BenchJob::new(seq, us))?;
+        Ok(TaskBuilder::new(payload).build())
+    };
+    let tasks = (from..).take(jobs).map(task).collect::<Result<Vec<_>>>()?;
+    queries::push_tasks(connection, &queue(), tasks).await?;
+    Ok(())
 }
 
 #[tokio::main(worker_threads = 2)]

@@ -10,8 +10,9 @@ use awa::model::{QueueStorage, QueueStorageConfig, insert, insert_many, insert_w
 use awa::{Client, InsertOpts, JobContext, JobError, JobResult, QueueConfig, Worker};
 use harness::{Peer, db_url, env_or, on_job, queue_of, queues};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
+use sqlx::{PgPool, Postgres};
 
 #[derive(Debug, Serialize, Deserialize, awa::JobArgs)]
 struct BenchJob {
@@ -68,6 +69,8 @@ fn client(pool: &PgPool) -> Result<Client> {
 }
 
 impl Peer for Awa {
+    type Producer = PoolConnection<Postgres>;
+
     async fn setup() -> Result<()> {
         let pool = PgPool::connect(&db_url()).await?;
         migrations::run(&pool).await?;
@@ -88,8 +91,12 @@ impl Peer for Awa {
         Ok(Self { pool, storage: QueueStorage::new(QueueStorageConfig::default())? })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
-        insert_with(&self.pool, &BenchJob::new(seq, us), options(seq)).await?;
+    async fn producer(&self) -> Result<Self::Producer> {
+        Ok(self.pool.acquire().await?)
+    }
+
+    async fn enqueue_one(&self, producer: &mut Self::Producer, seq: i64, us: i64) -> Result<()> {
+        insert_with(&mut **producer, &BenchJob::new(seq, us), options(seq)).await?;
         Ok(())
     }
 

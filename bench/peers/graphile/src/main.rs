@@ -59,6 +59,9 @@ struct Graphile {
 }
 
 impl Peer for Graphile {
+    /// It takes its pool only.
+    type Producer = ();
+
     async fn setup() -> Result<()> {
         let pool = PgPool::connect(&db_url()).await?;
         WorkerUtils::new(Database::from(pool), SCHEMA).migrate().await?;
@@ -74,7 +77,11 @@ impl Peer for Graphile {
         Ok(Self { client: WorkerUtils::new(Database::from(pool.clone()), SCHEMA), pool })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
+    async fn producer(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn enqueue_one(&self, _: &mut (), seq: i64, us: i64) -> Result<()> {
         self.client.add_job(BenchJob::new(seq, us), JobSpec::default()).await?;
         Ok(())
     }

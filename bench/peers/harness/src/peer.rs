@@ -10,14 +10,26 @@ use crate::latency::started;
 
 /// What a contestant can do. `seq` and `us` travel in the payload, for [`on_job`](crate::on_job).
 pub trait Peer: Sized + Send + Sync + 'static {
+    /// What a producer keeps: a connection, where the contestant enqueues on one. A pool would
+    /// make a round trip of its own for each job, and the ceiling's producers keep theirs.
+    type Producer: Send;
+
     /// Makes its tables in an empty database.
     fn setup() -> impl Future<Output = Result<()>>;
 
     /// With at most so many connections for this process's own use.
     fn connect(connections: u32) -> impl Future<Output = Result<Self>> + Send;
 
+    /// One more producer.
+    fn producer(&self) -> impl Future<Output = Result<Self::Producer>> + Send;
+
     /// Enqueues one job, in a transaction of its own.
-    fn enqueue_one(&self, seq: i64, us: i64) -> impl Future<Output = Result<()>> + Send;
+    fn enqueue_one(
+        &self,
+        producer: &mut Self::Producer,
+        seq: i64,
+        us: i64,
+    ) -> impl Future<Output = Result<()>> + Send;
 
     /// Enqueues so many jobs in the fastest way there is that keeps them in one transaction.
     fn enqueue_many(

@@ -36,16 +36,22 @@ fn connections() -> u32 {
 
 async fn enqueue<P: Peer>(producers: u32, secs: f64) -> Result<()> {
     let peer = Arc::new(P::connect(producers + 1).await?);
-    peer.enqueue_one(-1, 0).await?;
+    let mut ready = Vec::new();
+    for _ in 0..producers {
+        let mut producer = peer.producer().await?;
+        peer.enqueue_one(&mut producer, -1, 0).await?;
+        ready.push(producer);
+    }
     protocol::start()?;
     let began = Instant::now();
-    let producers: Vec<_> = (0..producers)
-        .map(|_| {
+    let producers: Vec<_> = ready
+        .into_iter()
+        .map(|mut producer| {
             let peer = Arc::clone(&peer);
             tokio::spawn(async move {
                 let mut jobs = 0;
                 while began.elapsed().as_secs_f64() < secs {
-                    peer.enqueue_one(-1, 0).await?;
+                    peer.enqueue_one(&mut producer, -1, 0).await?;
                     jobs += 1;
                 }
                 Ok::<u64, anyhow::Error>(jobs)
@@ -98,6 +104,7 @@ async fn latency<P: Peer>(jobs: usize, gap: Duration) -> Result<()> {
     let peer = P::connect(connections()).await?;
     let moments = Moments::watch(jobs);
     peer.start_worker().await?;
+    let mut producer = peer.producer().await?;
     sleep(Duration::from_millis(2500)).await;
     protocol::start()?;
     let began = Instant::now();
@@ -105,7 +112,7 @@ async fn latency<P: Peer>(jobs: usize, gap: Duration) -> Result<()> {
     for seq in 0..i64::try_from(jobs)? {
         ticks.tick().await;
         note(&moments.called, seq);
-        peer.enqueue_one(seq, now_us()).await?;
+        peer.enqueue_one(&mut producer, seq, now_us()).await?;
         note(&moments.committed, seq);
     }
     all_begun(jobs).await;

@@ -10,8 +10,9 @@ use anyhow::Result;
 use harness::{Peer, db_url, env_or, on_job, queue_of, queues};
 use jobkit::{Enqueue, Job, JobContext, Worker, WorkerHandle, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
+use sqlx::{PgPool, Postgres};
 
 #[derive(Serialize, Deserialize)]
 struct Payload {
@@ -56,6 +57,8 @@ struct Jobkit {
 }
 
 impl Peer for Jobkit {
+    type Producer = PoolConnection<Postgres>;
+
     async fn setup() -> Result<()> {
         let pool = PgPool::connect(&db_url()).await?;
         jobkit::migrate(&pool).await?;
@@ -71,12 +74,16 @@ impl Peer for Jobkit {
         Ok(Self { pool, keep: env_or("KEEP", 0) == 1, worker: OnceLock::new() })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
+    async fn producer(&self) -> Result<Self::Producer> {
+        Ok(self.pool.acquire().await?)
+    }
+
+    async fn enqueue_one(&self, producer: &mut Self::Producer, seq: i64, us: i64) -> Result<()> {
         let (payload, queue) = (Payload::new(seq, us), queue_of(seq));
         if self.keep {
-            Kept(payload).options().queue(queue).enqueue(&self.pool).await?;
+            Kept(payload).options().queue(queue).enqueue(&mut **producer).await?;
         } else {
-            Forgotten(payload).options().queue(queue).enqueue(&self.pool).await?;
+            Forgotten(payload).options().queue(queue).enqueue(&mut **producer).await?;
         }
         Ok(())
     }

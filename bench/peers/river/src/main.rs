@@ -52,6 +52,9 @@ struct River {
 }
 
 impl Peer for River {
+    /// It takes its pool only.
+    type Producer = ();
+
     async fn setup() -> Result<()> {
         let pool = PgPool::connect(&db_url()).await?;
         PostgresMigrator::new(pool).migrate_up().await?;
@@ -68,7 +71,11 @@ impl Peer for River {
         Ok(Self { pool, producer, worker: OnceLock::new() })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
+    async fn producer(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn enqueue_one(&self, _: &mut (), seq: i64, us: i64) -> Result<()> {
         self.producer.insert(BenchJob::new(seq, us)).opts(options(seq)).await?;
         Ok(())
     }

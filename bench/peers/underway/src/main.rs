@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use harness::{Peer, db_url, env_or, on_job, queue};
 use serde::{Deserialize, Serialize};
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{PgPool, Postgres, Transaction};
 use underway::task::{Error, Result as TaskResult};
@@ -50,6 +51,8 @@ async fn bench_queue(pool: &PgPool, name: String) -> Result<Queue<Noop>> {
 }
 
 impl Peer for Underway {
+    type Producer = PoolConnection<Postgres>;
+
     async fn setup() -> Result<()> {
         // Its migration is not Send, so it runs on this thread.
         tokio::task::block_in_place(|| {
@@ -72,8 +75,12 @@ impl Peer for Underway {
         Ok(Self { pool, queue })
     }
 
-    async fn enqueue_one(&self, seq: i64, us: i64) -> Result<()> {
-        self.queue.enqueue(&self.pool, &Noop, &BenchJob::new(seq, us)).await?;
+    async fn producer(&self) -> Result<Self::Producer> {
+        Ok(self.pool.acquire().await?)
+    }
+
+    async fn enqueue_one(&self, producer: &mut Self::Producer, seq: i64, us: i64) -> Result<()> {
+        self.queue.enqueue(&mut **producer, &Noop, &BenchJob::new(seq, us)).await?;
         Ok(())
     }
 
