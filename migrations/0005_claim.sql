@@ -164,8 +164,9 @@ begin
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         values (p_worker, p_n, v_ids, not v_plain, v_found.replays);
         return query
-        select coalesce(array_position(p_queues, j.queue::text), 1), 0, 0, 0::bigint, null::bigint,
-            j.id, j.kind::text, (j.priority * 2 + 7)::smallint, j.attempt + 1,
+        select coalesce(array_position(p_queues, j.queue::text), 1), null::integer, null::integer,
+            null::bigint, null::bigint, j.id, j.kind::text, (j.priority * 2 + 7)::smallint,
+            j.attempt + 1,
             j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
             j.cancel_requested_at is not null, j.concurrency_key is not null,
             j.args, j.tags, j.metadata,

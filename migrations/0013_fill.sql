@@ -2,9 +2,8 @@
 -- blocked executions of each key that somebody serves, in the order of priority, then age. The
 -- caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken back
 -- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
--- left with no permit, no blocked execution and no override is forgotten. A key that has more than
--- 1,000 permits to give gives the others in the next fill: after a limit was raised a sweep sees
--- to that.
+-- left with no permit, no blocked execution and no override is forgotten. A key with more than
+-- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql

@@ -66,8 +66,8 @@ pub(crate) async fn idle(
     let url = stage.database(contestant).await?;
     let mut crew = stage.crew(contestant, &url, &["work".to_owned()], Vec::new(), 1).await?;
     crew.go().await?;
-    // Past its start, and past the naps before it sleeps.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    // Past its start, and past what its sessions report of it, ten seconds late.
+    tokio::time::sleep(Duration::from_secs(12)).await;
     let pids = crew.pids();
     let meter = Meter::of(&stage.server.admin, pids.clone()).await?;
     let before = stage.server.transactions().await?;

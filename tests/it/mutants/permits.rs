@@ -100,7 +100,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     fill: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
         "and exists (select from jobkit.serving(n.queue, n.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
-            or n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))" with
+            or n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))"
+    with
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
