@@ -71,11 +71,13 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
 begin
     exhausted := exists (select from jobkit.exhausted(0, 1));
     replay_due := exists (
         select from jobkit.dead_letters d
-        where d.state = 'open' and d.replay_at <= clock_timestamp()
+        where d.state = 'open' and d.replay_at <= v_now
     );
     operating := exists (
         select from jobkit.operations o where o.state in ('pending', 'running')

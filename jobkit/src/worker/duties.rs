@@ -86,6 +86,7 @@ impl Parts {
             looked: None,
             operating,
             may_operate: false,
+            taken: None,
         }
     }
 }

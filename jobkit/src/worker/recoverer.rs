@@ -21,6 +21,9 @@ const REPLAYS: i32 = 500;
 /// Jobs or dead letters that one step of an operation is about.
 const STEP: i32 = 500;
 
+/// How long to leave an operation alone that another worker has in hand.
+const OPERATIONS: Duration = Duration::from_secs(1);
+
 /// Looks after what failed for good: makes dead letters of jobs that a crash left without
 /// attempts, and replays those whose kind says so, once their time has come. And does what
 /// operators want done with many.
@@ -38,26 +41,40 @@ pub(crate) struct Recoverer {
     pub(crate) operating: Arc<Notify>,
     /// Whether one may be open.
     pub(crate) may_operate: bool,
+    /// When it last found it in other hands.
+    pub(crate) taken: Option<Instant>,
+}
+
+/// How long it is until the next look. A rest is jittered: one that ends a little early counts.
+fn until_look(looked: Option<Instant>, every: Duration) -> Duration {
+    match looked.map(|looked| looked.elapsed()) {
+        Some(since) if since < every.mul_f64(0.9) => every - since,
+        _ => Duration::ZERO,
+    }
 }
 
 impl Duty for Recoverer {
     const NAME: &'static str = "recover";
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        let due = self.looked.is_none_or(|looked| looked.elapsed() >= self.every);
-        if due && !self.look().await? {
+        if until_look(self.looked, self.every).is_zero() && !self.look().await? {
             return Ok(Duration::ZERO);
         }
-        if std::mem::take(&mut self.may_operate) {
+        if self.may_operate {
             self.may_operate = self.operate().await?;
         }
-        Ok(if self.may_operate { Duration::ZERO } else { self.every })
+        let rest = until_look(self.looked, self.every);
+        Ok(if self.may_operate { Duration::ZERO } else { rest })
     }
 
     async fn rest(&mut self, rest: Duration) {
         tokio::select! {
             () = sleep(rest) => {}
-            () = self.operating.notified() => self.may_operate = true,
+            () = self.operating.notified() => {
+                self.may_operate = true;
+                let since = self.taken.map_or(OPERATIONS, |taken| taken.elapsed());
+                sleep(OPERATIONS.saturating_sub(since)).await;
+            }
         }
     }
 
@@ -97,7 +114,10 @@ impl Recoverer {
                 }
                 Ok(true)
             }
-            Ok(None) => Ok(false),
+            Ok(None) => {
+                self.taken = Some(Instant::now());
+                Ok(false)
+            }
             Err(error) if error.is_final() => {
                 tracing::error!(operation = id, %error, "jobkit.operate failed");
                 let text = error.to_string();
@@ -139,5 +159,20 @@ impl Recoverer {
             }
         }
         Ok(buried)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_that_ends_a_little_early_costs_no_second_one() {
+        let every = Duration::from_secs(100);
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds));
+        assert_eq!(until_look(None, every), Duration::ZERO);
+        assert_eq!(until_look(ago(91), every), Duration::ZERO);
+        let rest = until_look(ago(40), every);
+        assert!(rest <= Duration::from_secs(60) && rest > Duration::from_secs(55), "{rest:?}");
     }
 }

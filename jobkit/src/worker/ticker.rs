@@ -35,17 +35,17 @@ pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
             () = stop.cancelled(), if D::INTERRUPTIBLE => break,
             step = duty.step() => step,
         };
+        match &step {
+            Ok(_) => failures = 0,
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(duty = D::NAME, failures, %error, "jobkit: a duty failed");
+            }
+        }
         let rested = async {
             match step {
-                Ok(rest) => {
-                    failures = 0;
-                    duty.rest(jitter(rest, 0.1)).await;
-                }
-                Err(error) => {
-                    failures += 1;
-                    tracing::warn!(duty = D::NAME, failures, %error, "jobkit: a duty failed");
-                    sleep(backoff(failures)).await;
-                }
+                Ok(rest) => duty.rest(jitter(rest, 0.1)).await,
+                Err(_) => sleep(backoff(failures)).await,
             }
         };
         tokio::select! {

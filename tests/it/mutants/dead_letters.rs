@@ -47,7 +47,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         recovery::an_automatic_replay_passes_over_what_is_being_replayed;
     replay_due: "for update skip locked" => "",
         recovery::an_automatic_replay_passes_over_what_is_being_replayed;
-    replay_due: "d.replay_at <= clock_timestamp()" => "true",
+    replay_due: "d.replay_at <= v_now" => "true",
         recovery::t53_a_dead_letter_replays_itself_when_its_time_has_come;
     replay_open: "replay_id = e.new_id, replay_at = null" => "replay_id = e.new_id",
         recovery::t53_a_dead_letter_replays_itself_when_its_time_has_come;
