@@ -15,6 +15,7 @@
 create function jobkit.gate() returns void
 language plpgsql as $$
 begin
+    -- Asked before the call: each claim and settle comes here, and it costs more than the question.
     if current_setting('transaction_isolation') <> 'read committed' then
         perform jobkit.require_read_committed();
     end if;
