@@ -60,6 +60,10 @@
   for (const end of ["error", "close"]) {
     document.addEventListener(`htmx:sse:${end}`, () => live(false));
   }
+  // The request for the stream has ended without one.
+  document.addEventListener("htmx:finally:request", (event) => {
+    if (connected === null && event.target.matches?.(".live")) live(false);
+  });
   const ask = () => connected || !every() || refresh();
   setInterval(() => told() && ask(), 15000);
   setInterval(() => told() || ask(), 30000);

@@ -54,7 +54,7 @@ async fn files_are_kept_for_ever_under_the_hash_of_what_is_in_them() {
         assert!(text.len() > 1000, "{url}");
         (bytes, files) = (bytes + body.len(), files + 1);
     }
-    assert_eq!(files, 4);
+    assert_eq!(files, 3);
     assert!(bytes < 60_000, "the overview weighs {bytes} bytes, itself uncompressed");
     assert_eq!(get(&app, "/assets/0-htmx.js").await.status, StatusCode::NOT_FOUND);
 }

@@ -77,3 +77,33 @@ test("a menu that is open stays open, with what was typed into it", async () => 
   assert.equal(await page.getByLabel("Queue, also one").inputValue(), "imports");
   await closeLive(visit);
 });
+
+test("a page is live whichever of its scripts comes late", async () => {
+  const found = await openLive("/queues");
+  const sources = await found.page.locator("script[src]").evaluateAll((scripts) =>
+    scripts.map((script) => script.src));
+  await closeLive(found);
+  assert(sources.length > 1, sources.join(" "));
+  for (const source of sources) {
+    const visit = await open(browser);
+    const late = visit.page.waitForRequest(source);
+    await visit.page.route(source, async (route) => {
+      await new Promise((passed) => setTimeout(passed, 500));
+      await route.continue();
+    });
+    await visit.page.goto(`${site.url}/queues`);
+    await late;
+    await visit.page.locator(".live.on").waitFor();
+    await close(visit);
+  }
+});
+
+test("a page that is refused the stream says how often it asks", async () => {
+  const visit = await open(browser);
+  await visit.page.route("**/events", (route) => route.fulfill({ status: 503, body: "" }));
+  await visit.page.goto(`${site.url}/queues`);
+  await visit.page.locator(".live", { hasText: "Every 15 s" }).waitFor();
+  assert.equal(await visit.page.locator(".live.on").count(), 0);
+  const refused = visit.wrongs.filter((wrong) => wrong.includes("503"));
+  await close(visit, refused);
+});
