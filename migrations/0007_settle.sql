@@ -106,7 +106,8 @@ begin
     end if;
 
     if v_keyed then
-        select * into v_freed from jobkit.signal(v_held);
+        select * into v_freed from jobkit.signal(v_held, p_last => v_other = '{}');
+        v_keyed := v_freed.groups <> '{}';
     end if;
     if v_other <> '{}' then
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;

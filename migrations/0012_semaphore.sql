@@ -1,7 +1,7 @@
 -- Permits: who may run of the jobs that share a concurrency key.
 --
 -- Permits and blocked executions of a key change only under the lock of its row in `semaphores`.
--- Whoever needs several locks takes them in the order of (group, key), after the ROW SHARE lock of
+-- Whoever needs several locks takes them in the order of (key, group), after the ROW SHARE lock of
 -- `queues` and `concurrency_groups`, after claims and before jobs. What is read to decide is read
 -- by a later statement than the one that waited for the lock: an older snapshot would not show
 -- what was written meanwhile, and a job would stay blocked for ever.
@@ -51,7 +51,7 @@ begin
     from (
         select distinct j.concurrency_group as grp, j.concurrency_key as key
         from jobkit.jobs j where j.id = any (p_jobs) and j.concurrency_key is not null
-        order by 1, 2
+        order by 2, 1
     ) k
     cross join lateral (
         select from jobkit.semaphores s
@@ -70,7 +70,7 @@ begin
     insert into jobkit.semaphores as s (concurrency_group, concurrency_key)
     select distinct k.grp collate "C", k.key collate "C"
     from unnest(p_groups, p_keys) as k (grp, key)
-    order by 1, 2
+    order by 2, 1
     on conflict (concurrency_group, concurrency_key)
         do update set concurrency_key = excluded.concurrency_key where false;
 end
@@ -134,44 +134,51 @@ begin
         group by a.grp, a.key
     ), semaphore as (
         insert into jobkit.semaphores as s (concurrency_group, concurrency_key, taken)
-        select d.grp, d.key, d.n from demand d order by 1, 2
+        select d.grp, d.key, d.n from demand d order by 2, 1
         on conflict (concurrency_group, concurrency_key) do update
             set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
             where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
                 s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)
         returning s.concurrency_group as grp, s.concurrency_key as key, s.taken
-    ), judged as materialized (
-        select d.grp, d.key, coalesce(s.taken, 0) > 0 as granted
-        from demand d left join semaphore s on s.grp = d.grp and s.key = d.key
     ), permit as (
         insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
         select a.id, a.grp, a.key
-        from asking a join judged j on j.grp = a.grp and j.key = a.key where j.granted
+        from asking a join semaphore s on s.grp = a.grp and s.key = a.key where s.taken > 0
+        returning job_id
+    ), denied as materialized (
+        select a.id, a.grp, a.key from asking a
+        where (select count(*) from permit) < cardinality(p_jobs)
+            and not exists (select from permit p where p.job_id = a.id)
+    ), denied_key as materialized (
+        select distinct d.grp, d.key from denied d
     )
-    select array(
-        select a.id from asking a join judged j on j.grp = a.grp and j.key = a.key
-        where not j.granted
-    ), array(select j.grp from judged j where not j.granted),
-        array(select j.key from judged j where not j.granted)
+    select array(select d.id from denied d), array(select k.grp from denied_key k),
+        array(select k.key from denied_key k)
     into jobs, groups, keys;
 end
 $$;
 
 -- signal: takes back the permits of these jobs, and locks their semaphores. Returns how many there
--- were of each key, and none of the keys the caller names, for `fill`, which has to follow.
+-- were of each key, and none of the keys the caller names, for `fill`, which has to follow. With
+-- p_last none of these jobs asks for a permit again: a semaphore of which nothing is left is
+-- forgotten at once, which is judged on the row as it is when the lock is had, and not returned.
 create function jobkit.signal(
     p_jobs bigint[], inout groups text[] default '{}', inout keys text[] default '{}',
-    out freed integer[]
+    out freed integer[], p_last boolean default false
 )
 language plpgsql as $$
+declare
+    v_unused tid[];
 begin
     with gone as (
         delete from jobkit.permits p where p.job_id = any (p_jobs)
         returning p.concurrency_group as grp, p.concurrency_key as key
     )
-    select coalesce(array_agg(k.grp), '{}'), coalesce(array_agg(k.key), '{}'),
-        coalesce(array_agg(k.n), '{}')
-    into groups, keys, freed
+    select coalesce(array_agg(k.grp) filter (where not locked.unused), '{}'),
+        coalesce(array_agg(k.key) filter (where not locked.unused), '{}'),
+        coalesce(array_agg(k.n) filter (where not locked.unused), '{}'),
+        array_agg(locked.at) filter (where locked.unused)
+    into groups, keys, freed, v_unused
     from (
         select u.grp, u.key, sum(u.n)::integer as n
         from (
@@ -179,12 +186,17 @@ begin
             union all
             select l.grp, l.key, 0 from unnest(groups, keys) as l (grp, key)
         ) u
-        group by 1, 2 order by 1, 2
+        group by 1, 2 order by 2, 1
     ) k
     cross join lateral (
-        select from jobkit.semaphores s
+        select s.ctid as at,
+            p_last and not s.crowded and s.taken = k.n and s.override_limit is null as unused
+        from jobkit.semaphores s
         where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
     ) locked;
+    if v_unused is not null then
+        delete from jobkit.semaphores s where s.ctid = any (v_unused);
+    end if;
 end
 $$;
 
@@ -212,32 +224,5 @@ begin
             and (not s.crowded or (k.priority, k.job_id) < (s.from_priority, s.from_id)) offset 0
     ) m
     where s.ctid = m.at;
-end
-$$;
-
--- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
-create function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
-language plpgsql as $$
-declare
-    v_key record;
-begin
-    for v_key in
-        select s.ctid as at, h.priority, h.job_id
-        from unnest(p_groups, p_keys) as k (grp, key)
-        cross join lateral (
-            select s.ctid, s.from_priority, s.from_id from jobkit.semaphores s
-            where s.concurrency_group = k.grp and s.concurrency_key = k.key offset 0
-        ) s
-        cross join lateral (
-            select b.priority, b.job_id from jobkit.blocked_executions b
-            where b.concurrency_group = k.grp and b.concurrency_key = k.key
-                and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
-            order by b.priority, b.job_id limit 1
-        ) h
-        where (s.from_priority, s.from_id) <> (h.priority, h.job_id)
-    loop
-        update jobkit.semaphores s set from_priority = v_key.priority, from_id = v_key.job_id
-        where s.ctid = v_key.at;
-    end loop;
 end
 $$;

@@ -104,6 +104,33 @@ begin
 end
 $$;
 
+-- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
+create function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
+language plpgsql as $$
+declare
+    v_key record;
+begin
+    for v_key in
+        select s.ctid as at, h.priority, h.job_id
+        from unnest(p_groups, p_keys) as k (grp, key)
+        cross join lateral (
+            select s.ctid, s.from_priority, s.from_id from jobkit.semaphores s
+            where s.concurrency_group = k.grp and s.concurrency_key = k.key offset 0
+        ) s
+        cross join lateral (
+            select b.priority, b.job_id from jobkit.blocked_executions b
+            where b.concurrency_group = k.grp and b.concurrency_key = k.key
+                and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
+            order by b.priority, b.job_id limit 1
+        ) h
+        where (s.from_priority, s.from_id) <> (h.priority, h.job_id)
+    loop
+        update jobkit.semaphores s set from_priority = v_key.priority, from_id = v_key.job_id
+        where s.ctid = v_key.at;
+    end loop;
+end
+$$;
+
 -- unblock: makes these jobs, which `fill` just gave permits, ready ahead of the backlog. Returns
 -- the first of each queue and priority.
 create function jobkit.unblock(p_jobs bigint[])
@@ -209,42 +236,5 @@ begin
     )
     select coalesce(array_agg(t.job_id), '{}') into v_parked from taken t;
     perform jobkit.block(v_parked);
-end
-$$;
-
--- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
--- longer than 100 ms. Then the jobs of the keys that are in other hands go back to ready, and the
--- claim has the others. Returns the jobs it does without.
-create function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
-returns bigint[]
-language plpgsql
-set lock_timeout = '100ms'
-as $$
-declare
-    v_key record;
-    v_free bigint[] := '{}';
-    v_held bigint[] := '{}';
-begin
-    return jobkit.wait(p_jobs, p_queues, p_kinds);
-exception when lock_not_available then
-    perform set_config('lock_timeout', '2ms', true);
-    for v_key in
-        select j.concurrency_group as grp, j.concurrency_key as key, array_agg(j.id) as jobs
-        from jobkit.jobs j where j.id = any (p_jobs) group by 1, 2 order by 1, 2
-    loop
-        begin
-            perform jobkit.create_semaphores(array[v_key.grp], array[v_key.key]);
-            v_free := v_free || v_key.jobs;
-        exception when lock_not_available then
-            v_held := v_held || v_key.jobs;
-        end;
-    end loop;
-    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-    select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-    from jobkit.jobs j where j.id = any (v_held);
-    if v_free = '{}' then
-        return v_held;
-    end if;
-    return v_held || jobkit.wait(v_free, p_queues, p_kinds);
 end
 $$;

@@ -134,9 +134,10 @@ impl Claimer {
         if !self.intake.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
-        // Outcomes that pile up mean that settling is slow: claiming more would not help.
+        // Outcomes that pile up mean that settling is slow: claiming more would not help, and may
+        // bring jobs that ask for the permits of those.
         let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
-        if self.ledger.unsettled() > 2 * capacity + LARGEST_BATCH {
+        if self.ledger.unsettled() > capacity.max(LARGEST_BATCH) {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();

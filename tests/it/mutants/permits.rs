@@ -21,11 +21,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t03_the_second_at_a_fresh_key_holds_it_too;
     take: TAKE => "do nothing",
         limits::t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing;
-    take: "order by 1, 2" => "order by 1, 2 desc",
+    take: "order by 2, 1" => "order by 2 desc, 1",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    signal: "order by 1, 2" => "order by 1, 2 desc",
+    signal: "order by 2, 1" => "order by 2 desc, 1",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
-    signal: "order by 1, 2" => "order by 1, 2 desc",
+    signal: "order by 2, 1" => "order by 2 desc, 1",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
     pull: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
         "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
@@ -131,9 +131,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     signal: "where p.job_id = any (p_jobs)" => "where p.concurrency_key in (
             select j.concurrency_key from jobkit.jobs j where j.id = any (p_jobs))",
         permits::t06_two_finishes_unblock_two;
-    settle: "jobkit.signal(v_held)" => "jobkit.signal(v_finish)",
+    settle: "jobkit.signal(v_held," => "jobkit.signal(v_finish,",
         handover::every_way_out_hands_the_permit_on;
-    settle: "jobkit.signal(v_held)" => "jobkit.signal(p_job)" with
+    settle: "jobkit.signal(v_held," => "jobkit.signal(p_job," with
     settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
     settle: "v_keyed := v_keyed or v_claim.keyed;" => "v_keyed := v_claim.keyed and v_n < 0;",
@@ -159,6 +159,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_back: "for update skip locked" => "for update",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
     // Semaphores that are forgotten.
+    settle: "p_last => v_other = '{}'" => "p_last => true",
+        patience::a_claim_from_the_marks_gives_back_what_it_cannot_decide;
+    signal: "and not s.crowded and" => "and",
+        handover::every_way_out_hands_the_permit_on;
+    signal: "and s.taken = k.n" => "",
+        limits::a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then;
+    signal: "and s.override_limit is null" => "",
+        limits::a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then;
+    signal: "where s.ctid = any (v_unused)" => "where false",
+        limits::a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then;
     fill: "c.crowded and (count(c.job_id) > 0" =>
         "c.crowded and count(c.job_id) > 0 and (count(c.job_id) > 0",
         pause::kinds_nobody_serves_get_no_permit;
@@ -169,7 +179,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     fill: "c.free = 0 and c.taken > c.freed" => "c.free = 0",
         limits::a_key_emptied_under_a_limit_of_zero_is_forgotten;
     fill: "where c.unused and not c.stays_crowded" => "where false",
-        permits::t04_a_finish_behind_a_block_that_was_rolled_back_finds_nothing;
+        limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
     // Where the search begins.
     block: "crowded = true, from_priority = k.priority, from_id = k.job_id" => "crowded = true",
         blocked::a_job_given_back_is_found_before_the_mark;

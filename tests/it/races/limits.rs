@@ -15,6 +15,7 @@ in_a_lab![
     t127_a_claim_behind_the_end_of_a_semaphore_makes_it_anew,
     t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing,
     a_limit_behind_the_end_of_its_semaphore_is_kept,
+    a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then,
     a_limit_of_a_group_waits_for_grants_in_flight,
     a_limit_of_a_group_waits_for_a_pause_that_grants,
     a_limit_raised_far_above_the_blocked_is_filled_in_steps,
@@ -32,6 +33,8 @@ in_a_lab![
 ];
 
 const READY: &str = "ready with permit, charged 0";
+const LOCK_B: &str =
+    "select taken::text from jobkit.semaphores where concurrency_key = 'b' for update";
 
 /// T23. One blocked job for each permit, and never more than the limit at a time.
 pub(crate) async fn t23_a_raised_limit_and_a_finish_both_unblock(lab: Lab) {
@@ -122,14 +125,14 @@ pub(crate) async fn t127_a_claim_behind_a_finish_that_forgets_its_key_loses_noth
     let world = World::limited(lab, 1).await;
     for end in ENDS {
         world.clear().await;
-        let (n, [x]) = world.running_keyed(["a"]).await;
+        let (n, [x, w]) = world.running_keyed(["a", "b"]).await;
         let [y] = world.keyed(["a"]).await;
-        let lock = format!("select kind from jobkit.jobs where id = {x} for update");
-        let job = world.hold(lock).await;
-        // It has the semaphore, and goes on to the job.
-        let finish = job.waiter(settle(1, n, x, "finish")).await;
+        let next = world.hold(LOCK_B.to_owned()).await;
+        // It has the first semaphore, and goes on to the second.
+        let both = settle_all(1, n, &[(x, "finish"), (w, "finish")]);
+        let finish = next.waiter(both).await;
         let claimed = finish.waiter(claim(2, next_n(), 1)).await;
-        job.end(end).await;
+        next.end(end).await;
         assert_eq!(finish.answer().await.as_deref(), Ok(""));
         assert_eq!(claimed.answer().await, Ok(list(&[y])));
         world.expect_key("a", &[y], &[]).await;
@@ -139,16 +142,43 @@ pub(crate) async fn t127_a_claim_behind_a_finish_that_forgets_its_key_loses_noth
 /// The semaphore goes while an operator waits for it: what he says counts all the same.
 pub(crate) async fn a_limit_behind_the_end_of_its_semaphore_is_kept(lab: Lab) {
     let world = World::limited(lab, 1).await;
-    let (n, [x]) = world.running_keyed(["a"]).await;
-    let lock = format!("select kind from jobkit.jobs where id = {x} for update");
-    let job = world.hold(lock).await;
-    let finish = job.waiter(settle(1, n, x, "finish")).await;
+    let (n, [x, w]) = world.running_keyed(["a", "b"]).await;
+    let next = world.hold(LOCK_B.to_owned()).await;
+    let finish = next.waiter(settle_all(1, n, &[(x, "finish"), (w, "finish")])).await;
     let limit = finish.waiter(limit_key("a", "2")).await;
-    job.end(End::Commit).await;
+    next.end(End::Commit).await;
     assert_eq!(finish.answer().await.as_deref(), Ok(""));
     assert_eq!(limit.answer().await.as_deref(), Ok("true"));
     world.expect_key("a", &[], &[]).await;
     assert_eq!(world.lab.count("jobkit.semaphores where override_limit = 2").await, 1);
+}
+
+/// A semaphore of which nothing is left is forgotten; what is left is seen when its lock is had.
+pub(crate) async fn a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then(lab: Lab) {
+    let world = World::limited(lab, 2).await;
+    for end in ENDS {
+        for own in [false, true] {
+            world.clear().await;
+            let (n, [x]) = world.running_keyed(["a"]).await;
+            let (before, after) = if own { ("null", "5") } else { ("5", "null") };
+            assert_eq!(world.call(limit_key("a", before)).await, "true");
+            let limit = world.hold(limit_key("a", after)).await;
+            let finish = limit.waiter(settle(1, n, x, "finish")).await;
+            limit.end(end).await;
+            assert_eq!(finish.answer().await.as_deref(), Ok(""));
+            let kept = end.either(own, !own);
+            assert_eq!(world.lab.count("jobkit.semaphores").await, i64::from(kept));
+            world.expect_key("a", &[], &[]).await;
+        }
+        world.clear().await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.keyed(["a"]).await;
+        let claimed = world.hold(claim(2, next_n(), 1)).await;
+        let finish = claimed.waiter(settle(1, n, x, "finish")).await;
+        claimed.end(end).await;
+        assert_eq!(finish.answer().await.as_deref(), Ok(""));
+        world.expect_key("a", end.either(&[y], &[]), &[]).await;
+    }
 }
 
 /// A grant under the old limit never commits after the new one: the change waits for it.
