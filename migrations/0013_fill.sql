@@ -6,12 +6,7 @@
 -- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
-language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set jit = off
-as $$
+language plpgsql as $$
 declare
     v_started constant timestamptz := clock_timestamp();
     v_granted integer;
@@ -131,29 +126,16 @@ begin
 end
 $$;
 
--- unblock: makes these jobs, which `fill` just gave permits, ready ahead of the backlog. Returns
--- the first of each queue and priority.
-create function jobkit.unblock(p_jobs bigint[])
-returns table (queue text, priority smallint, job_id bigint)
-language plpgsql as $$
-begin
-    return query
-    with made_ready as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select j.queue, j.priority, false, j.id, j.kind, j.concurrency_group, j.concurrency_key
-        from jobkit.jobs j where j.id = any (p_jobs)
-        returning ready.queue, ready.priority, ready.job_id
-    )
-    select r.queue, r.priority, min(r.job_id) from made_ready r group by 1, 2;
-end
-$$;
-
 -- fill_and_wake: all of it, for those who do nothing else with what became ready. Returns how many
 -- jobs did.
 create function jobkit.fill_and_wake(p_groups text[], p_keys text[], p_freed integer[])
 returns integer
-language plpgsql as $$
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
 declare
     v_unblocked constant bigint[] := array(select jobkit.fill(p_groups, p_keys, p_freed));
 begin
@@ -171,13 +153,25 @@ $$;
 create function jobkit.hand_over(
     p_worker bigint, p_n bigint, p_jobs bigint[], p_queues text[], p_room integer[]
 ) returns bigint[]
-language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
+language plpgsql as $$
 declare
     v_claimed bigint[];
 begin
+    if cardinality(p_jobs) = 1 then
+        -- The common case, which needs no order.
+        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+        select p_worker, p_n, p_jobs, true, n.dead_letter_id is not null
+        from (
+            select m.kinds from jobkit.workers m
+            where m.id = p_worker and m.lease_until > clock_timestamp() and not m.stopping
+            for key share of m skip locked
+        ) m
+        join jobkit.jobs n on n.id = p_jobs[1] and n.kind = any (m.kinds) and n.crashes < 2
+        where p_room[array_position(p_queues, n.queue)] > 0
+            and pg_column_size(n.args) + coalesce(pg_column_size(n.metadata), 0) <= 8 * 1024 * 1024
+        returning job_ids into v_claimed;
+        return v_claimed;
+    end if;
     with fitting as (
         select j.id, j.dead_letter_id,
             p_room[array_position(p_queues, j.queue)] as room,

@@ -37,22 +37,50 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
     // Who runs it.
+    hand_over: "and m.lease_until > clock_timestamp()" => "",
+        succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "and not m.stopping" => "",
+        succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "for key share of m skip locked" => "",
+        succession::a_reaper_passes_over_a_worker_that_takes_over;
+    hand_over: "for key share of m skip locked" => "for key share of m",
+        succession::a_worker_that_is_just_being_reaped_takes_nothing;
+    hand_over: "where p_room[array_position(p_queues, n.queue)] > 0" => "where true",
+        succession::as_many_go_along_as_there_is_room_for;
+    hand_over: "and pg_column_size(n.args)" => "or 0 * pg_column_size(n.args)",
+        succession::payloads_beyond_the_limit_of_an_answer_are_left;
+    hand_over: "and n.kind = any (m.kinds)" => "",
+        succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
+    hand_over: "and n.crashes < 2" => "",
+        succession::a_crash_suspect_is_left_to_a_claim;
+    hand_over: "cardinality(p_jobs) = 1 then" => "true then",
+        succession::as_many_go_along_as_there_is_room_for;
+    // … where there is more than one.
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "and not w.stopping" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "for key share skip locked" => "",
         succession::a_reaper_passes_over_a_worker_that_takes_over;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "for key share skip locked" => "for key share",
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "f.place <= f.room and" => "",
         succession::as_many_go_along_as_there_is_room_for;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "(partition by j.queue order by j.priority, j.id)" => "(order by j.id)",
         succession::as_many_go_along_as_there_is_room_for;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "and f.size <= 8 * 1024 * 1024" => "",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "and j.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
+    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
     hand_over: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
     settle: "except select unnest(v_claimed)" => "",

@@ -68,6 +68,11 @@ pub(crate) async fn as_many_go_along_as_there_is_room_for(lab: Lab) {
         }
         world.lab.check_invariants().await;
     }
+    world.clear().await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), &[("default", 0)]);
+    assert_eq!(world.call(settle).await, format!("{y} unblock"));
 }
 
 pub(crate) async fn a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it(lab: Lab) {
@@ -111,6 +116,14 @@ pub(crate) async fn payloads_beyond_the_limit_of_an_answer_are_left(lab: Lab) {
     let settle = settle_and_claim(1, n, &jobs.map(|job| (job, "finish")), next, ROOM);
     assert_eq!(world.call(settle).await, format!("{a} claim, {b} unblock"));
     world.expect(c, READY).await;
+    // Nor one that is too large all by itself.
+    world.clear().await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    let larger = "update jobkit.jobs set args = to_jsonb(repeat('x', 9 * 1024 * 1024))";
+    world.lab.run(larger).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} unblock"));
 }
 
 pub(crate) async fn a_worker_that_stops_or_has_no_lease_takes_nothing(lab: Lab) {
