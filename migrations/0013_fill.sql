@@ -4,6 +4,7 @@
 -- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
 -- left with no permit, no blocked execution and no override is forgotten. A key with more than
 -- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
+-- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for `hand_over`.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$

@@ -1,7 +1,7 @@
 //! Somebody holds the lock of a concurrency key, and goes on holding it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
@@ -77,6 +77,32 @@ async fn jobs_of_other_keys_and_of_none_start() {
     }
     lab.until("(select count(*) from jobkit.finished) = 6").await;
     holder.run("commit").await.unwrap();
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// What has ended and is not settled holds its permits, and counts as if it ran.
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_stop_while_outcomes_pile_up() {
+    let lab = Lab::new().await;
+    let jobs = (0..4000).map(|_| Quick(false));
+    let ids = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    let mut holder = lab.session("holder").await;
+    let lock = format!("begin; select from jobkit.jobs where id = {} for update", ids[0]);
+    holder.run(&lock).await.unwrap();
+    let worker = lab.worker().jobs([Registration::of::<Quick, _>()]).queue("default", 600);
+    let worker = worker.start().await.unwrap();
+    let waits = "exists (select from pg_stat_activity
+        where query like '%jobkit.settle%' and wait_event_type = 'Lock')";
+    lab.until(waits).await;
+    let claimed = "select coalesce(sum(cardinality(job_ids)), 0)::bigint from jobkit.claims";
+    let (began, mut most) = (Instant::now(), 0);
+    while began.elapsed() < Duration::from_millis(500) {
+        most = most.max(lab.value::<i64>(claimed).await);
+    }
+    assert!((600..=1200).contains(&most), "{most} were claimed at a time");
+    holder.run("commit").await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;
 }

@@ -134,10 +134,13 @@ impl Claimer {
         if !self.intake.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
-        // Outcomes that pile up mean that settling is slow: claiming more would not help, and may
-        // bring jobs that ask for the permits of those.
+        // More are claimed than may run when outcomes pile up: settling is slow, claiming would not
+        // help, and may bring jobs that ask for the permits of those. What is put off waits for
+        // others; it is not to stop everything, unless it is very much.
         let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
-        if self.ledger.unsettled() > capacity.max(LARGEST_BATCH) {
+        let (in_turn, put_off) = self.ledger.unsettled();
+        if in_turn > capacity.max(LARGEST_BATCH) || in_turn + put_off > 2 * capacity + LARGEST_BATCH
+        {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();

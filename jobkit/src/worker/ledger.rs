@@ -18,6 +18,8 @@ struct State {
     under_way: BTreeSet<i64>,
     /// Jobs of each claim whose settle has not been answered.
     held: BTreeMap<i64, HashSet<i64>>,
+    /// Jobs whose settle will be tried again later.
+    put_off: HashSet<i64>,
     /// Given-up calls that asked for one job.
     suspect: Vec<i64>,
 }
@@ -90,11 +92,20 @@ impl Ledger {
         if state.worker != worker {
             return;
         }
+        state.put_off.remove(&job);
         if let Some(jobs) = state.held.get_mut(&n) {
             jobs.remove(&job);
             if jobs.is_empty() {
                 state.held.remove(&n);
             }
+        }
+    }
+
+    /// Notes that the settle of a job will be tried again later.
+    pub(crate) fn put_off(&self, (worker, _): (i64, i64), job: i64) {
+        let mut state = self.state();
+        if state.worker == worker {
+            state.put_off.insert(job);
         }
     }
 
@@ -104,9 +115,13 @@ impl Ledger {
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
 
-    /// How many jobs are claimed and not settled.
-    pub(crate) fn unsettled(&self) -> usize {
-        self.state().held.values().map(HashSet::len).sum()
+    /// How many jobs are claimed and not settled: those that run or will be settled next, and those
+    /// whose settle was put off.
+    pub(crate) fn unsettled(&self) -> (usize, usize) {
+        let state = self.state();
+        let held: usize = state.held.values().map(HashSet::len).sum();
+        let put_off = state.put_off.len();
+        (held.saturating_sub(put_off), put_off)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -135,6 +150,7 @@ impl State {
             begun: 0,
             under_way: BTreeSet::new(),
             held: BTreeMap::new(),
+            put_off: HashSet::new(),
             suspect: Vec::new(),
         }
     }
@@ -154,8 +170,11 @@ mod tests {
         ledger.settled(claim, 10);
         assert_eq!(ledger.snapshot().held, [1]);
         assert_eq!([10, 11].map(|job| ledger.holds(claim, job)), [false, true]);
+        assert_eq!(ledger.unsettled(), (1, 0));
+        ledger.put_off(claim, 11);
+        assert_eq!((ledger.snapshot().held, ledger.unsettled()), (vec![1], (0, 1)));
         ledger.settled(claim, 11);
-        assert_eq!((ledger.snapshot().held, ledger.unsettled()), (vec![], 0));
+        assert_eq!((ledger.snapshot().held, ledger.unsettled()), (vec![], (0, 0)));
     }
 
     #[test]
@@ -189,6 +208,8 @@ mod tests {
         assert!(ledger.hold(held, HashSet::from([1])));
         ledger.begin_anew(8);
         assert!(!ledger.hold(old, HashSet::from([2])));
+        ledger.put_off(held, 1);
+        assert_eq!(ledger.unsettled(), (0, 0));
         ledger.settled(held, 1);
         assert_eq!(
             ledger.snapshot(),

@@ -178,6 +178,7 @@ impl Settler {
 
     /// Tries an outcome again after a while; the job stays claimed until then.
     fn put_off(&self, settlement: Settlement, rest: Duration) {
+        self.ledger.put_off(settlement.claim, settlement.job);
         let again = self.again.clone();
         tokio::spawn(async move {
             sleep(rest).await;

@@ -27,6 +27,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
     signal: "order by 2, 1" => "order by 2 desc, 1",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
+    take: "from demand d order by 2, 1" => "from demand d order by 1, 2",
+        order::keys_of_two_groups_are_locked_in_one_order;
+    signal: "order by 2, 1" => "order by 1, 2",
+        order::keys_of_two_groups_are_locked_in_one_order;
+    lock_semaphores: "order by 2, 1" => "order by 1, 2",
+        order::keys_of_two_groups_are_locked_in_one_order;
+    create_semaphores: "order by 2, 1" => "order by 1, 2",
+        order::keys_of_two_groups_are_locked_in_one_order;
     pull: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
         "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
             or (j.concurrency_group, j.concurrency_key) in (",
@@ -47,7 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
     hand_over: "where p_room[array_position(p_queues, n.queue)] > 0" => "where true",
         succession::as_many_go_along_as_there_is_room_for;
-    hand_over: "and pg_column_size(n.args)" => "or 0 * pg_column_size(n.args)",
+    hand_over: "and pg_column_size(n.args)" => "and 0 * pg_column_size(n.args)",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
     hand_over: "and n.kind = any (m.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;

@@ -155,9 +155,10 @@ pub(crate) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> Stri
     )
 }
 
-/// A job with a concurrency key of the group `g`, and where it differs from others.
+/// A job with a concurrency key, of the group `g` as a rule, and where it differs from others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keyed {
+    pub(crate) group: &'static str,
     pub(crate) key: &'static str,
     pub(crate) priority: i32,
     pub(crate) queue: &'static str,
@@ -171,17 +172,17 @@ pub(crate) struct Keyed {
 impl From<&'static str> for Keyed {
     fn from(key: &'static str) -> Self {
         let (queue, kind, delay) = ("default", "act", "0 s");
-        Self { key, priority: 0, queue, kind, max_attempts: 3, delay, size: 0 }
+        Self { group: "g", key, priority: 0, queue, kind, max_attempts: 3, delay, size: 0 }
     }
 }
 
 /// Enqueues jobs with concurrency keys.
 pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
     let rows = jobs.iter().enumerate().map(|(at, job)| {
-        let Keyed { key, priority, queue, kind, max_attempts, delay, size } = job;
+        let Keyed { group, key, priority, queue, kind, max_attempts, delay, size } = job;
         format!(
-            "({at}, '{key}', {priority}::smallint, '{queue}', '{kind}', {max_attempts}::smallint,
-            '{delay}'::interval, to_jsonb(repeat('x', {size})))"
+            "({at}, '{group}', '{key}', {priority}::smallint, '{queue}', '{kind}',
+            {max_attempts}::smallint, '{delay}'::interval, to_jsonb(repeat('x', {size})))"
         )
     });
     let rows = rows.collect::<Vec<_>>().join(", ");
@@ -192,9 +193,9 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
             select array_agg(kind order by at) as kinds, array_agg(queue order by at) as queues,
                 array_agg(priority order by at) as priorities,
                 array_agg(attempts order by at) as attempts, array_agg(delay order by at) as delays,
-                array_agg('g'::text) as groups, array_agg(key order by at) as keys,
+                array_agg(grp order by at) as groups, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
-            from (values {rows}) as j (at, key, priority, queue, kind, attempts, delay, args)
+            from (values {rows}) as j (at, grp, key, priority, queue, kind, attempts, delay, args)
         ) i, jobkit.enqueue_jobs(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
             i.groups, i.keys, i.args, {json}, {json}) e"
     )

@@ -3,8 +3,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, cancel_mark_all, cancel_take_all, claim, limit_group, promote, reap_claim, release_lost,
-    settle_all, sweep,
+    Keyed, announce_limit, cancel_mark_all, cancel_take_all, claim, limit_group, promote,
+    reap_claim, release_lost, settle_all, sweep,
 };
 use super::kit::{Answer, End, World, list, next_n};
 
@@ -16,6 +16,7 @@ in_a_lab![
     lost_claims_of_the_same_keys_do_not_deadlock,
     a_cancel_of_many_and_a_finish_of_many_do_not_deadlock,
     a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock,
+    keys_of_two_groups_are_locked_in_one_order,
     a_job_blocked_behind_a_cancel_does_not_deadlock_it,
     a_key_made_behind_a_cancel_does_not_deadlock_it,
     a_permit_granted_behind_a_cancel_is_not_lost,
@@ -182,6 +183,38 @@ pub(crate) async fn a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock(lab: L
         for (key, job) in ["z", "a", "m"].into_iter().zip(blocked) {
             world.expect_key(key, &[job], &[]).await;
         }
+    }
+}
+
+/// The key comes before the group: `a` is of the last group, and is locked first all the same.
+pub(crate) async fn keys_of_two_groups_are_locked_in_one_order(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let keys = ["z", "m", "a"].map(Keyed::from);
+    let keys = keys.map(|job| Keyed { group: if job.key == "a" { "h" } else { "g" }, ..job });
+    for first in ["claim", "finish", "cancel", "sweep"] {
+        world.clear().await;
+        world.call(limit_group("null")).await;
+        world.call(announce_limit("h", 1)).await;
+        let (n, running) = world.running_keyed(keys).await;
+        let blocked = world.blocked(keys).await;
+        let finish = settle_all(1, n, &all(&running, "finish"));
+        if first == "sweep" {
+            world.call(limit_group("2")).await;
+            world.call(announce_limit("h", 2)).await;
+        } else if first == "cancel" {
+            assert_eq!(world.call(cancel_mark_all(&blocked)).await, "3");
+        } else {
+            world.keyed(keys).await;
+        }
+        let (first, second) = match first {
+            "claim" => (claim(2, next_n(), 3), finish),
+            "finish" => (finish, claim(2, next_n(), 3)),
+            "cancel" => (cancel_take_all(&blocked), finish),
+            _ => (sweep(), finish),
+        };
+        let answers = meet(&world, first, second).await;
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        world.lab.check_invariants().await;
     }
 }
 
