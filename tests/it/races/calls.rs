@@ -216,6 +216,11 @@ pub(crate) fn limit_key(key: &str, limit: &str) -> String {
     format!("select jobkit.limit_key('g', '{key}', {limit})::text")
 }
 
+/// Locks the semaphore of a key, as whoever decides about its permits does.
+pub(crate) fn lock_key(key: &str) -> String {
+    format!("select taken::text from jobkit.semaphores where concurrency_key = '{key}' for update")
+}
+
 pub(crate) fn pause(queue: &str) -> String {
     format!("select jobkit.pause('{queue}', 'somebody', 'for a while')::text")
 }

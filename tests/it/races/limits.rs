@@ -3,8 +3,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, announce_limit, cancel_mark, cancel_take, claim, limit_group, limit_key, pause, resume,
-    settle, settle_all, sweep,
+    Keyed, announce_limit, cancel_mark, cancel_take, claim, limit_group, limit_key, lock_key,
+    pause, resume, settle, settle_all, sweep,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
@@ -33,8 +33,6 @@ in_a_lab![
 ];
 
 const READY: &str = "ready with permit, charged 0";
-const LOCK_B: &str =
-    "select taken::text from jobkit.semaphores where concurrency_key = 'b' for update";
 
 /// T23. One blocked job for each permit, and never more than the limit at a time.
 pub(crate) async fn t23_a_raised_limit_and_a_finish_both_unblock(lab: Lab) {
@@ -127,7 +125,7 @@ pub(crate) async fn t127_a_claim_behind_a_finish_that_forgets_its_key_loses_noth
         world.clear().await;
         let (n, [x, w]) = world.running_keyed(["a", "b"]).await;
         let [y] = world.keyed(["a"]).await;
-        let next = world.hold(LOCK_B.to_owned()).await;
+        let next = world.hold(lock_key("b")).await;
         // It has the first semaphore, and goes on to the second.
         let both = settle_all(1, n, &[(x, "finish"), (w, "finish")]);
         let finish = next.waiter(both).await;
@@ -143,7 +141,7 @@ pub(crate) async fn t127_a_claim_behind_a_finish_that_forgets_its_key_loses_noth
 pub(crate) async fn a_limit_behind_the_end_of_its_semaphore_is_kept(lab: Lab) {
     let world = World::limited(lab, 1).await;
     let (n, [x, w]) = world.running_keyed(["a", "b"]).await;
-    let next = world.hold(LOCK_B.to_owned()).await;
+    let next = world.hold(lock_key("b")).await;
     let finish = next.waiter(settle_all(1, n, &[(x, "finish"), (w, "finish")])).await;
     let limit = finish.waiter(limit_key("a", "2")).await;
     next.end(End::Commit).await;

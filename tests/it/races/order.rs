@@ -3,7 +3,7 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, announce_limit, cancel_mark_all, cancel_take_all, claim, limit_group, promote,
+    Keyed, announce_limit, cancel_mark_all, cancel_take_all, claim, limit_group, lock_key, promote,
     reap_claim, release_lost, settle_all, sweep,
 };
 use super::kit::{Answer, End, World, list, next_n};
@@ -25,8 +25,7 @@ in_a_lab![
 /// The first call has the semaphore of `a` and is kept waiting for that of `m`, when the second
 /// comes. It waits for `a`; had it `z` by then, the first would wait for it in turn.
 async fn meet(world: &World, first: String, second: String) -> [Answer; 2] {
-    let lock = "select taken::text from jobkit.semaphores where concurrency_key = 'm' for update";
-    let between = world.hold(lock.to_owned()).await;
+    let between = world.hold(lock_key("m")).await;
     let first = between.waiter(first).await;
     let second = first.waiter(second).await;
     between.end(End::Rollback).await;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, announce_limit, claim, claim_marked, enqueue_keyed, promote, reap_claim, settle,
-    settle_all,
+    Keyed, announce_limit, claim, claim_marked, enqueue_keyed, lock_key, promote, reap_claim,
+    settle, settle_all,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
@@ -172,8 +172,7 @@ pub(crate) async fn a_claim_from_the_marks_gives_back_what_it_cannot_decide(lab:
     let (other, [y]) = world.running_keyed(["b"]).await;
     assert_eq!(world.call(settle(1, other, y, "release")).await, format!("{y} unblock"));
     let [z] = world.keyed(["a"]).await;
-    let lock = "select taken::text from jobkit.semaphores where concurrency_key = 'a' for update";
-    let holder = world.hold(lock.to_owned()).await;
+    let holder = world.hold(lock_key("a")).await;
     assert_eq!(world.call(claim_marked(2, next_n(), 9)).await, list(&[y]));
     assert_eq!(world.call(claim_marked(2, next_n(), 9)).await, "");
     assert_eq!(world.lab.count("jobkit.claims where worker_id = 2 and keyed").await, 1);
