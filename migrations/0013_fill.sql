@@ -67,7 +67,7 @@ begin
             count(c.job_id) = 0 and c.taken = c.freed and c.override_limit is null as unused,
             c.crowded and (count(c.job_id) > 0 or (c.free = 0 and c.taken > c.freed) or exists (
                 select from jobkit.blocked_executions b
-                where b.concurrency_group = c.grp and b.concurrency_key = c.key
+                where b.concurrency_group = c.grp and b.concurrency_key = c.key offset 0
             )) as stays_crowded
         from choice c
         group by c.at, c.grp, c.key, c.crowded, c.taken, c.override_limit, c.freed, c.free

@@ -14,6 +14,7 @@ in_a_lab![
     a_claim_reads_what_it_takes_of_a_million,
     a_marked_claim_passes_over_dead_entries_that_a_reader_pins,
     a_marked_claim_passes_over_jobs_of_unknown_kinds,
+    a_claim_of_a_key_without_permits_reads_none_that_it_blocks,
 ];
 
 const SLOTS: i64 = 10;
@@ -239,6 +240,33 @@ pub(crate) async fn a_marked_claim_passes_over_jobs_of_unknown_kinds(lab: Lab) {
     // Twice as long, and what a busy machine adds to the shortest of times.
     assert!(marked <= 2 * clean + 500, "marked {marked} µs, without any {clean} µs");
     assert!(marked < start, "from the start {start} µs, marked {marked} µs");
+}
+
+/// Whether a key stays crowded is asked of one of its blocked executions, however many there are.
+pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(lab: Lab) {
+    let lab = still(lab).await;
+    lab.run("alter table jobkit.blocked_executions set (autovacuum_enabled = off)").await;
+    lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
+    lab.run("select jobkit.limit_key('act', 'k', 0)").await;
+    fill(&lab, 1..=20_000, "'default'", "'act'").await;
+    let keyed = "set concurrency_group = 'act', concurrency_key = 'k'";
+    lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
+    let claim = claim("default", From::Start, SLOTS);
+    for statistics in ["", "analyze jobkit.blocked_executions"] {
+        for _ in 0..5 {
+            let mut session = lab.session("claims").await;
+            session.run("begin").await.unwrap();
+            let jobs: i64 =
+                session.value(&format!("select count(job_id) from {claim}")).await.unwrap();
+            let blocked = touched(&mut session, "blocked_executions").await;
+            session.run("commit").await.unwrap();
+            assert_eq!(jobs, 0);
+            assert!(blocked.fetched <= 20 && blocked.seq_scans == 0, "{blocked:?} {statistics}");
+        }
+        lab.run(statistics).await;
+    }
+    let blocked: i64 = lab.value("select count(*) from jobkit.blocked_executions").await;
+    assert_eq!(blocked, 10 * (SLOTS + 1_000));
 }
 
 /// What is due stands at the head of the index: the backlog behind it is not looked at.

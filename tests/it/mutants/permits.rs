@@ -1,8 +1,8 @@
 //! Mutants of permits, blocked executions, limits and pauses.
 
 use super::Mutant;
-use crate::grants;
 use crate::races::{blocked, handover, limits, order, patience, pause, permits, succession};
+use crate::{grants, plans};
 
 /// How `take` locks and gives.
 const TAKE: &str = "do update
@@ -44,6 +44,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pull: "from jobkit.signal(jobs, groups, keys) s" =>
         "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
+    // What a claim reads.
+    fill: "c.key offset 0" => "c.key",
+        plans::a_claim_of_a_key_without_permits_reads_none_that_it_blocks;
     // Who runs it.
     hand_over: "and m.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
