@@ -105,6 +105,10 @@ begin
         v_finish := array(select unnest(v_finish) except select unnest(v_other));
     end if;
 
+    if v_keyed and p_next is not null and v_finish = p_job and cardinality(p_job) = 1 then
+        v_claimed := jobkit.relay(p_worker, p_next, p_job[1], p_queues, p_room);
+        v_keyed := v_claimed is null;
+    end if;
     if v_keyed then
         select * into v_freed from jobkit.signal(v_held, p_last => v_other = '{}');
         v_keyed := v_freed.groups <> '{}';
@@ -144,20 +148,22 @@ begin
         v_unblocked := array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed));
         if p_next is not null and v_unblocked <> '{}' then
             v_claimed := jobkit.hand_over(p_worker, p_next, v_unblocked, p_queues, p_room);
+        end if;
+    end if;
+    if v_claimed <> '{}' then
+        return query
+        select j.id, 'claim', j.queue::text, j.priority::smallint, j
+        from jobkit.jobs j where j.id = any (v_claimed);
+    end if;
+    if cardinality(v_unblocked) > coalesce(cardinality(v_claimed), 0) then
+        for v_row in
+            select * from jobkit.unblock(
+                array(select unnest(v_unblocked) except select unnest(v_claimed)))
+        loop
+            v_queues := v_queues || v_row.queue;
             return query
-            select j.id, 'claim', j.queue::text, j.priority::smallint, j
-            from jobkit.jobs j where j.id = any (v_claimed);
-        end if;
-        if cardinality(v_unblocked) > coalesce(cardinality(v_claimed), 0) then
-            for v_row in
-                select * from jobkit.unblock(
-                    array(select unnest(v_unblocked) except select unnest(v_claimed)))
-            loop
-                v_queues := v_queues || v_row.queue;
-                return query
-                select v_row.job_id, 'unblock', v_row.queue, v_row.priority, null::jobkit.jobs;
-            end loop;
-        end if;
+            select v_row.job_id, 'unblock', v_row.queue, v_row.priority, null::jobkit.jobs;
+        end loop;
     end if;
 
     if cardinality(v_gone) is distinct from cardinality(p_job) then

@@ -4,7 +4,7 @@
 -- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
 -- left with no permit, no blocked execution and no override is forgotten. A key with more than
 -- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
--- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for `hand_over`.
+-- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for the two below.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$
@@ -12,36 +12,6 @@ declare
     v_started constant timestamptz := clock_timestamp();
     v_granted integer;
 begin
-    if cardinality(p_groups) = 1 and p_freed[1] = 1 then
-        -- The common case: one job for one that ended, and the semaphore stays as it is.
-        return query
-        with choice as materialized (
-            select n.at, n.job_id
-            from jobkit.limits l
-            cross join lateral (
-                select n.ctid as at, n.job_id from jobkit.blocked_executions n
-                where n.concurrency_group = p_groups[1] and n.concurrency_key = p_keys[1]
-                    and (n.priority, n.job_id) >= (l.from_priority, l.from_id)
-                    and exists (select from jobkit.serving(n.queue, n.kind))
-                order by n.priority, n.job_id limit 1
-            ) n
-            where l.concurrency_group = p_groups[1] and l.concurrency_key = p_keys[1]
-                and l.crowded and l.taken = l.effective_limit
-        ), unblocked as (
-            delete from jobkit.blocked_executions b
-            where b.ctid = any (array(select c.at from choice c))
-        ), permit as (
-            insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
-            select c.job_id, p_groups[1], p_keys[1] from choice c
-        )
-        select c.job_id from choice c;
-        if found then
-            if clock_timestamp() - v_started > interval '700 us' then
-                perform jobkit.skip_dead(p_groups, p_keys);
-            end if;
-            return;
-        end if;
-    end if;
     return query
     with choice as materialized (
         select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
@@ -158,21 +128,6 @@ language plpgsql as $$
 declare
     v_claimed bigint[];
 begin
-    if cardinality(p_jobs) = 1 then
-        -- The common case, which needs no order.
-        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
-        select p_worker, p_n, p_jobs, true, n.dead_letter_id is not null
-        from (
-            select m.kinds from jobkit.workers m
-            where m.id = p_worker and m.lease_until > clock_timestamp() and not m.stopping
-            for key share of m skip locked
-        ) m
-        join jobkit.jobs n on n.id = p_jobs[1] and n.kind = any (m.kinds) and n.crashes < 2
-        where p_room[array_position(p_queues, n.queue)] > 0
-            and pg_column_size(n.args) + coalesce(pg_column_size(n.metadata), 0) <= 8 * 1024 * 1024
-        returning job_ids into v_claimed;
-        return v_claimed;
-    end if;
     with fitting as (
         select j.id, j.dead_letter_id,
             p_room[array_position(p_queues, j.queue)] as room,
@@ -193,6 +148,65 @@ begin
         returning job_ids
     )
     select c.job_ids into v_claimed from claimed c;
+    return v_claimed;
+end
+$$;
+
+-- relay: signal, fill and `hand_over` in one step where one job takes the place of one that ended,
+-- the common case of a busy key: the permit passes on, and the semaphore stays as it is. Returns
+-- that job. Where anything else is due it returns null, having only locked the semaphore.
+create function jobkit.relay(
+    p_worker bigint, p_n bigint, p_ended bigint, p_queues text[], p_room integer[]
+) returns bigint[]
+language plpgsql as $$
+declare
+    v_started timestamptz;
+    v_key record;
+    v_claimed bigint[];
+begin
+    select p.ctid as permit, p.concurrency_group as grp, p.concurrency_key as key, s.* into v_key
+    from jobkit.permits p
+    cross join lateral (
+        select s.ctid as at, s.crowded from jobkit.semaphores s
+        where s.concurrency_group = p.concurrency_group and s.concurrency_key = p.concurrency_key
+        for update
+    ) s
+    where p.job_id = p_ended;
+    if v_key.crowded is not true then
+        return null;
+    end if;
+    v_started := clock_timestamp();
+    with choice as materialized (
+        select n.at, j.id, j.dead_letter_id is not null as replays
+        from jobkit.limits l
+        cross join lateral (
+            select n.ctid as at, n.job_id from jobkit.blocked_executions n
+            where n.concurrency_group = v_key.grp and n.concurrency_key = v_key.key
+                and (n.priority, n.job_id) >= (l.from_priority, l.from_id)
+                and exists (select from jobkit.serving(n.queue, n.kind))
+            order by n.priority, n.job_id limit 1
+        ) n
+        cross join lateral (
+            select w.kinds from jobkit.workers w
+            where w.id = p_worker and w.lease_until > clock_timestamp() and not w.stopping
+            for key share skip locked
+        ) w
+        join jobkit.jobs j on j.id = n.job_id and j.kind = any (w.kinds) and j.crashes < 2
+        where l.at = v_key.at and l.taken = l.effective_limit
+            and p_room[array_position(p_queues, j.queue)] > 0
+            and pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) <= 8 * 1024 * 1024
+    ), unblocked as (
+        delete from jobkit.blocked_executions b
+        where b.ctid = any (array(select c.at from choice c))
+    ), permit as (
+        update jobkit.permits p set job_id = c.id from choice c where p.ctid = v_key.permit
+    )
+    insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+    select p_worker, p_n, array[c.id], true, c.replays from choice c
+    returning job_ids into v_claimed;
+    if clock_timestamp() - v_started > interval '700 us' then
+        perform jobkit.skip_dead(array[v_key.grp], array[v_key.key]);
+    end if;
     return v_claimed;
 end
 $$;

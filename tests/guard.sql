@@ -95,7 +95,7 @@ begin
     return null;
 end
 $$;
-create trigger note_fill after insert on jobkit.permits
+create trigger note_fill after insert or update on jobkit.permits
     for each statement execute function guard.note_fill();
 
 -- given: whoever gave a permit keeps to the limit. (Who lowers it takes none away.)
@@ -115,7 +115,7 @@ begin
     return null;
 end
 $$;
-create constraint trigger given after insert on jobkit.permits
+create constraint trigger given after insert or update on jobkit.permits
     deferrable initially deferred for each row execute function guard.given();
 
 create function guard.touched() returns trigger
@@ -134,7 +134,9 @@ begin
     elsif tg_table_name = 'jobs' then
         perform guard.check_job(coalesce(new.id, old.id));
     elsif tg_table_name <> 'semaphores' then
-        perform guard.check_job(coalesce(new.job_id, old.job_id));
+        -- A permit may pass from one to another.
+        perform guard.check_job(j) from unnest(array[old.job_id, new.job_id]) as j
+        where j is not null;
     end if;
     if tg_table_name in ('semaphores', 'permits', 'blocked_executions') then
         perform guard.check_key(coalesce(new.concurrency_group, old.concurrency_group),

@@ -79,10 +79,11 @@ impl Settler {
     }
 
     /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
-    /// more of them.
+    /// more of them; where no other handler runs, at once: a turn may wake another thread.
     async fn gather(&mut self, batch: &mut Vec<Settlement>) {
+        let most = self.ledger.unsettled().0.min(LARGEST_BATCH);
         let mut before = 0;
-        while before < batch.len() && batch.len() < LARGEST_BATCH {
+        while before < batch.len() && batch.len() < most {
             before = batch.len();
             tokio::task::yield_now().await;
             let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());

@@ -144,8 +144,12 @@ impl Slots {
         self.freed[claimer].notified().await;
     }
 
-    /// Completes when one of these queues has a free slot.
+    /// Completes when one of these queues has a free slot; never, where there are none of them: a
+    /// claimer that sleeps is not woken by each handler that ends.
     pub(crate) async fn room(&self, claimer: usize, queues: &[usize]) {
+        if queues.is_empty() {
+            return std::future::pending().await;
+        }
         while queues.iter().all(|queue| self.free()[*queue] == 0) {
             self.freed(claimer).await;
         }
@@ -200,6 +204,8 @@ fn share(most: usize, demands: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     fn slots(queues: &[usize]) -> Arc<Slots> {
@@ -226,6 +232,16 @@ mod tests {
         assert_eq!(slots.take_spare(&[2, 9]).left(), [0, 5]);
         slots.note_backlog(0, false);
         assert_eq!(slots.take_spare(&[2, 0]).left(), [2, 0]);
+    }
+
+    #[test]
+    fn a_claimer_that_left_no_queue_out_is_woken_by_no_handler() {
+        let slots = slots(&[1]);
+        slots.take_within(1).pass_on(0);
+        slots.give_back(0, false);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(pin!(slots.room(0, &[])).poll(&mut context).is_pending());
+        assert!(pin!(slots.freed(0)).poll(&mut context).is_ready(), "nobody took the ring");
     }
 
     #[test]

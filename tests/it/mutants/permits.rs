@@ -48,50 +48,69 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     fill: "c.key offset 0" => "c.key",
         plans::a_claim_of_a_key_without_permits_reads_none_that_it_blocks;
     // Who runs it.
-    hand_over: "and m.lease_until > clock_timestamp()" => "",
+    relay: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    hand_over: "and not m.stopping" => "",
+    relay: "and not w.stopping" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    hand_over: "for key share of m skip locked" => "",
+    relay: "for key share skip locked" => "",
         succession::a_reaper_passes_over_a_worker_that_takes_over;
-    hand_over: "for key share of m skip locked" => "for key share of m",
+    relay: "for key share skip locked" => "for key share",
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
-    hand_over: "where p_room[array_position(p_queues, n.queue)] > 0" => "where true",
+    relay: "and p_room[array_position(p_queues, j.queue)] > 0" => "",
         succession::as_many_go_along_as_there_is_room_for;
-    hand_over: "and pg_column_size(n.args)" => "and 0 * pg_column_size(n.args)",
+    relay: "and pg_column_size(j.args)" => "and 0 * pg_column_size(j.args)",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
-    hand_over: "and n.kind = any (m.kinds)" => "",
+    relay: "and j.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
-    hand_over: "and n.crashes < 2" => "",
+    relay: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
-    hand_over: "cardinality(p_jobs) = 1 then" => "true then",
+    relay: "s.concurrency_key = p.concurrency_key\n        for update" =>
+        "s.concurrency_key = p.concurrency_key",
+        succession::two_who_end_at_once_take_two;
+    relay: "order by n.priority, n.job_id limit" => "order by n.priority, n.job_id desc limit",
+        succession::the_blocked_job_of_the_best_priority_goes_along;
+    relay: "order by n.priority, n.job_id limit" => "order by n.job_id limit",
+        succession::the_blocked_job_of_the_best_priority_goes_along;
+    relay: "and l.taken = l.effective_limit" => "",
+        succession::after_a_lowered_limit_nobody_goes_along;
+    relay: "and l.taken = l.effective_limit" => "and l.taken >= l.effective_limit",
+        succession::after_a_lowered_limit_nobody_goes_along;
+    relay: "and l.taken = l.effective_limit" => "and l.taken <= l.effective_limit",
+        succession::after_a_raised_limit_all_that_fit_follow;
+    relay: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
+        succession::a_paused_queue_hands_nothing_over;
+    settle: "and cardinality(p_job) = 1 then" => "then",
         succession::as_many_go_along_as_there_is_room_for;
+    settle: "and v_finish = p_job and" => "and",
+        succession::a_settle_under_another_claim_passes_nothing_on;
+    settle: "and v_finish = p_job and" => "and v_held = p_job and",
+        succession::a_job_that_is_given_back_comes_before_younger_ones;
     // … where there is more than one.
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and not w.stopping" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "for key share skip locked" => "",
         succession::a_reaper_passes_over_a_worker_that_takes_over;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "for key share skip locked" => "for key share",
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "f.place <= f.room and" => "",
         succession::as_many_go_along_as_there_is_room_for;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "(partition by j.queue order by j.priority, j.id)" => "(order by j.id)",
         succession::as_many_go_along_as_there_is_room_for;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and f.size <= 8 * 1024 * 1024" => "",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
-    hand_over: "cardinality(p_jobs) = 1 then" => "false then" with
+    settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
     settle: "except select unnest(v_claimed)" => "",
@@ -99,19 +118,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Who is next.
     fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
         blocked::never_a_newer_candidate_of_the_same_claim;
+    fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
+        permits::t37_the_blocked_job_of_the_best_priority_is_next;
     fill: "order by b.priority, b.job_id limit" => "order by b.since desc limit",
         blocked::an_older_blocked_job_goes_before_a_candidate;
     fill: "order by b.priority, b.job_id limit" => "order by b.since limit",
         blocked::a_candidate_of_a_better_priority_goes_first;
-    fill: "order by n.priority, n.job_id limit" => "order by n.priority, n.job_id desc limit",
-        permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "order by n.priority, n.job_id limit" => "order by n.job_id limit",
-        permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "p_freed[1] = 1 then" => "p_freed[1] > 0 then",
-        handover::two_jobs_of_a_batch_unblock_two;
-    fill: "l.taken = l.effective_limit" => "true",
-        limits::t24_after_a_lowered_limit_nobody_follows_until_fewer_run;
-    fill: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
+    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
     fill: "limit least(f.free, f.freed + 1000)" => "limit least(f.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
@@ -136,11 +149,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
         if v_keyed then\n        select * into v_freed" with
-    fill: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
-        "and exists (select from jobkit.serving(n.queue, n.kind))
-        and (coalesce(current_setting('test.seen', true), '') = ''
-            or n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))"
-    with
     fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''

@@ -4,12 +4,20 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, claim, orphaned_claims, pause, reap_claim, reap_workers, release_lost, settle_and_claim,
+    Keyed, claim, limit_group, limit_key, orphaned_claims, pause, reap_claim, reap_workers,
+    release_lost, settle_and_claim,
 };
 use super::kit::{ENDS, World, list, next_n};
 
 in_a_lab![
     the_next_job_belongs_to_who_freed_the_permit,
+    the_blocked_job_of_the_best_priority_goes_along,
+    two_who_end_at_once_take_two,
+    a_finish_behind_a_claim_that_blocks_takes_what_that_blocked,
+    after_a_lowered_limit_nobody_goes_along,
+    after_a_raised_limit_all_that_fit_follow,
+    a_settle_under_another_claim_passes_nothing_on,
+    a_job_that_is_given_back_comes_before_younger_ones,
     as_many_go_along_as_there_is_room_for,
     a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it,
     a_crash_suspect_is_left_to_a_claim,
@@ -48,6 +56,118 @@ pub(crate) async fn the_next_job_belongs_to_who_freed_the_permit(lab: Lab) {
             world.expect_key("a", &[holder], &blocked).await;
         }
     }
+}
+
+pub(crate) async fn the_blocked_job_of_the_best_priority_goes_along(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let urgent = Keyed { priority: -1, ..Keyed::from("a") };
+    let jobs = world.blocked(["a".into(), "a".into(), urgent]).await;
+    let [y, z, u] = jobs;
+    let next = next_n();
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next, ROOM);
+    assert_eq!(world.call(settle).await, format!("{u} claim"));
+    world.expect_key("a", &[u], &[y, z]).await;
+    let settle = settle_and_claim(1, next, &[(u, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} claim"));
+    world.expect_key("a", &[y], &[z]).await;
+    world.lab.check_invariants().await;
+}
+
+/// The second waits for the first, and finds what that left.
+pub(crate) async fn two_who_end_at_once_take_two(lab: Lab) {
+    let world = World::limited(lab, 2).await;
+    for end in ENDS {
+        world.clear().await;
+        let (n, [v]) = world.running_keyed(["a"]).await;
+        let (m, [w]) = world.running_keyed(["a"]).await;
+        let [x, y, z] = world.blocked(["a", "a", "a"]).await;
+        let next = next_n();
+        let first = world.hold(settle_and_claim(1, n, &[(v, "finish")], next, ROOM)).await;
+        assert_eq!(first.answer, format!("{x} claim"));
+        let second = settle_and_claim(1, m, &[(w, "finish")], next_n(), ROOM);
+        let second = first.waiter(second).await;
+        first.end(end).await;
+        assert_eq!(second.answer().await, Ok(format!("{} claim", end.either(y, x))));
+        let (holders, blocked) = end.either(([x, y], vec![z]), ([v, x], vec![y, z]));
+        world.expect_key("a", &holders, &blocked).await;
+        world.lab.check_invariants().await;
+    }
+}
+
+/// Of a key that had nothing blocked before, and of one that had.
+pub(crate) async fn a_finish_behind_a_claim_that_blocks_takes_what_that_blocked(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for crowded in [false, true] {
+        for end in ENDS {
+            world.clear().await;
+            let (n, [x]) = world.running_keyed(["a"]).await;
+            let later = Keyed { priority: 1, ..Keyed::from("a") };
+            let blocked = if crowded { world.blocked([later]).await.to_vec() } else { vec![] };
+            let [y] = world.keyed(["a"]).await;
+            let blocks = world.hold(claim(2, next_n(), 1)).await;
+            assert_eq!(blocks.answer, "");
+            let finish = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+            let finish = blocks.waiter(finish).await;
+            blocks.end(end).await;
+            let told = |job: &i64| format!("{job} claim");
+            let otherwise = blocked.first().map(told).unwrap_or_default();
+            assert_eq!(finish.answer().await, Ok(end.pick(&told(&y), &otherwise).to_owned()));
+            world.lab.check_invariants().await;
+        }
+    }
+}
+
+pub(crate) async fn after_a_lowered_limit_nobody_goes_along(lab: Lab) {
+    let world = World::limited(lab, 2).await;
+    for group in [false, true] {
+        world.clear().await;
+        let (n, [w]) = world.running_keyed(["a"]).await;
+        let (m, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.blocked(["a"]).await;
+        world.call(if group { limit_group("1") } else { limit_key("a", "1") }).await;
+        let settle = settle_and_claim(1, n, &[(w, "finish")], next_n(), ROOM);
+        assert_eq!(world.call(settle).await, "");
+        world.expect_key("a", &[x], &[y]).await;
+        let settle = settle_and_claim(1, m, &[(x, "finish")], next_n(), ROOM);
+        assert_eq!(world.call(settle).await, format!("{y} claim"));
+        world.expect_key("a", &[y], &[]).await;
+    }
+}
+
+/// A default that a new binary announced frees more than the one permit that came back.
+pub(crate) async fn after_a_raised_limit_all_that_fit_follow(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [w]) = world.running_keyed(["a"]).await;
+    let [x, y, z] = world.blocked(["a", "a", "a"]).await;
+    world.lab.run("update jobkit.concurrency_groups set default_limit = 2").await;
+    let settle = settle_and_claim(1, n, &[(w, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{x} claim, {y} claim"));
+    world.expect_key("a", &[x, y], &[z]).await;
+}
+
+/// A worker that is mistaken about a claim has lost its jobs, not their permits.
+pub(crate) async fn a_settle_under_another_claim_passes_nothing_on(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [w]) = world.running_keyed(["b"]).await;
+    let (m, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{x} lost"));
+    world.expect(w, &format!("running 1/{n}, charged 0")).await;
+    world.expect(x, &format!("running 1/{m}, charged 0")).await;
+    world.expect_key("a", &[x], &[y]).await;
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn a_job_that_is_given_back_comes_before_younger_ones(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    let settle = settle_and_claim(1, n, &[(x, "release")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{x} claim"));
+    world.expect_key("a", &[x], &[y]).await;
+    world.lab.check_invariants().await;
 }
 
 /// The best first; the others are ready.
