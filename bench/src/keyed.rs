@@ -63,9 +63,6 @@ pub(crate) async fn compare(
     for round in 1..=rounds {
         commits.push(commits_per_second(pool).await?);
         for (load, readings) in loads.iter().zip(&mut readings) {
-            if std::env::var("ONLY").is_ok_and(|only| only != format!("{load:?}")) {
-                continue;
-            }
             let reading = drain(pool, *load, jobs, concurrency).await?;
             println!("round {round}: {load:<13?} {reading}");
             readings.push(reading);
@@ -73,9 +70,7 @@ pub(crate) async fn compare(
     }
     commits.sort_by(f64::total_cmp);
     let commits = commits[commits.len() / 2];
-    let medians = readings.map(|r| {
-        if r.is_empty() { Reading::median(vec![Reading::default()]) } else { Reading::median(r) }
-    });
+    let medians = readings.map(Reading::median);
     for (load, median) in loads.iter().zip(&medians) {
         let ratio = median.jobs_per_second / medians[0].jobs_per_second;
         println!("median : {load:<13?} {median}, {ratio:.2} of unkeyed");
@@ -104,6 +99,7 @@ async fn drain(pool: &PgPool, load: Load, jobs: usize, concurrency: usize) -> Re
     let meter = Meter::start(pool).await?;
     let worker = worker(pool, concurrency).await?;
     while worker.counts().finished < jobs as u64 {
+        // Seldom enough to be no load itself where jobs run one after another.
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let reading = meter.stop(pool, jobs).await?;

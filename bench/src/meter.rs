@@ -20,7 +20,7 @@ pub(crate) struct Meter {
 }
 
 /// What it gave; all but the first two for each job.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reading {
     pub(crate) seconds: f64,
     pub(crate) jobs_per_second: f64,

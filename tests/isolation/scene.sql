@@ -71,6 +71,14 @@ language sql as $$
     where c.job_id is not null
 $$;
 
+-- next: number of the claim under which a settle takes what it unblocks; none where no worker has
+-- room for it.
+create sequence scene.claims start 10000;
+create function scene.next() returns bigint
+language sql as $$
+    select null::bigint
+$$;
+
 -- settle: the outcome of these jobs; what did not go as asked, and what became ready.
 create function scene.settle(p_worker bigint, p_n bigint, p_outcome text, p_jobs bigint[])
 returns text
@@ -78,7 +86,8 @@ language sql as $$
     select coalesce(string_agg(s.ending || ' ' || s.job_id, ', ' order by s.ending, s.job_id), '')
     from jobkit.settle(p_worker, array_fill(p_n, array[cardinality(p_jobs)]), p_jobs,
         array_fill(p_outcome, array[cardinality(p_jobs)]),
-        array_fill('because'::text, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}') s
+        array_fill('because'::text, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}', '{}',
+        scene.next(), '{default,other}', '{9,9}') s
 $$;
 
 -- finish: all jobs of a claim, as far as it is there.
