@@ -4,7 +4,7 @@
 -- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
 -- left with no permit, no blocked execution and no override is forgotten. A key with more than
 -- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
--- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for the two below.
+-- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for `hand_over`, `relay`.
 create function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$
@@ -154,7 +154,7 @@ $$;
 
 -- relay: signal, fill and `hand_over` in one step where one job takes the place of one that ended,
 -- the common case of a busy key: the permit passes on, and the semaphore stays as it is. Returns
--- that job. Where anything else is due it returns null, having only locked the semaphore.
+-- that job. Where anything else is due it returns null, and has locked the semaphore, no more.
 create function jobkit.relay(
     p_worker bigint, p_n bigint, p_ended bigint, p_queues text[], p_room integer[]
 ) returns bigint[]
@@ -199,7 +199,8 @@ begin
         delete from jobkit.blocked_executions b
         where b.ctid = any (array(select c.at from choice c))
     ), permit as (
-        update jobkit.permits p set job_id = c.id from choice c where p.ctid = v_key.permit
+        update jobkit.permits p set job_id = c.id, since = clock_timestamp()
+        from choice c where p.ctid = v_key.permit
     )
     insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
     select p_worker, p_n, array[c.id], true, c.replays from choice c

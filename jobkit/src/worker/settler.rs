@@ -81,7 +81,8 @@ impl Settler {
     /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
     /// more of them; where no other handler runs, at once: a turn may wake another thread.
     async fn gather(&mut self, batch: &mut Vec<Settlement>) {
-        let most = self.ledger.unsettled().0.min(LARGEST_BATCH);
+        let (in_turn, put_off) = self.ledger.unsettled();
+        let most = (in_turn + put_off).min(LARGEST_BATCH);
         let mut before = 0;
         while before < batch.len() && batch.len() < most {
             before = batch.len();

@@ -79,6 +79,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::after_a_raised_limit_all_that_fit_follow;
     relay: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
         succession::a_paused_queue_hands_nothing_over;
+    relay: ", since = clock_timestamp()" => "",
+        succession::a_permit_is_held_since_it_was_passed_on;
+    relay: "j.dead_letter_id is not null as replays" => "false as replays",
+        succession::a_replay_that_goes_along_resolves_its_dead_letter;
+    relay: "perform jobkit.skip_dead(array[v_key.grp], array[v_key.key]);" => "",
+        succession::the_search_begins_behind_dead_entries_that_made_it_slow;
     settle: "and cardinality(p_job) = 1 then" => "then",
         succession::as_many_go_along_as_there_is_room_for;
     settle: "and v_finish = p_job and" => "and",
@@ -110,6 +116,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
+    settle: "if v_keyed and p_next is not null" => "if false" with
+    hand_over: "bool_or(f.dead_letter_id is not null)" => "false",
+        succession::a_replay_that_goes_along_resolves_its_dead_letter;
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
@@ -145,6 +154,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     serving: "q.name = p_queue and q.paused_at is not null" => "false",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
     // What is read before the lock is not what counts.
+    settle: "if v_keyed and p_next is not null" =>
+        "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
+            from jobkit.blocked_executions b), true);
+        if v_keyed and p_next is not null" with
+    relay: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
+        "and exists (select from jobkit.serving(n.queue, n.kind))
+        and n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' '))",
+        succession::a_finish_behind_a_claim_that_blocks_takes_what_that_blocked;
     settle: "if v_keyed then\n        select * into v_freed" =>
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);

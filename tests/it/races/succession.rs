@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 
 use super::calls::{
     Keyed, claim, limit_group, limit_key, orphaned_claims, pause, reap_claim, reap_workers,
-    release_lost, settle_and_claim,
+    release_lost, replay, settle, settle_and_claim,
 };
 use super::kit::{ENDS, World, list, next_n};
 
@@ -18,6 +18,9 @@ in_a_lab![
     after_a_raised_limit_all_that_fit_follow,
     a_settle_under_another_claim_passes_nothing_on,
     a_job_that_is_given_back_comes_before_younger_ones,
+    a_permit_is_held_since_it_was_passed_on,
+    a_replay_that_goes_along_resolves_its_dead_letter,
+    the_search_begins_behind_dead_entries_that_made_it_slow,
     as_many_go_along_as_there_is_room_for,
     a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it,
     a_crash_suspect_is_left_to_a_claim,
@@ -157,6 +160,47 @@ pub(crate) async fn a_settle_under_another_claim_passes_nothing_on(lab: Lab) {
     world.expect(w, &format!("running 1/{n}, charged 0")).await;
     world.expect(x, &format!("running 1/{m}, charged 0")).await;
     world.expect_key("a", &[x], &[y]).await;
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn a_permit_is_held_since_it_was_passed_on(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.blocked(["a"]).await;
+    world.lab.run("update jobkit.permits set since = now() - interval '1 hour'").await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} claim"));
+    let recent = "select since > now() - interval '1 minute' from jobkit.permits";
+    assert!(world.lab.value::<bool>(recent).await);
+}
+
+pub(crate) async fn a_replay_that_goes_along_resolves_its_dead_letter(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [w]) = world.running_keyed(["a"]).await;
+    world.call(settle(1, n, w, "bury")).await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let letter: i64 = world.lab.value("select id from jobkit.dead_letters").await;
+    let answer = world.call(replay(letter)).await;
+    let y: i64 = answer.strip_prefix("replay ").unwrap().parse().unwrap();
+    assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
+    let next = next_n();
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next, ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} claim"));
+    world.call(settle_and_claim(1, next, &[(y, "finish")], next_n(), ROOM)).await;
+    let state: String = world.lab.value("select state from jobkit.dead_letters").await;
+    assert_eq!(state, "resolved");
+    world.lab.check_invariants().await;
+}
+
+/// Any search is too slow for this one.
+pub(crate) async fn the_search_begins_behind_dead_entries_that_made_it_slow(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.lab.mutate("relay", "interval '700 us'", "interval '-1 s'").await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y, z] = world.blocked(["a", "a"]).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} claim"));
+    assert_eq!(world.lab.value::<i64>("select from_id from jobkit.semaphores").await, z);
     world.lab.check_invariants().await;
 }
 
