@@ -191,9 +191,9 @@ begin
             where w.id = p_worker and w.lease_until > clock_timestamp() and not w.stopping
             for key share skip locked
         ) w
-        join jobkit.jobs j on j.id = n.job_id and j.kind = any (w.kinds) and j.crashes < 2
-        where l.at = v_key.at and l.taken = l.effective_limit
-            and p_room[array_position(p_queues, j.queue)] > 0
+        cross join lateral (select * from jobkit.jobs j where j.id = n.job_id offset 0) j
+        where l.at = v_key.at and l.taken = l.effective_limit and j.crashes < 2
+            and j.kind = any (w.kinds) and p_room[array_position(p_queues, j.queue)] > 0
             and pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) <= 8 * 1024 * 1024
     ), unblocked as (
         delete from jobkit.blocked_executions b

@@ -15,6 +15,7 @@ in_a_lab![
     a_marked_claim_passes_over_dead_entries_that_a_reader_pins,
     a_marked_claim_passes_over_jobs_of_unknown_kinds,
     a_claim_of_a_key_without_permits_reads_none_that_it_blocks,
+    a_relay_reads_the_one_job_that_it_passes_the_permit_to,
 ];
 
 const SLOTS: i64 = 10;
@@ -267,6 +268,33 @@ pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(l
     }
     let blocked: i64 = lab.value("select count(*) from jobkit.blocked_executions").await;
     assert_eq!(blocked, 10 * (SLOTS + 1_000));
+}
+
+/// By statistics of a time when there was one job.
+pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: Lab) {
+    let lab = still(lab).await;
+    lab.run("alter table jobkit.blocked_executions set (autovacuum_enabled = off)").await;
+    lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
+    let keyed = "set concurrency_group = 'act', concurrency_key = 'k'";
+    let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
+    for (ids, claimed) in [(1..=1, 1), (2..=10_000, 0)] {
+        fill(&lab, ids, "'default'", "'act'").await;
+        lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
+        assert_eq!(lab.value::<i64>(&claim).await, claimed);
+        if claimed == 1 {
+            lab.run("analyze jobkit.jobs, jobkit.blocked_executions").await;
+        }
+    }
+    let mut session = lab.session("settles").await;
+    session.run("begin").await.unwrap();
+    let settle = "select count(*) from jobkit.settle(1, '{1}', '{1}', '{finish}', '{}', '{}', '{}',
+        '{}', '{}', '{}', nextval('claims'), '{default}', '{10}') where ending = 'claim'";
+    assert_eq!(session.value::<i64>(settle).await.unwrap(), 1);
+    for table in ["jobs", "blocked_executions", "permits", "claims"] {
+        let read = touched(&mut session, table).await;
+        assert!(read.fetched <= 10 && read.seq_scans == 0, "{table}: {read:?}");
+    }
+    session.run("rollback").await.unwrap();
 }
 
 /// What is due stands at the head of the index: the backlog behind it is not looked at.

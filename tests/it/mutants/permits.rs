@@ -47,6 +47,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim reads.
     fill: "c.key offset 0" => "c.key",
         plans::a_claim_of_a_key_without_permits_reads_none_that_it_blocks;
+    relay: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
+        plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     // Who runs it.
     relay: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
