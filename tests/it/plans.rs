@@ -45,6 +45,7 @@ async fn still(lab: Lab) -> Lab {
         "alter table jobkit.ready set (autovacuum_enabled = off);
         alter table jobkit.jobs set (autovacuum_enabled = off);
         alter table jobkit.claims set (autovacuum_enabled = off);
+        alter table jobkit.blocked_executions set (autovacuum_enabled = off);
         create sequence claims;
         select jobkit.register(1, 'w', '{default}', '{act}', '1 day');
         analyze jobkit.ready, jobkit.jobs",
@@ -63,6 +64,13 @@ async fn fill(lab: &Lab, ids: std::ops::RangeInclusive<i64>, queue: &str, kind: 
         select {queue}, 0, i, {kind} from {ids}"
     ))
     .await;
+}
+
+/// The same in the usual queue, of one key.
+async fn fill_keyed(lab: &Lab, ids: std::ops::RangeInclusive<i64>) {
+    fill(lab, ids, "'default'", "'act'").await;
+    let keyed = "set concurrency_group = 'act', concurrency_key = 'k'";
+    lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
 }
 
 /// Keeps what the server says.
@@ -246,12 +254,9 @@ pub(crate) async fn a_marked_claim_passes_over_jobs_of_unknown_kinds(lab: Lab) {
 /// Whether a key stays crowded is asked of one of its blocked executions, however many there are.
 pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(lab: Lab) {
     let lab = still(lab).await;
-    lab.run("alter table jobkit.blocked_executions set (autovacuum_enabled = off)").await;
     lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
     lab.run("select jobkit.limit_key('act', 'k', 0)").await;
-    fill(&lab, 1..=20_000, "'default'", "'act'").await;
-    let keyed = "set concurrency_group = 'act', concurrency_key = 'k'";
-    lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
+    fill_keyed(&lab, 1..=20_000).await;
     let claim = claim("default", From::Start, SLOTS);
     for statistics in ["", "analyze jobkit.blocked_executions"] {
         for _ in 0..5 {
@@ -273,13 +278,10 @@ pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(l
 /// By statistics of a time when there was one job.
 pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: Lab) {
     let lab = still(lab).await;
-    lab.run("alter table jobkit.blocked_executions set (autovacuum_enabled = off)").await;
     lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
-    let keyed = "set concurrency_group = 'act', concurrency_key = 'k'";
     let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
     for (ids, claimed) in [(1..=1, 1), (2..=10_000, 0)] {
-        fill(&lab, ids, "'default'", "'act'").await;
-        lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
+        fill_keyed(&lab, ids).await;
         assert_eq!(lab.value::<i64>(&claim).await, claimed);
         if claimed == 1 {
             lab.run("analyze jobkit.jobs, jobkit.blocked_executions").await;

@@ -65,8 +65,7 @@ pub(crate) async fn the_blocked_job_of_the_best_priority_goes_along(lab: Lab) {
     let world = World::limited(lab, 1).await;
     let (n, [x]) = world.running_keyed(["a"]).await;
     let urgent = Keyed { priority: -1, ..Keyed::from("a") };
-    let jobs = world.blocked(["a".into(), "a".into(), urgent]).await;
-    let [y, z, u] = jobs;
+    let [y, z, u] = world.blocked(["a".into(), "a".into(), urgent]).await;
     let next = next_n();
     let settle = settle_and_claim(1, n, &[(x, "finish")], next, ROOM);
     assert_eq!(world.call(settle).await, format!("{u} claim"));
