@@ -7,10 +7,11 @@
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
 -- Returns the jobs in any order and how long they have been due, and a row for each queue (job_id
--- null) with the rows picked, how many of them got no permit, and the time the scan took. The lane
--- of a job is that of its priority without a permit; so when some held or needed one there is a row
--- for each queue and lane with the lowest id picked (`lowest` not null). At most 8 MiB of payload,
--- but always one job: the rest goes back.
+-- null) with the rows picked, how many of them got no permit, and how long the scan of all took.
+-- The lane of a job is that of its priority without a permit; so when some held or needed one there
+-- is a row for each queue and lane with the lowest id picked (`lowest` not null). At most 8 MiB of
+-- payload, but always one job: the rest goes back.
+-- Each statement and each expression in here is a part of how long a lone job waits.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(
@@ -31,156 +32,145 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-    v_budget constant bigint := 8 * 1024 * 1024;
-    v_ids bigint[] := '{}';
-    v_queue_of integer[] := '{}';
-    v_lane_of smallint[] := '{}';
-    v_picked integer[] := '{}';
-    v_waiting integer[] := array_fill(0, array[cardinality(p_queues)]);
-    v_took bigint[] := '{}';
-    v_keyed bigint[] := '{}';                    -- picked, and in need of a permit
-    v_denied bigint[] := '{}';                   -- … and without one
-    v_plain boolean := true;                     -- none of them held or needs a permit
-    v_scan record;
-    v_found record;
+    v_paused text[];
     v_started timestamptz;
-    v_count integer;
+    v_took bigint;
+    v_at tid[];
+    v_ids bigint[];                              -- picked …
+    v_queue_of integer[];                        -- … in which queue
+    v_lane_of smallint[];                        -- … and lane
+    v_keyed bigint[];                            -- … and in need of a permit
+    v_plain boolean;                             -- none of them held or needs a permit
+    v_denied bigint[];                           -- got none …
+    v_waiting_of integer[];                      -- … in which queue
+    v_lowest record;
+    v_replays boolean;
+    v_returned_of integer[];                     -- queues of those that went back
 begin
     perform jobkit.gate();
     -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
     -- waits for this lock, or we wait for the DELETE and find nothing.
-    perform from jobkit.workers w
+    select clock_timestamp(), array(
+        select p.name from jobkit.queues p
+        where p.name = any (p_queues) and p.paused_at is not null
+    )
+    into v_started, v_paused
+    from jobkit.workers w
     where w.id = p_worker and w.lease_until > clock_timestamp() for key share;
     if not found then
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
 
-    for q in 1 .. cardinality(p_queues) loop
-        v_started := clock_timestamp();
-        -- From the start, or lane by lane above the marks: it stops as soon as the slots are full.
-        with picked as (
-            delete from jobkit.ready r
-            where r.ctid = any (array(
-                select s.at
+    if not (true = all (p_from_start)) then
+        -- Lane by lane above the marks, until the slots are full. What others are taking (xmax) is
+        -- passed over, since the attempt to lock it costs more than a row that is taken; what they
+        -- gave up again is found by the next scan from the start.
+        v_at := array(
+            select n.at
+            from unnest(p_queues, p_slots, p_from_start)
+                with ordinality as q (name, slots, from_start, number)
+            cross join lateral (
+                select n.at
                 from (
-                    select f.at
-                    from (
-                        select f.ctid as at from jobkit.ready f
-                        where f.queue = p_queues[q] and f.kind = any (p_kinds)
-                        order by f.priority, f.without_permit, f.job_id
-                        limit p_slots[q] for update of f skip locked
-                    ) f
-                    where p_from_start[q]
-                    union all
-                    select n.at
-                    from (
-                        select l.lane, p_marks[(q - 1) * 14 + l.lane + 1] as mark
-                        from generate_series(0, 13) as l (lane) where not p_from_start[q]
-                    ) l
-                    cross join lateral (
-                        select n.ctid as at from jobkit.ready n
-                        where n.queue = p_queues[q] and n.kind = any (p_kinds)
-                            and n.priority = l.lane / 2 - 3
-                            and n.without_permit = (l.lane % 2 = 1)
-                            and n.job_id > l.mark
-                        order by n.job_id limit p_slots[q] for update skip locked
-                    ) n
-                ) s
-                where not exists (
-                    select from jobkit.queues p
-                    where p.name = p_queues[q] and p.paused_at is not null
-                )
-                limit p_slots[q]
-            ))
-            returning r.job_id, r.without_permit,
-                ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
-                r.concurrency_key is not null and r.without_permit as keyed
-        )
-        select v_ids || coalesce(array_agg(p.job_id), '{}'),
-            v_lane_of || coalesce(array_agg(p.lane), '{}'),
-            v_keyed || coalesce(array_agg(p.job_id) filter (where p.keyed), '{}'),
-            v_plain and coalesce(bool_and(p.without_permit and not p.keyed), true), count(*)
-        into v_ids, v_lane_of, v_keyed, v_plain, v_count
-        from picked p;
-        v_queue_of := v_queue_of || array_fill(q, array[v_count]);
-        v_picked := v_picked || v_count;
-        v_took := v_took
-            || (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint;
-    end loop;
-
-    if v_keyed <> '{}' then
-        v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+                    select l.lane, case when q.from_start then 0
+                        else p_marks[(q.number - 1) * 14 + l.lane + 1] end as mark
+                    from generate_series(0, 13) as l (lane)
+                ) l
+                cross join lateral (
+                    select n.ctid as at from jobkit.ready n
+                    where n.queue = q.name and n.kind = any (p_kinds)
+                        and n.priority = l.lane / 2 - 3
+                        and n.without_permit = (l.lane % 2 = 1)
+                        and n.job_id > l.mark and (q.from_start or n.xmax = '0')
+                    order by n.job_id limit q.slots for update skip locked
+                ) n
+                limit q.slots
+            ) n
+            where q.name <> all (v_paused)
+        );
     end if;
+    with picked as (
+        delete from jobkit.ready r
+        where r.ctid = any (coalesce(v_at, array(
+            select f.at
+            from unnest(p_queues, p_slots) as q (name, slots)
+            cross join lateral (
+                select f.ctid as at from jobkit.ready f
+                where f.queue = q.name and f.kind = any (p_kinds)
+                order by f.priority, f.without_permit, f.job_id
+                limit q.slots for update of f skip locked
+            ) f
+            where q.name <> all (v_paused)
+        )))
+        returning r.job_id, r.without_permit, array_position(p_queues, r.queue) as q,
+            ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
+            r.concurrency_key is not null and r.without_permit as keyed
+    )
+    select array_agg(p.job_id), array_agg(p.q), array_agg(p.lane),
+        array_agg(p.job_id) filter (where p.keyed), bool_and(p.without_permit and not p.keyed),
+        extract(epoch from clock_timestamp() - v_started) * 1000000
+    into v_ids, v_queue_of, v_lane_of, v_keyed, v_plain, v_took
+    from picked p;
+
     if not v_plain then
         -- Where the next scan of a lane may begin, although no job came of what this one picked.
-        for v_scan in
-            select p.q, p.lane, min(p.id) as lowest
+        for v_lowest in
+            select p.q, p.lane, min(p.id) as id
             from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane) group by p.q, p.lane
         loop
-            queue_number := v_scan.q;
-            lane := v_scan.lane;
-            lowest := v_scan.lowest;
+            queue_number := v_lowest.q;
+            lane := v_lowest.lane;
+            lowest := v_lowest.id;
             return next;
         end loop;
-    end if;
-    if v_denied <> '{}' then
-        -- Not a join: it could compare each with each.
-        select coalesce(array_agg(p.id), '{}'), coalesce(array_agg(p.q), '{}'),
-            coalesce(array_agg(p.lane), '{}')
-        into v_ids, v_queue_of, v_lane_of
-        from (
-            select u.id, max(u.q) as q, max(u.lane) as lane
+        if v_keyed <> '{}' then
+            v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+        end if;
+        if v_denied <> '{}' then
+            -- Not a join: it could compare each with each.
+            select array_agg(p.id) filter (where not p.denied),
+                array_agg(p.q) filter (where p.denied)
+            into v_ids, v_waiting_of
             from (
-                select p.id, p.q, p.lane, 0 as denied
-                from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane)
-                union all
-                select d.id, null, null, 1 from unnest(v_denied) as d (id)
-            ) u
-            group by u.id having max(u.denied) = 0
-        ) p;
-        for q in 1 .. cardinality(p_queues) loop
-            v_waiting[q] := v_picked[q] - cardinality(array_positions(v_queue_of, q));
-        end loop;
+                select u.id, max(u.q) as q, bool_or(u.denied) as denied
+                from (
+                    select p.id, p.q, false as denied from unnest(v_ids, v_queue_of) as p (id, q)
+                    union all
+                    select d.id, null, true from unnest(v_denied) as d (id)
+                ) u
+                group by u.id
+            ) p;
+        end if;
     end if;
 
-    if v_ids <> '{}' then
-        select count(*) as jobs, bool_or(j.dead_letter_id is not null) as replays,
-            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) as size
-        into v_found
-        from jobkit.jobs j where j.id = any (v_ids);
-        if v_found.size > v_budget then
-            v_scan := jobkit.claim_within(v_ids, v_queue_of, v_lane_of, v_keyed, v_budget);
-            v_ids := v_scan.ids;
-            for q in 1 .. cardinality(p_queues) loop
-                v_picked[q] := v_waiting[q] + cardinality(array_positions(v_scan.queue_of, q));
-            end loop;
-        elsif v_found.jobs < cardinality(v_ids) then
-            -- A ready row whose job is gone is gone now, too.
-            v_ids := array(select j.id from jobkit.jobs j where j.id = any (v_ids));
+    if v_ids is not null then
+        -- Mostly this looks at all of them and notes them, in one statement.
+        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+        select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
+        from jobkit.jobs j where j.id = any (v_ids)
+        having count(*) = cardinality(v_ids) and (count(*) = 1 or sum(
+            pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
+        if not found then
+            select * into v_ids, v_replays, v_returned_of
+            from jobkit.claim_within(v_ids, p_queues, 8 * 1024 * 1024);
+            insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+            select p_worker, p_n, v_ids, not v_plain, v_replays where v_ids <> '{}';
         end if;
     end if;
     -- By the ids alone, not a join of them: this is most of what a claim costs.
-    if v_ids <> '{}' then
-        insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
-        values (p_worker, p_n, v_ids, not v_plain, v_found.replays);
-        return query
-        select coalesce(array_position(p_queues, j.queue::text), 1), null::integer, null::integer,
-            null::bigint, null::bigint, j.id, j.kind::text, (j.priority * 2 + 7)::smallint,
-            j.attempt + 1,
-            j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
-            j.cancel_requested_at is not null, j.concurrency_key is not null,
-            j.args, j.tags, j.metadata,
-            clock_timestamp() - greatest(j.run_at, j.created_at)
-        from jobkit.jobs j where j.id = any (v_ids);
-    end if;
-    for q in 1 .. cardinality(p_queues) loop
-        queue_number := q;
-        picked := v_picked[q];
-        waiting := v_waiting[q];
-        scan_us := v_took[q];
-        lowest := null;
-        return next;
-    end loop;
+    return query
+    select coalesce(array_position(p_queues, j.queue::text), 1), null::integer, null::integer,
+        null::bigint, null::bigint, j.id, j.kind::text, (j.priority * 2 + 7)::smallint,
+        j.attempt + 1, j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
+        j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
+        j.metadata, clock_timestamp() - greatest(j.run_at, j.created_at)
+    from jobkit.jobs j where j.id = any (v_ids)
+    union all
+    select q, coalesce(cardinality(array_positions(v_queue_of, q)), 0)
+            - coalesce(cardinality(array_positions(v_returned_of, q)), 0),
+        coalesce(cardinality(array_positions(v_waiting_of, q)), 0), v_took, null,
+        null, null, null, null, null, null, null, null, null, null, null, null, null, null
+    from generate_series(1, cardinality(p_queues)) as q;
 end
 $$;
 
@@ -223,27 +213,33 @@ $$;
 
 -- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job: of
 -- the first queue first, each in the order of the claim. The rest goes back to ready, with its
--- permits. Returns what stays. Payloads are stored uncompressed: their stored size is their size.
+-- permits: at this point every job with a key has one. A ready row whose job is gone is gone, too.
+-- Returns what stays and whether dead letters are replayed by it, and the queues of what went back.
+-- Payloads are stored uncompressed: their stored size is their size.
 create function jobkit.claim_within(
-    p_ids bigint[], p_queue_of integer[], p_lane_of smallint[], p_keyed bigint[], p_budget bigint,
-    out ids bigint[], out queue_of integer[]
+    p_ids bigint[], p_queues text[], p_budget bigint,
+    out ids bigint[], out replays boolean, out returned_of integer[]
 )
 language plpgsql as $$
 begin
     with picked as materialized (
-        select j.id, p.q, p.lane, row_number() over w = 1
+        select j.id, j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key,
+            j.dead_letter_id, array_position(p_queues, j.queue::text) as q, row_number() over w = 1
             or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
                 <= p_budget as fits
-        from unnest(p_ids, p_queue_of, p_lane_of) as p (id, q, lane)
-        join jobkit.jobs j on j.id = p.id
-        window w as (order by p.q, p.lane, p.id)
+        from jobkit.jobs j where j.id = any (p_ids)
+        window w as (order by array_position(p_queues, j.queue::text), j.priority,
+            j.concurrency_key is null, j.id)
     ), returned as (
         insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
             concurrency_group, concurrency_key)
-        select j.queue, j.priority, p.lane % 2 = 1 and j.id <> all (p_keyed), j.id, j.kind,
-            j.concurrency_group, j.concurrency_key
-        from picked p join jobkit.jobs j on j.id = p.id where not p.fits
+        select p.queue, p.priority, p.concurrency_key is null, p.id, p.kind,
+            p.concurrency_group, p.concurrency_key
+        from picked p where not p.fits
     )
-    select array_agg(p.id), array_agg(p.q) into ids, queue_of from picked p where p.fits;
+    select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
+        coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
+        array_agg(p.q) filter (where not p.fits)
+    into ids, replays, returned_of from picked p;
 end
 $$;

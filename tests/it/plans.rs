@@ -128,7 +128,7 @@ async fn touched(session: &mut Session, table: &str) -> Touched {
     Touched { seq_scans: row.get(0), fetched: row.get(1), deleted: row.get(2) }
 }
 
-/// Claims, looks at what that touched, and rolls it back.
+/// Claims, looks at what that touched, and gives it back.
 async fn look(lab: &Lab, notices: &Notices, when: &str) {
     for mode in ["force_generic_plan", "force_custom_plan", "auto"] {
         let function = "function jobkit.claim";
@@ -157,9 +157,27 @@ async fn look(lab: &Lab, notices: &Notices, when: &str) {
             assert_eq!((payloads.seq_scans, payloads.deleted), (0, 0), "{what}");
             // Once for their size, and once for themselves.
             assert!(payloads.fetched <= 2 * SLOTS, "{payloads:?}: {what}");
-            session.run("rollback").await.unwrap();
+            session.run("commit").await.unwrap();
+            give_back(&mut session).await;
         }
     }
+}
+
+/// Makes the jobs of the last claim ready again. Not by a rollback: a scan above the marks passes
+/// over what somebody had begun to take.
+async fn give_back(session: &mut Session) {
+    session
+        .run(
+            "with claim as (
+                delete from jobkit.claims where n = (select last_value from claims)
+                returning job_ids
+            )
+            insert into jobkit.ready (queue, priority, job_id, kind)
+            select j.queue, j.priority, j.id, j.kind
+            from claim c cross join unnest(c.job_ids) u (id) join jobkit.jobs j on j.id = u.id",
+        )
+        .await
+        .unwrap();
 }
 
 /// Names of queues and kinds for the backlog: a fifth of it is in the queue claimed from.
@@ -197,15 +215,14 @@ async fn a_claim_reads_what_it_takes_of_a_million(lab: Lab) {
     a_claim_reads_what_it_takes_of(1_000_000, lab).await;
 }
 
-/// The median time in microseconds that a claim of ten spent looking; each is rolled back.
+/// The median time in microseconds that a claim of ten spent looking; each is given back.
 async fn median(lab: &Lab, queue: &str, from: From) -> i64 {
     let mut session = lab.session("measured").await;
     let sql = format!("select max(scan_us) from {}", claim(queue, from, SLOTS));
     let mut times = Vec::new();
     for _ in 0..31 {
-        session.run("begin").await.unwrap();
         times.push(session.value::<i64>(&sql).await.unwrap());
-        session.run("rollback").await.unwrap();
+        give_back(&mut session).await;
     }
     times.sort_unstable();
     times[times.len() / 2]

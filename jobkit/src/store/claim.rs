@@ -51,7 +51,7 @@ pub(crate) struct Picked {
     pub(crate) rows: i32,
     /// How many of them got no permit, and are blocked now.
     pub(crate) waiting: i32,
-    /// How long the scan took, in microseconds, by the server.
+    /// How long the scan of all queues took, in microseconds, by the server.
     pub(crate) micros: i64,
 }
 

@@ -187,6 +187,7 @@ impl Claimer {
             Err(error) => {
                 let refused = matches!(error, Error::Database(_));
                 self.pace.lost += u32::from(!refused);
+                self.pace.waters.iter_mut().for_each(LowWater::start_over);
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);

@@ -52,6 +52,12 @@ impl LowWater {
         self.marks[lane] = self.marks[lane].min(job - 1);
     }
 
+    /// The next scan begins at the start: a claim that failed has left its marks on what it picked,
+    /// and scans above the water pass over that.
+    pub(crate) fn start_over(&mut self) {
+        self.last_start = None;
+    }
+
     /// Notes a scan: where it began, what it cost, and the (lane, id) of each job it picked.
     pub(crate) fn scanned(
         &mut self,
@@ -94,6 +100,14 @@ mod tests {
         assert!(!water.at_start(now + DEAR * 18));
         assert!(water.at_start(now + DEAR * 19));
         assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
+    }
+
+    #[test]
+    fn after_a_failure_a_scan_begins_at_the_start() {
+        let (mut water, now) = (LowWater::default(), Instant::now());
+        water.scanned(true, DEAR, now, [(7, 100)].into_iter());
+        water.start_over();
+        assert!(water.at_start(now));
     }
 
     #[test]

@@ -275,8 +275,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "perform jobkit.gate();" => "",
         pause::t93_a_pause_waits_for_claims_in_flight;
     claim: "perform jobkit.gate();" => "" with
-    claim: "v_picked := v_picked || v_count;" =>
-        "v_picked := v_picked || v_count; perform jobkit.gate();",
+    claim: "if not v_plain then" => "perform jobkit.gate(); if not v_plain then",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     claim: "and p.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
@@ -307,8 +306,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
     claim_keyed: "'100ms'" => "'5s'",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
-    claim_within: " and j.id <> all (p_keyed)" => "",
+    claim_within: "select p.queue, p.priority, p.concurrency_key is null" =>
+        "select p.queue, p.priority, true",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;
-    claim_within: "p.lane % 2 = 1 and " => "",
+    claim_within: "select p.queue, p.priority, p.concurrency_key is null" =>
+        "select p.queue, p.priority, false",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;
 };

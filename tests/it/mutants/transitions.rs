@@ -49,8 +49,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_without_a_lease_is_refused;
     claim: "for update of f skip locked" => "for update of f",
         claim::two_claims_share_nothing;
-    claim: "limit p_slots[q] for update skip locked" => "limit p_slots[q] for update",
+    claim: "(q.from_start or n.xmax = '0')" => "true" with
+    claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
         claim::two_claims_from_the_marks_share_nothing;
+    claim: "(q.from_start or n.xmax = '0')" => "n.xmax = '0'",
+        claim::what_a_claim_gave_up_is_found_from_the_start;
+    claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
+        claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "j.cancel_requested_at is not null, j" => "false, j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What a claim reads.
@@ -58,11 +63,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
     claim: "order by n.job_id limit" => "order by n.job_id + 0 limit",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "n.queue = p_queues[q] and" => "n.queue || '' = p_queues[q] and",
+    claim: "n.queue = q.name and" => "n.queue || '' = q.name and",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "and n.job_id > l.mark" => "and n.job_id + 0 > l.mark",
+    claim: "and n.job_id > l.mark and" => "and n.job_id + 0 > l.mark and",
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
-    claim: "and n.job_id > l.mark" => "and n.job_id + 0 > l.mark",
+    claim: "and n.job_id > l.mark and" => "and n.job_id + 0 > l.mark and",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // Reapers.
     reap_workers: "w.lease_until < clock_timestamp()" => "true",

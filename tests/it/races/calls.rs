@@ -2,29 +2,30 @@
 
 /// Ids in order; a job that is to be cancelled has an exclamation mark.
 pub(crate) fn claim(worker: i64, n: i64, slots: i32) -> String {
-    claim_from(worker, n, slots, true)
+    claim_from(worker, n, slots, [true; 2])
 }
 
 /// A claim from the low-water marks, which are all at the start.
 pub(crate) fn claim_marked(worker: i64, n: i64, slots: i32) -> String {
-    claim_from(worker, n, slots, false)
+    claim_from(worker, n, slots, [false; 2])
 }
 
-fn claim_from(worker: i64, n: i64, slots: i32, start: bool) -> String {
+fn claim_from(worker: i64, n: i64, slots: i32, start: [bool; 2]) -> String {
     claim_where(worker, n, &Scan { slots: &slots.to_string(), start, ..Scan::default() })
 }
 
-/// Where a claim looks: queues, slots of each, and kinds, all with commas between.
+/// Where a claim looks: queues, slots of each, and kinds, all with commas between; and which of two
+/// queues from the start.
 pub(crate) struct Scan<'a> {
     pub(crate) queues: &'a str,
     pub(crate) slots: &'a str,
     pub(crate) kinds: &'a str,
-    pub(crate) start: bool,
+    pub(crate) start: [bool; 2],
 }
 
 impl Default for Scan<'_> {
     fn default() -> Self {
-        Self { queues: "default", slots: "100", kinds: "act", start: true }
+        Self { queues: "default", slots: "100", kinds: "act", start: [true; 2] }
     }
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
         "select string_agg(c.job_id || case when c.cancelled then '!' else '' end, ' '
             order by c.job_id)
         from jobkit.claim({worker}, {n}, '{{{kinds}}}', '{{{queues}}}', '{{{slots}}}',
-            array[{start}, {start}], array_fill(0::bigint, array[28])) c"
+            array{start:?}, array_fill(0::bigint, array[28])) c"
     )
 }
 

@@ -3,14 +3,15 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    claim, claim_marked, deregister, heartbeat, orphaned_claims, promote, reap_claim, reap_workers,
-    settle,
+    Scan, claim, claim_marked, claim_where, deregister, heartbeat, orphaned_claims, promote,
+    reap_claim, reap_workers, settle,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
 in_a_lab![
     two_claims_share_nothing,
     two_claims_from_the_marks_share_nothing,
+    what_a_claim_gave_up_is_found_from_the_start,
     ten_claimers_take_each_job_once,
     a_claim_in_flight_keeps_its_worker,
     a_claim_in_flight_holds_up_no_heartbeat,
@@ -35,19 +36,35 @@ pub(crate) async fn two_claims_from_the_marks_share_nothing(lab: Lab) {
     share_nothing(lab, claim_marked).await;
 }
 
-async fn share_nothing(lab: Lab, claim: fn(i64, i64, i32) -> String) {
+async fn share_nothing(lab: Lab, look: fn(i64, i64, i32) -> String) {
     let world = World::new(lab).await;
     for end in ENDS {
         let [x, y, z] = world.ready().await;
-        let first = world.hold(claim(1, next_n(), 2)).await;
+        let first = world.hold(look(1, next_n(), 2)).await;
         assert_eq!(first.answer, list(&[x, y]));
-        assert_eq!(first.bystander(claim(2, next_n(), 5)).await, list(&[z]));
-        assert_eq!(first.bystander(claim(2, next_n(), 5)).await, "");
+        assert_eq!(first.bystander(look(2, next_n(), 5)).await, list(&[z]));
+        assert_eq!(first.bystander(look(2, next_n(), 5)).await, "");
         first.end(end).await;
         let left = world.call(claim(2, next_n(), 5)).await;
         assert_eq!(left, end.pick("", &list(&[x, y])));
     }
     assert_eq!(world.lab.count("jobkit.ready").await, 0);
+    world.lab.check_invariants().await;
+}
+
+/// A scan above the marks passes over what somebody had begun to take. One from the start does not,
+/// nor does it when another queue is scanned above its marks.
+pub(crate) async fn what_a_claim_gave_up_is_found_from_the_start(lab: Lab) {
+    let world = World::new(lab).await;
+    for start in [[true; 2], [true, false]] {
+        let jobs: [i64; 2] = world.ready().await;
+        let first = world.hold(claim(1, next_n(), 2)).await;
+        assert_eq!(first.answer, list(&jobs));
+        first.end(End::Rollback).await;
+        assert_eq!(world.call(claim_marked(2, next_n(), 5)).await, "");
+        let scan = Scan { queues: "default, other", slots: "5, 5", start, ..Scan::default() };
+        assert_eq!(world.call(claim_where(2, next_n(), &scan)).await, list(&jobs));
+    }
     world.lab.check_invariants().await;
 }
 
