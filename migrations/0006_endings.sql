@@ -89,6 +89,7 @@ create function jobkit.finish_all(
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
+    v_last timestamptz;
     v_gone bigint[];
     v_retried boolean;
 begin
@@ -99,6 +100,8 @@ begin
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
         from gone g;
     else
+        -- Not in the statement, which would ask for each row.
+        v_last := jobkit.last_expiry();
         with gone as (
             delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
         ), kept as (
@@ -109,10 +112,9 @@ begin
                 g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key,
                 case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, least(v_now + i.keep, l.last)
+                g.args, g.tags, g.metadata, least(v_now + i.keep, v_last)
             from unnest(p_job, p_keep, p_took) as i (job, keep, took)
             join gone g on g.id = i.job
-            cross join (select jobkit.last_expiry() as last) l
             where i.keep is not null
         )
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried

@@ -16,6 +16,7 @@ in_a_lab![
     a_marked_claim_passes_over_jobs_of_unknown_kinds,
     a_claim_of_a_key_without_permits_reads_none_that_it_blocks,
     a_relay_reads_the_one_job_that_it_passes_the_permit_to,
+    a_settle_looks_up_the_last_day_of_history_once_for_all_jobs,
 ];
 
 const SLOTS: i64 = 10;
@@ -314,6 +315,28 @@ pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: 
         assert!(read.fetched <= 10 && read.seq_scans == 0, "{table}: {read:?}");
     }
     session.run("rollback").await.unwrap();
+}
+
+/// A plan may ask for each row what a query in FROM says once.
+pub(crate) async fn a_settle_looks_up_the_last_day_of_history_once_for_all_jobs(lab: Lab) {
+    let lab = still(lab).await;
+    lab.run("select jobkit.finished_prepare(1)").await;
+    fill(&lab, 1..=SLOTS, "'default'", "'act'").await;
+    let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
+    assert_eq!(lab.value::<i64>(&claim).await, SLOTS);
+    let mut session = lab.session("settles").await;
+    session.run("set track_functions = 'all'; begin").await.unwrap();
+    let settle = "select count(s) from
+        (select array_agg(job) as job, array_agg(c.n) as n, array_agg(text 'finish') as outcome,
+            array_agg(interval '1 hour') as keep
+        from jobkit.claims c, unnest(c.job_ids) as job) j,
+        jobkit.settle(1, j.n, j.job, j.outcome, '{}', '{}', '{}', j.keep, '{}') s";
+    assert_eq!(session.value::<i64>(settle).await.unwrap(), 0);
+    let calls = "select calls from pg_stat_xact_user_functions where funcname = 'last_expiry'";
+    assert_eq!(session.value::<i64>(calls).await.unwrap(), 1);
+    session.run("commit").await.unwrap();
+    assert_eq!(lab.count("jobkit.finished").await, SLOTS);
+    lab.check_invariants().await;
 }
 
 /// What is due stands at the head of the index: the backlog behind it is not looked at.

@@ -69,6 +69,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
     claim: "and n.job_id > l.mark and" => "and n.job_id + 0 > l.mark and",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
+    // What a settle asks for.
+    finish_all: "least(v_now + i.keep, v_last)" =>
+        "least(v_now + i.keep, (select jobkit.last_expiry() where i.keep is not null))",
+        plans::a_settle_looks_up_the_last_day_of_history_once_for_all_jobs;
     // Reapers.
     reap_workers: "w.lease_until < clock_timestamp()" => "true",
         reap::a_worker_with_a_lease_is_not_reaped;
