@@ -212,8 +212,9 @@ end
 $$;
 
 -- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job: of
--- the first queue first, each in the order of the claim. The rest goes back to ready, with its
--- permits: at this point every job with a key has one. A ready row whose job is gone is gone, too.
+-- the first queue first, each in the order of priority, then permit, then age. The rest goes back
+-- to ready, with its permits: by now every job with a key has one. A ready row without a job is
+-- gone.
 -- Returns what stays and whether dead letters are replayed by it, and the queues of what went back.
 -- Payloads are stored uncompressed: their stored size is their size.
 create function jobkit.claim_within(

@@ -103,11 +103,12 @@ impl Notices {
         panic!("notices do not arrive");
     }
 
-    /// The plans so far of statements that take rows out of `ready`.
+    /// The plans so far of statements that lock rows of `ready`, or take them out.
     fn plans(&self) -> Vec<String> {
         let text = std::mem::take(&mut *self.0.lock().unwrap());
         let text = String::from_utf8(text).unwrap();
-        let plans = text.split("Query Text: ").skip(1).filter(|p| p.contains("Delete on ready"));
+        let of_ready = |plan: &&str| plan.contains("Delete on ready") || plan.contains("LockRows");
+        let plans = text.split("Query Text: ").skip(1).filter(of_ready);
         plans.map(str::to_owned).collect()
     }
 }

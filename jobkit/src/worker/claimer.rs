@@ -226,10 +226,14 @@ impl Claimer {
         let mut filled = false;
         let plain = claimed.lowest.is_empty();
         let now = Instant::now();
+        let is_dear = |at: &usize| from_start[*at] && !self.pace.waters[asked[*at].0].is_cheap();
+        let dear = (0..asked.len()).find(is_dear);
         for (at, (queue, slots)) in asked.iter().enumerate() {
             let Some(scan) = claimed.picked.get(at) else { continue };
             let rows = usize::try_from(scan.rows).unwrap_or(0);
-            let cost = Duration::from_micros(u64::try_from(scan.micros).unwrap_or(0));
+            // The cost of all is that of the one which is known to be dear.
+            let micros = if dear.is_none_or(|dear| dear == at) { scan.micros } else { 0 };
+            let cost = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
             let jobs = claimed.jobs.iter().filter(|job| plain && job.queue == at);
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
@@ -282,8 +286,13 @@ impl Claimer {
         self.pace.naps += 1;
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let now = Instant::now();
-        let starts = self.pace.waters.iter().map(|water| water.until_start(now));
-        let start = starts.filter(|wait| !wait.is_zero()).min().unwrap_or(nap);
+        let asked = self
+            .pace
+            .waters
+            .iter()
+            .enumerate()
+            .filter(|(queue, water)| !water.is_cheap() && !self.pace.full.contains(queue));
+        let start = asked.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
         Next::Nap(jitter(nap, 0.2).min(start))
     }
 
@@ -333,7 +342,7 @@ fn prepare<'a>(
         kinds,
         queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
         slots: asked.iter().map(|(_, n)| i32::try_from(*n).unwrap_or(i32::MAX)).collect(),
-        from_start: waters().map(|water| water.at_start(now)).collect(),
+        from_start: LowWater::starts(waters(), now),
         marks: waters().flat_map(|water| *water.marks()).collect(),
     };
     (asked, claim)

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use crate::store::LANES;
 
-/// A scan from the start this cheap is always affordable.
+/// A scan from the start this cheap is always affordable, whatever queues it is of.
 const CHEAP: Duration = Duration::from_millis(1);
 /// Otherwise scans from the start get one part in this many of the time.
 const SHARE: u32 = 20;
@@ -28,7 +28,19 @@ impl Default for LowWater {
 }
 
 impl LowWater {
-    /// Whether a scan at `now` begins at the start.
+    /// Which queues of a claim are scanned from the start: of those where that is dear only the
+    /// first, since the server tells what the scan of all has cost.
+    pub(crate) fn starts<'a>(waters: impl Iterator<Item = &'a Self>, now: Instant) -> Vec<bool> {
+        let mut dear = 0;
+        let begins = |water: &Self| {
+            let begins = water.at_start(now) && (water.is_cheap() || dear == 0);
+            dear += usize::from(begins && !water.is_cheap());
+            begins
+        };
+        waters.map(begins).collect()
+    }
+
+    /// Whether a scan at `now` may begin at the start.
     pub(crate) fn at_start(&self, now: Instant) -> bool {
         self.until_start(now).is_zero()
     }
@@ -41,6 +53,11 @@ impl LowWater {
             }
             _ => Duration::ZERO,
         }
+    }
+
+    /// Whether a scan from the start has cost so little that it is always affordable.
+    pub(crate) fn is_cheap(&self) -> bool {
+        self.last_start.is_none_or(|(cost, _)| cost <= CHEAP)
     }
 
     pub(crate) fn marks(&self) -> &[i64; LANES] {
@@ -100,6 +117,21 @@ mod tests {
         assert!(!water.at_start(now + DEAR * 18));
         assert!(water.at_start(now + DEAR * 19));
         assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
+    }
+
+    #[test]
+    fn one_dear_start_at_a_time() {
+        let now = Instant::now();
+        let mut waters = [DEAR, CHEAP, DEAR].map(|cost| {
+            let mut water = LowWater::default();
+            water.scanned(true, cost, now, [].into_iter());
+            water
+        });
+        assert_eq!(LowWater::starts(waters.iter(), now), [false, true, false]);
+        let due = now + DEAR * 19;
+        assert_eq!(LowWater::starts(waters.iter(), due), [true, true, false]);
+        waters[0].scanned(true, DEAR, due, [].into_iter());
+        assert_eq!(LowWater::starts(waters.iter(), due), [false, true, true]);
     }
 
     #[test]

@@ -52,12 +52,21 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "(q.from_start or n.xmax = '0')" => "true" with
     claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
         claim::two_claims_from_the_marks_share_nothing;
+    claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
+        claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "(q.from_start or n.xmax = '0')" => "n.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "j.cancel_requested_at is not null, j" => "false, j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
+    // What it tells of each queue.
+    claim: "coalesce(cardinality(array_positions(v_waiting_of, q)), 0)" => "0",
+        claim::a_claim_says_what_it_picked_of_each_queue;
+    claim: "- coalesce(cardinality(array_positions(v_returned_of, q)), 0)" => "",
+        claim::a_claim_says_what_it_picked_of_each_queue;
+    claim: "count(*) = cardinality(v_ids) and" => "",
+        claim::a_claim_says_what_it_picked_of_each_queue;
     // What a claim reads.
     claim: "f.without_permit, f.job_id" => "f.without_permit, f.job_id + 0",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;

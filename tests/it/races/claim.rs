@@ -3,7 +3,7 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Scan, claim, claim_marked, claim_where, deregister, heartbeat, orphaned_claims, promote,
+    Keyed, Scan, claim, claim_marked, claim_where, deregister, heartbeat, orphaned_claims, promote,
     reap_claim, reap_workers, settle,
 };
 use super::kit::{ENDS, End, World, list, next_n};
@@ -12,6 +12,7 @@ in_a_lab![
     two_claims_share_nothing,
     two_claims_from_the_marks_share_nothing,
     what_a_claim_gave_up_is_found_from_the_start,
+    a_claim_says_what_it_picked_of_each_queue,
     ten_claimers_take_each_job_once,
     a_claim_in_flight_keeps_its_worker,
     a_claim_in_flight_holds_up_no_heartbeat,
@@ -53,18 +54,46 @@ async fn share_nothing(lab: Lab, look: fn(i64, i64, i32) -> String) {
 }
 
 /// A scan above the marks passes over what somebody had begun to take. One from the start does not,
-/// nor does it when another queue is scanned above its marks.
+/// nor does it when another queue is scanned above its marks; and neither waits for it.
 pub(crate) async fn what_a_claim_gave_up_is_found_from_the_start(lab: Lab) {
-    let world = World::new(lab).await;
+    let world = World::limited(lab, 9).await;
     for start in [[true; 2], [true, false]] {
         let jobs: [i64; 2] = world.ready().await;
+        let [beside] = world.keyed([Keyed { queue: "other", ..Keyed::from("k") }]).await;
         let first = world.hold(claim(1, next_n(), 2)).await;
         assert_eq!(first.answer, list(&jobs));
+        let scan = Scan { queues: "default,other", slots: "5,5", start, ..Scan::default() };
+        assert_eq!(first.bystander(claim_where(2, next_n(), &scan)).await, list(&[beside]));
         first.end(End::Rollback).await;
         assert_eq!(world.call(claim_marked(2, next_n(), 5)).await, "");
-        let scan = Scan { queues: "default, other", slots: "5, 5", start, ..Scan::default() };
         assert_eq!(world.call(claim_where(2, next_n(), &scan)).await, list(&jobs));
     }
+    world.lab.check_invariants().await;
+}
+
+/// Picked are those that got no permit, too, and those that are gone; not those that went back.
+pub(crate) async fn a_claim_says_what_it_picked_of_each_queue(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.register_for(3, "default,other", "act").await;
+    let count = || {
+        format!(
+            "select string_agg(c.queue_number || ': ' || c.picked || ' ' || c.waiting, ', '
+                order by c.queue_number) filter (where c.picked is not null)
+                || ', jobs: ' || count(c.job_id)
+            from jobkit.claim(3, {}, '{{act}}', '{{default,other}}', '{{9,9}}', '{{true,true}}',
+                array_fill(0::bigint, array[28])) c",
+            next_n()
+        )
+    };
+    assert_eq!(world.call(count()).await, "1: 0 0, 2: 0 0, jobs: 0");
+    let [_, _, gone]: [i64; 3] = world.ready().await;
+    world.lab.run_unguarded(&format!("delete from jobkit.jobs where id = {gone}")).await;
+    let other = Keyed { queue: "other", ..Keyed::from("k") };
+    let _: [i64; 2] = world.keyed([other, other]).await;
+    assert_eq!(world.call(count()).await, "1: 3 0, 2: 2 1, jobs: 3");
+    let large = |key: &'static str| Keyed { size: 3 * 1024 * 1024, ..Keyed::from(key) };
+    let _: [i64; 3] = world.keyed([large("a"), large("b"), large("c")]).await;
+    assert_eq!(world.call(count()).await, "1: 2 0, 2: 0 0, jobs: 2");
     world.lab.check_invariants().await;
 }
 
