@@ -5,12 +5,12 @@ with job as (
     insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
     values ($1, $2, $3, $4, statement_timestamp(), statement_timestamp(), $5, $6, $7, $8, $9, $10)
-    returning *
+    returning id
 )
 insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key from job j
+select $2, $3, j.id, $1, $5, $6 from job j
 -- As `wake`, in this statement's own plan.
 returning job_id, case when exists (
         select from jobkit.sleepers s
-        where s.until > statement_timestamp() and s.queues && array[ready.queue]
+        where s.until > statement_timestamp() and $2 = any (s.queues)
     ) then pg_notify('jobkit', '') end
