@@ -286,13 +286,13 @@ impl Claimer {
         self.pace.naps += 1;
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let now = Instant::now();
-        let asked = self
+        let dear = self
             .pace
             .waters
             .iter()
             .enumerate()
             .filter(|(queue, water)| !water.is_cheap() && !self.pace.full.contains(queue));
-        let start = asked.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
+        let start = dear.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
         Next::Nap(jitter(nap, 0.2).min(start))
     }
 

@@ -31,10 +31,13 @@ impl LowWater {
     /// Which queues of a claim are scanned from the start: of those where that is dear only the
     /// first, since the server tells what the scan of all has cost.
     pub(crate) fn starts<'a>(waters: impl Iterator<Item = &'a Self>, now: Instant) -> Vec<bool> {
-        let mut dear = 0;
+        let mut dear = false;
         let begins = |water: &Self| {
-            let begins = water.at_start(now) && (water.is_cheap() || dear == 0);
-            dear += usize::from(begins && !water.is_cheap());
+            if water.is_cheap() {
+                return true;
+            }
+            let begins = !dear && water.at_start(now);
+            dear |= begins;
             begins
         };
         waters.map(begins).collect()
@@ -48,7 +51,7 @@ impl LowWater {
     /// How long it is until a scan may begin at the start.
     pub(crate) fn until_start(&self, now: Instant) -> Duration {
         match self.last_start {
-            Some((cost, at)) if cost > CHEAP => {
+            Some((cost, at)) if !self.is_cheap() => {
                 (cost * (SHARE - 1)).saturating_sub(now.saturating_duration_since(at))
             }
             _ => Duration::ZERO,
