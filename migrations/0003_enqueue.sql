@@ -44,6 +44,33 @@ begin
 end
 $$;
 
+-- require_options: refuses what would make a job that no claim finds or no worker runs. Null: as
+-- it is elsewhere.
+create function jobkit.require_options(
+    p_queue text, p_priority integer, p_max_attempts integer, variadic p_keys text[]
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_wrong constant text := case
+        when octet_length(p_queue) not between 1 and 128 then
+            'the name of a queue has 1 to 128 bytes, not ' || octet_length(p_queue)
+        when p_priority not between -3 and 3 then 'a priority is -3 to 3, not ' || p_priority
+        when p_max_attempts not between 1 and 1000 then
+            'a number of attempts is 1 to 1000, not ' || p_max_attempts
+        when (select max(octet_length(k.key)) from unnest(p_keys) as k (key)) > 512 then
+            'a key has 512 bytes at most, not '
+                || (select max(octet_length(k.key)) from unnest(p_keys) as k (key))
+    end;
+begin
+    if v_wrong is not null then
+        raise exception 'jobkit: %', v_wrong
+            using errcode = 'JK008', hint = 'Nothing was stored.';
+    end if;
+end
+$$;
+
 -- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
 -- announced for the kind:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
@@ -80,6 +107,8 @@ begin
         raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
+    perform jobkit.require_options(p_queue, p_priority, p_max_attempts, p_concurrency_key,
+        p_dead_letter_key);
     return jobkit.enqueue_jobs(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],

@@ -31,7 +31,7 @@ language sql stable as $$
 $$;
 
 -- make_ready: a job without a concurrency key that must run again at once; one with a key asks for
--- its permit again (`block`). make_scheduled: either, later.
+-- its permit again (`block`). make_scheduled: either, later, and whether it has failed before.
 create function jobkit.make_ready(p_job jobkit.jobs) returns void
 language plpgsql as $$
 begin
@@ -44,9 +44,11 @@ begin
 end
 $$;
 
-create function jobkit.make_scheduled(p_job bigint, p_run_at timestamptz) returns void
+create function jobkit.make_scheduled(
+    p_job bigint, p_run_at timestamptz, p_retrying boolean
+) returns void
 language sql as $$
-    insert into jobkit.scheduled (run_at, job_id) values (p_run_at, p_job)
+    insert into jobkit.scheduled (run_at, job_id, retrying) values (p_run_at, p_job, p_retrying)
 $$;
 
 -- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or

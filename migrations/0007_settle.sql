@@ -201,17 +201,17 @@ begin
         when 'retry' then
             update jobkit.jobs j set attempt = v_attempt, crashes = 0, run_at = v_run_at
             where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at);
+            perform jobkit.make_scheduled(p_job.id, v_run_at, true);
         when 'snooze' then
             update jobkit.jobs j set snoozes = j.snoozes + 1, crashes = 0, run_at = v_run_at
             where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at);
+            perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
         when 'release' then
             if p_delay is null then
                 perform jobkit.make_ready(p_job);
             else
                 update jobkit.jobs j set run_at = v_run_at where j.id = p_job.id;
-                perform jobkit.make_scheduled(p_job.id, v_run_at);
+                perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
             end if;
         when 'bury' then
             perform jobkit.bury(

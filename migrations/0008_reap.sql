@@ -108,7 +108,7 @@ begin
     set attempt = v_attempt, crashes = j.crashes + 1, run_at = v_run_at
     where j.id = p_job.id;
     if p_job.crashes > 0 then
-        perform jobkit.make_scheduled(p_job.id, v_run_at);
+        perform jobkit.make_scheduled(p_job.id, v_run_at, true);
         return 'scheduled';
     end if;
     perform jobkit.make_ready(p_job);

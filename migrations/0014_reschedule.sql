@@ -30,7 +30,8 @@ begin
         select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
         from jobkit.jobs j where j.id = any (v_taken);
     else
-        insert into jobkit.scheduled (run_at, job_id) select v_run_at, unnest(v_taken);
+        insert into jobkit.scheduled (run_at, job_id, retrying)
+        select v_run_at, j.id, j.attempt > 0 from jobkit.jobs j where j.id = any (v_taken);
     end if;
     perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     if v_run_at = v_now and v_taken <> '{}' then

@@ -49,8 +49,16 @@ create view jobkit.job_violations as
     where (j.concurrency_group is null) <> (j.concurrency_key is null)
         or (j.dead_letter_id is null) <> (j.generation is null)
     union all
+    select j.id, 'a name, priority or limit out of range' from jobkit.jobs j
+    where octet_length(j.kind) not between 1 and 128 or octet_length(j.queue) not between 1 and 128
+        or j.priority not between -3 and 3 or j.max_attempts < 1
+    union all
     select s.job_id, 'scheduled at another time'
     from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id where s.run_at <> j.run_at
+    union all
+    select s.job_id, 'retrying, or not, against its attempts'
+    from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id
+    where s.retrying <> (j.attempt > 0)
     union all
     select w.job_id, w.place || ' in another queue, priority, kind or key'
     from (

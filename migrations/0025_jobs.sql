@@ -1,7 +1,5 @@
 -- What an operator's lists of jobs read.
 
--- Jobs that have failed before, in the order in which they are due.
-create index jobs_failed on jobkit.jobs (run_at, id) where attempt > 0;
 -- Ended jobs that did not succeed: few beside those that did.
 create index finished_discarded on jobkit.finished (job_id) where outcome = 'discard';
 create index finished_cancelled on jobkit.finished (job_id) where outcome = 'cancel';
@@ -96,10 +94,10 @@ language sql stable as $$
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
         order by s.run_at, s.job_id limit p_rows
     ) union all (
-        select j.id, null, null, null from jobkit.jobs j
-        where p_listing = 'retrying' and j.attempt > 0 and (p_place is null or (j.run_at, j.id)
+        select s.job_id, null, null, null from jobkit.scheduled s
+        where p_listing = 'retrying' and s.retrying and (p_place is null or (s.run_at, s.job_id)
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
-        order by j.run_at, j.id limit p_rows
+        order by s.run_at, s.job_id limit p_rows
     ) union all (
         select u.id, null, c.claimed_at, c.worker_id
         from jobkit.claims c cross join unnest(c.job_ids) as u (id)

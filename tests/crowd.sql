@@ -59,8 +59,8 @@ from live l;
 insert into jobkit.ready (queue, priority, job_id, kind)
 select j.queue, j.priority, j.id, j.kind
 from live l join jobkit.jobs j on j.id = l.id where l.place = 'ready';
-insert into jobkit.scheduled (run_at, job_id) select l.run_at, l.id from live l
-where l.place = 'scheduled';
+insert into jobkit.scheduled (run_at, job_id, retrying)
+select l.run_at, l.id, l.nth % 4 = 0 from live l where l.place = 'scheduled';
 insert into jobkit.attempts (job_id, attempt, outcome, error, error_type, worker_id, ended_at, took)
 select l.id, 1, 'retry', 'timed out after ' || l.id || ' ms', 'shop::Timeout', 7, now(), '5 s'
 from live l where l.place = 'scheduled' and l.nth % 4 = 0;

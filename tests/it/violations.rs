@@ -30,6 +30,12 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("update jobkit.jobs set run_at = now() where id = 6", "scheduled at another time", "6"),
     (
+        "update jobkit.jobs set priority = 4 where id = 5",
+        "a name, priority or limit out of range",
+        "5",
+    ),
+    ("update jobkit.scheduled set retrying = true", "retrying, or not, against its attempts", "6"),
+    (
         "update jobkit.jobs set queue = 'other' where id = 5",
         "ready in another queue, priority, kind or key",
         "5",

@@ -57,7 +57,7 @@ impl JobQuery {
             reveal: self.reveal,
             ..Self::default()
         };
-        *self == by_index && self.listing != Listing::Retrying
+        *self == by_index
     }
 
     /// Whether their payloads or errors have to be read.
@@ -116,9 +116,9 @@ impl Admin {
     /// is taken for the beginning.
     ///
     /// It looks at as many jobs as it returns when an index finds all that is meant: any listing
-    /// by itself but that of retrying jobs, ready jobs of a queue, blocked ones of a group or of a
-    /// group and key, running ones of a worker, and an id. Any other query looks at 10,000 jobs of
-    /// the listing at most, and at 2,000 when it reads their errors or payloads;
+    /// by itself, ready jobs of a queue, blocked ones of a group or of a group and key, running
+    /// ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at most,
+    /// and at 2,000 when it reads their errors or payloads;
     /// [`JobPage::gave_up_after`] says when that was not enough to fill the page. A query with an
     /// id means a live or an ended job, in one page.
     ///

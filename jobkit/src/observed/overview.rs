@@ -29,7 +29,7 @@ pub struct Overview {
     pub due_soon: Count,
     /// When the next of them is due; in the past while no worker has made it ready.
     pub next_run_at: Option<DateTime<Utc>>,
-    /// Those of the next 2,000 of them that have used an attempt up: they wait for a retry.
+    /// Those of them that have used an attempt up: they wait for a retry.
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,

@@ -4,7 +4,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use super::Call;
-use super::count::{MOST, count};
+use super::count::capped;
 use super::dead_letters::Attempt;
 use super::maintain::wait;
 use super::payloads::{metadata, payload};
@@ -90,12 +90,11 @@ impl Call for JobsCount {
     type Answer = Vec<(Listing, Count)>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let rows: Vec<(String, i64, i64)> =
+        let rows: Vec<(String, i64)> =
             sqlx::query_as(include_str!("sql/jobs_count.sql")).fetch_all(connection).await?;
         let counted = |listing: Listing| {
             let row = rows.iter().find(|(name, ..)| name == listing.as_str());
-            let (number, looked_at) = row.map_or((0, 0), |row| (row.1, row.2));
-            (listing, count(number.min(MOST), looked_at > MOST))
+            (listing, capped(row.map_or(0, |(_, number)| *number)))
         };
         Ok(Listing::ALL.map(counted).to_vec())
     }

@@ -35,17 +35,15 @@ impl Call for OverviewCounts {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<OverviewRow> {
         let query = sqlx::query(include_str!("sql/overview_counts.sql"));
         let row = query.fetch_one(connection).await?;
-        let scheduled = capped(row.try_get("scheduled")?);
-        let retrying = row.try_get("retrying")?;
         Ok(OverviewRow {
             at: row.try_get("at")?,
             ready: capped(row.try_get("ready")?),
             running: number(row.try_get::<i64, _>("running")?),
             capacity: number(row.try_get::<i64, _>("capacity")?),
-            scheduled,
+            scheduled: capped(row.try_get("scheduled")?),
             due_soon: capped(row.try_get("due_soon")?),
             next_run_at: row.try_get("next_run_at")?,
-            retrying: count(retrying, scheduled.number() > 2000),
+            retrying: capped(row.try_get("retrying")?),
             blocked: capped(row.try_get("blocked")?),
             dead: capped(row.try_get("dead")?),
             dead_lately: capped(row.try_get("dead_lately")?),

@@ -14,7 +14,6 @@ with looked_at as materialized (
             and ($7::text is null or $7 = any (j.tags))
             and ($8::text is null or j.concurrency_group = $8)
             and ($9::text is null or j.concurrency_key = $9)
-            and ($1 <> 'retrying' or j.state = 'scheduled')
             and ($10::text is null or exists (select from jobkit.attempts a
                 where a.job_id = j.id and position(lower($10) in lower(a.error)) > 0))
             and (cardinality($13::text[]) = 0 or jobkit.has_args(j.kind, (

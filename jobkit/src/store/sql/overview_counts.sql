@@ -1,6 +1,5 @@
 -- What waits, runs and is dead; a count that is one more than 10,000 has ended there. What is due
--- at the ends of time is no time to tell. Whether a scheduled job has used an attempt up is looked
--- up for the next 2,000.
+-- at the ends of time is no time to tell.
 select now() as at, r.ready, c.running, w.capacity, s.scheduled, s.due_soon, s.next_run_at,
     y.retrying, b.blocked, d.dead, d.dead_lately
 from (
@@ -21,9 +20,8 @@ cross join (
 ) s
 cross join (
     select count(*) as retrying
-    from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 2000) s
-    cross join lateral (select j.attempt from jobkit.jobs j where j.id = s.job_id offset 0) j
-    where j.attempt > 0
+    from (select from jobkit.scheduled s where s.retrying order by s.run_at, s.job_id
+        limit 10001) s
 ) y
 cross join (
     select count(*) as blocked from (select from jobkit.blocked_executions b

@@ -1,12 +1,13 @@
 -- The scheduled jobs by queue and kind, as far as they are among the next 10,001 of all; whether
 -- there are more; how many of them have used an attempt up, and when the next one is due.
 select j.queue, j.kind, count(*) as number, sum(count(*)) over () > 10000 as more,
-    count(*) filter (where j.attempt > 0) as retrying,
+    count(*) filter (where s.retrying) as retrying,
     min(s.run_at) filter (where s.run_at < 'infinity') as next_run_at
 from (
-    select s.run_at, s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 10001
+    select s.run_at, s.job_id, s.retrying from jobkit.scheduled s
+    order by s.run_at, s.job_id limit 10001
 ) s
 cross join lateral (
-    select j.queue, j.kind, j.attempt from jobkit.jobs j where j.id = s.job_id offset 0
+    select j.queue, j.kind from jobkit.jobs j where j.id = s.job_id offset 0
 ) j
 group by j.queue, j.kind
