@@ -37,7 +37,7 @@ create index jobs_cancel_requested on jobkit.jobs (id) where cancel_requested_at
 -- Jobs that may be claimed now, in the order of the claim. A job that holds a permit goes ahead of
 -- the others of its priority, or the permit would wait behind the whole backlog.
 create table jobkit.ready (
-    queue text not null,
+    queue text collate "C" not null,             -- else each step of a search asks the locale
     priority smallint not null,
     without_permit boolean not null default true,
     job_id bigint not null,
