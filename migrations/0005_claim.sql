@@ -1,3 +1,11 @@
+-- claimed: a row of the answer. A type: the columns of a TABLE are looked up again by each call.
+create type jobkit.claimed as (
+    queue_number integer, waiting integer, gone integer, scan_us bigint, lowest bigint,
+    job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
+    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
+    args jsonb, tags text[], metadata jsonb, waited interval
+);
+
 -- claim: takes ready jobs for a worker, in the order of priority, then age.
 --   p_n           number of this call, counted by the worker; (p_worker, p_n) is the fencing token
 --   p_kinds       kinds the worker knows; others are left alone
@@ -6,23 +14,19 @@
 --                 a scan that does not begin at the start takes only ids above its mark
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
--- Returns the jobs in any order and how long they have been due, and a row for each queue (job_id
--- null) with the rows picked, how many of them got no permit, and how long the scan of all took.
--- The lane of a job is that of its priority without a permit; so when some held or needed one there
--- is a row for each queue and lane with the lowest id picked (`lowest` not null). At most 8 MiB of
--- payload, but always one job: the rest goes back.
--- Each statement and each expression in here is a part of how long a lone job waits.
+-- Returns the jobs in any order, and rows without a job_id: one with how long the scan of all
+-- queues took; how many jobs of a queue got no permit (`waiting`), how many ready rows had no job
+-- (`gone`), where there were such. The lane of a job is that of its priority without a permit; so
+-- when some held or needed one there is a row for each queue and lane with the lowest id picked
+-- (`lowest`). At most 8 MiB of payload, but always one job: the rest goes back.
+-- Each statement and each expression in here is a part of how long a lone job waits: what only
+-- permits or large payloads need is read when there are some.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_from_start boolean[], p_marks bigint[]
-) returns table (
-    queue_number integer, picked integer, waiting integer, scan_us bigint,
-    lowest bigint, job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
-    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
-    args jsonb, tags text[], metadata jsonb, waited interval
-)
+) returns setof jobkit.claimed
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -34,18 +38,14 @@ as $$
 declare
     v_paused text[];
     v_started timestamptz;
-    v_took bigint;
     v_at tid[];
-    v_ids bigint[];                              -- picked …
-    v_queue_of integer[];                        -- … in which queue
-    v_lane_of smallint[];                        -- … and lane
-    v_keyed bigint[];                            -- … and in need of a permit
+    v_ids bigint[];
     v_plain boolean;                             -- none of them held or needs a permit
-    v_denied bigint[];                           -- got none …
-    v_waiting_of integer[];                      -- … in which queue
-    v_lowest record;
+    v_some record;
+    v_keyed bigint[] := '{}';                    -- those that need one …
+    v_denied bigint[];                           -- … and got none
     v_replays boolean;
-    v_returned_of integer[];                     -- queues of those that went back
+    v_row jobkit.claimed;
 begin
     perform jobkit.gate();
     -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
@@ -102,48 +102,56 @@ begin
             ) f
             where q.name <> all (v_paused)
         )))
-        returning r.job_id, r.without_permit, array_position(p_queues, r.queue) as q,
-            ((r.priority + 3) * 2 + r.without_permit::integer)::smallint as lane,
-            r.concurrency_key is not null and r.without_permit as keyed
+        returning r.job_id, r.without_permit and r.concurrency_key is null as plain
     )
-    select array_agg(p.job_id), array_agg(p.q), array_agg(p.lane),
-        array_agg(p.job_id) filter (where p.keyed), bool_and(p.without_permit and not p.keyed),
+    select array_agg(p.job_id), bool_and(p.plain),
         extract(epoch from clock_timestamp() - v_started) * 1000000
-    into v_ids, v_queue_of, v_lane_of, v_keyed, v_plain, v_took
+    into v_ids, v_plain, v_row.scan_us
     from picked p;
+    return next v_row;
 
     if not v_plain then
         -- Where the next scan of a lane may begin, although no job came of what this one picked.
-        for v_lowest in
-            select p.q, p.lane, min(p.id) as id
-            from unnest(v_ids, v_queue_of, v_lane_of) as p (id, q, lane) group by p.q, p.lane
+        for v_some in
+            select p.q, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy
+            from (
+                select j.id, coalesce(array_position(p_queues, j.queue), 1) as q,
+                    j.concurrency_key is not null and h.held is null as needy,
+                    ((j.priority + 3) * 2 + (h.held is null)::integer)::smallint as lane
+                from jobkit.jobs j
+                left join lateral (
+                    select true as held from jobkit.permits h where h.job_id = j.id offset 0
+                ) h on true
+                where j.id = any (v_ids)
+            ) p
+            group by p.q, p.lane
         loop
-            queue_number := v_lowest.q;
-            lane := v_lowest.lane;
-            lowest := v_lowest.id;
-            return next;
+            v_row := null;
+            v_row.queue_number := v_some.q;
+            v_row.lane := v_some.lane;
+            v_row.lowest := v_some.id;
+            return next v_row;
+            v_keyed := v_keyed || v_some.needy;
         end loop;
         if v_keyed <> '{}' then
             v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
         end if;
         if v_denied <> '{}' then
+            v_row := null;
+            for v_some in
+                select coalesce(array_position(p_queues, j.queue), 1) as q, count(*) as n
+                from jobkit.jobs j where j.id = any (v_denied) group by 1
+            loop
+                v_row.queue_number := v_some.q;
+                v_row.waiting := v_some.n;
+                return next v_row;
+            end loop;
             -- Not a join: it could compare each with each.
-            select array_agg(p.id) filter (where not p.denied),
-                array_agg(p.q) filter (where p.denied)
-            into v_ids, v_waiting_of
-            from (
-                select u.id, max(u.q) as q, bool_or(u.denied) as denied
-                from (
-                    select p.id, p.q, false as denied from unnest(v_ids, v_queue_of) as p (id, q)
-                    union all
-                    select d.id, null, true from unnest(v_denied) as d (id)
-                ) u
-                group by u.id
-            ) p;
+            v_ids := array(select unnest(v_ids) except select unnest(v_denied));
         end if;
     end if;
 
-    if v_ids is not null then
+    if v_ids <> '{}' then
         -- Mostly this looks at all of them and notes them, in one statement.
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
@@ -151,26 +159,22 @@ begin
         having count(*) = cardinality(v_ids) and (count(*) = 1 or sum(
             pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
         if not found then
-            select * into v_ids, v_replays, v_returned_of
+            v_row := null;
+            select * into v_ids, v_replays, v_row.gone
             from jobkit.claim_within(v_ids, p_queues, 8 * 1024 * 1024);
+            return next v_row;
             insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
             select p_worker, p_n, v_ids, not v_plain, v_replays where v_ids <> '{}';
         end if;
+        -- By the ids alone, not a join of them: this is most of what a claim costs.
+        return query
+        select coalesce(array_position(p_queues, j.queue), 1), null::integer, null::integer,
+            null::bigint, null::bigint, j.id, j.kind, (j.priority * 2 + 7)::smallint,
+            j.attempt + 1, j.max_attempts, j.crashes, j.snoozes, j.created_at,
+            j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
+            j.metadata, clock_timestamp() - greatest(j.run_at, j.created_at)
+        from jobkit.jobs j where j.id = any (v_ids);
     end if;
-    -- By the ids alone, not a join of them: this is most of what a claim costs.
-    return query
-    select coalesce(array_position(p_queues, j.queue::text), 1), null::integer, null::integer,
-        null::bigint, null::bigint, j.id, j.kind::text, (j.priority * 2 + 7)::smallint,
-        j.attempt + 1, j.max_attempts::smallint, j.crashes, j.snoozes, j.created_at,
-        j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
-        j.metadata, clock_timestamp() - greatest(j.run_at, j.created_at)
-    from jobkit.jobs j where j.id = any (v_ids)
-    union all
-    select q, coalesce(cardinality(array_positions(v_queue_of, q)), 0)
-            - coalesce(cardinality(array_positions(v_returned_of, q)), 0),
-        coalesce(cardinality(array_positions(v_waiting_of, q)), 0), v_took, null,
-        null, null, null, null, null, null, null, null, null, null, null, null, null, null
-    from generate_series(1, cardinality(p_queues)) as q;
 end
 $$;
 
@@ -215,21 +219,21 @@ $$;
 -- the first queue first, each in the order of priority, then permit, then age. The rest goes back
 -- to ready, with its permits: by now every job with a key has one. A ready row without a job is
 -- gone.
--- Returns what stays and whether dead letters are replayed by it, and the queues of what went back.
+-- Returns what stays, whether dead letters are replayed by it, and how many had no job.
 -- Payloads are stored uncompressed: their stored size is their size.
 create function jobkit.claim_within(
     p_ids bigint[], p_queues text[], p_budget bigint,
-    out ids bigint[], out replays boolean, out returned_of integer[]
+    out ids bigint[], out replays boolean, out gone integer
 )
 language plpgsql as $$
 begin
     with picked as materialized (
         select j.id, j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key,
-            j.dead_letter_id, array_position(p_queues, j.queue::text) as q, row_number() over w = 1
+            j.dead_letter_id, row_number() over w = 1
             or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
                 <= p_budget as fits
         from jobkit.jobs j where j.id = any (p_ids)
-        window w as (order by array_position(p_queues, j.queue::text), j.priority,
+        window w as (order by array_position(p_queues, j.queue), j.priority,
             j.concurrency_key is null, j.id)
     ), returned as (
         insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
@@ -240,7 +244,7 @@ begin
     )
     select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
         coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
-        array_agg(p.q) filter (where not p.fits)
-    into ids, replays, returned_of from picked p;
+        cardinality(p_ids) - count(*)
+    into ids, replays, gone from picked p;
 end
 $$;

@@ -9,6 +9,7 @@ use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
+use super::count::duration;
 
 /// How many (priority, permit) combinations a queue has; the claim keeps a mark for each.
 pub(crate) const LANES: usize = 14;
@@ -37,22 +38,15 @@ pub(crate) struct Claim<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Claimed {
     pub(crate) jobs: Vec<ClaimedJob>,
-    /// One for each queue asked for, in that order.
-    pub(crate) picked: Vec<Picked>,
+    /// How long the scan of all queues took, by the server.
+    pub(crate) scan: Duration,
+    /// (Index of the queue, jobs of it that got no permit and are blocked now), if there were any.
+    pub(crate) waiting: Vec<(usize, usize)>,
+    /// Ready rows that had no job.
+    pub(crate) gone: usize,
     /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
     /// When empty, the jobs themselves tell.
     pub(crate) lowest: Vec<(usize, usize, i64)>,
-}
-
-/// What the scan of one queue found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Picked {
-    /// Ready rows taken, whether or not a job came of them.
-    pub(crate) rows: i32,
-    /// How many of them got no permit, and are blocked now.
-    pub(crate) waiting: i32,
-    /// How long the scan of all queues took, in microseconds, by the server.
-    pub(crate) micros: i64,
 }
 
 /// A job that now belongs to this worker.
@@ -102,19 +96,18 @@ impl Call for Claim<'_> {
             .await?;
         let mut claimed = Claimed::default();
         for row in &rows {
+            let queue = || Ok::<_, sqlx::Error>(index(row.try_get(QUEUE)?) - 1);
+            let lane = || Ok::<_, sqlx::Error>(index(row.try_get::<i16, _>(LANE)?.into()));
             if row.try_get::<Option<i64>, _>(JOB[0])?.is_some() {
-                let lane = index(row.try_get::<i16, _>(LANE)?.into());
-                let queue = index(row.try_get(QUEUE)?) - 1;
-                claimed.jobs.push(ClaimedJob::read(row, JOB, queue, lane)?);
+                claimed.jobs.push(ClaimedJob::read(row, JOB, queue()?, lane()?)?);
             } else if let Some(lowest) = row.try_get("lowest")? {
-                let lane = index(row.try_get::<i16, _>(LANE)?.into());
-                claimed.lowest.push((index(row.try_get(QUEUE)?) - 1, lane, lowest));
+                claimed.lowest.push((queue()?, lane()?, lowest));
+            } else if let Some(waiting) = row.try_get("waiting")? {
+                claimed.waiting.push((queue()?, index(waiting)));
+            } else if let Some(gone) = row.try_get("gone")? {
+                claimed.gone = index(gone);
             } else {
-                claimed.picked.push(Picked {
-                    rows: row.try_get("picked")?,
-                    waiting: row.try_get("waiting")?,
-                    micros: row.try_get("scan_us")?,
-                });
+                claimed.scan = duration(row.try_get("scan_us")?);
             }
         }
         claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));

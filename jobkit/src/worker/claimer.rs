@@ -222,19 +222,20 @@ impl Claimer {
         };
         let bytes: usize = claimed.jobs.iter().map(size).sum();
         let count = claimed.jobs.len();
-        let (mut picked, mut waiting) = (0, 0);
+        let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = false;
         let plain = claimed.lowest.is_empty();
         let now = Instant::now();
         let is_dear = |at: &usize| from_start[*at] && !self.pace.waters[asked[*at].0].is_cheap();
         let dear = (0..asked.len()).find(is_dear);
         for (at, (queue, slots)) in asked.iter().enumerate() {
-            let Some(scan) = claimed.picked.get(at) else { continue };
-            let rows = usize::try_from(scan.rows).unwrap_or(0);
+            let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
+            let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
+            let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
             // The cost of all is that of the one which is known to be dear.
-            let micros = if dear.is_none_or(|dear| dear == at) { scan.micros } else { 0 };
-            let cost = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
-            let jobs = claimed.jobs.iter().filter(|job| plain && job.queue == at);
+            let charged = dear.is_none_or(|dear| dear == at);
+            let cost = if charged { claimed.scan } else { Duration::ZERO };
+            let jobs = jobs.filter(|_| plain);
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
@@ -243,11 +244,9 @@ impl Claimer {
             // Those that are free beside the ones asked for would have been asked for in vain.
             let backlogged = rows >= *slots && self.slots.free()[*queue] == 0;
             self.slots.note_backlog(*queue, backlogged);
-            picked += rows;
-            waiting += usize::try_from(scan.waiting).unwrap_or(0);
         }
         self.counters.blocked.add(waiting);
-        self.counters.orphans.add(picked.saturating_sub(count + waiting));
+        self.counters.orphans.add(claimed.gone);
         claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
         let suspects = self.intake.receive(&mut order, claimed.jobs);
         self.intake.start_suspects(order, suspects);
@@ -256,8 +255,8 @@ impl Claimer {
             self.pace.batch = count.max(1);
         }
         // Else something went back to ready, of which nobody is told.
-        let whole = picked == count && bytes <= LARGE_ANSWER;
-        self.decide(picked, filled, whole).await
+        let whole = waiting + claimed.gone == 0 && bytes <= LARGE_ANSWER;
+        self.decide(count + waiting + claimed.gone, filled, whole).await
     }
 
     async fn decide(&mut self, picked: usize, filled: bool, whole: bool) -> Next {

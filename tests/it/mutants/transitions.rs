@@ -60,13 +60,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "j.cancel_requested_at is not null, j" => "false, j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
-    // What it tells of each queue.
-    claim: "coalesce(cardinality(array_positions(v_waiting_of, q)), 0)" => "0",
-        claim::a_claim_says_what_it_picked_of_each_queue;
-    claim: "- coalesce(cardinality(array_positions(v_returned_of, q)), 0)" => "",
-        claim::a_claim_says_what_it_picked_of_each_queue;
+    // What it tells of those that became no job.
+    claim: "v_row.waiting := v_some.n;" => "",
+        claim::a_claim_says_what_came_to_no_job;
+    claim_within: "cardinality(p_ids) - count(*)" => "0",
+        claim::a_claim_says_what_came_to_no_job;
     claim: "count(*) = cardinality(v_ids) and" => "",
-        claim::a_claim_says_what_it_picked_of_each_queue;
+        claim::a_claim_says_what_came_to_no_job;
     // What a claim reads.
     claim: "f.without_permit, f.job_id" => "f.without_permit, f.job_id + 0",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
