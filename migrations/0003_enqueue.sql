@@ -107,8 +107,9 @@ begin
         raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
-    perform jobkit.require_options(p_queue, p_priority, p_max_attempts, p_concurrency_key,
-        p_dead_letter_key);
+    perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
+        coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
+        p_concurrency_key, p_dead_letter_key);
     return jobkit.enqueue_jobs(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],

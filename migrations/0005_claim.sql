@@ -1,7 +1,7 @@
 -- claimed: a row of the answer. A type: the columns of a TABLE are looked up again by each call.
 create type jobkit.claimed as (
     queue_number integer, waiting integer, gone integer, scan_us bigint, lowest bigint,
-    job_id bigint, kind text, lane smallint, attempt integer, max_attempts smallint,
+    job_id bigint, kind text, lane integer, attempt integer, max_attempts smallint,
     crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
     args jsonb, tags text[], metadata jsonb, waited interval
 );
@@ -14,11 +14,11 @@ create type jobkit.claimed as (
 --                 a scan that does not begin at the start takes only ids above its mark
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
--- Returns the jobs in any order, and rows without a job_id: one with how long the scan of all
--- queues took; how many jobs of a queue got no permit (`waiting`), how many ready rows had no job
--- (`gone`), where there were such. The lane of a job is that of its priority without a permit; so
--- when some held or needed one there is a row for each queue and lane with the lowest id picked
--- (`lowest`). At most 8 MiB of payload, but always one job: the rest goes back.
+-- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
+-- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
+-- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
+-- without a permit; so when some held or needed one there is a row for each queue and lane with the
+-- lowest id picked (`lowest`). At most 8 MiB of payload, but always one job: the rest goes back.
 -- Each statement and each expression in here is a part of how long a lone job waits: what only
 -- permits or large payloads need is read when there are some.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
@@ -117,7 +117,7 @@ begin
             from (
                 select j.id, coalesce(array_position(p_queues, j.queue), 1) as q,
                     j.concurrency_key is not null and h.held is null as needy,
-                    ((j.priority + 3) * 2 + (h.held is null)::integer)::smallint as lane
+                    (j.priority + 3) * 2 + (h.held is null)::integer as lane
                 from jobkit.jobs j
                 left join lateral (
                     select true as held from jobkit.permits h where h.job_id = j.id offset 0
@@ -169,7 +169,7 @@ begin
         -- By the ids alone, not a join of them: this is most of what a claim costs.
         return query
         select coalesce(array_position(p_queues, j.queue), 1), null::integer, null::integer,
-            null::bigint, null::bigint, j.id, j.kind, (j.priority * 2 + 7)::smallint,
+            null::bigint, null::bigint, j.id, j.kind, j.priority * 2 + 7,
             j.attempt + 1, j.max_attempts, j.crashes, j.snoozes, j.created_at,
             j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
             j.metadata, clock_timestamp() - greatest(j.run_at, j.created_at)

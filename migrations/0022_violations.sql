@@ -49,8 +49,10 @@ create view jobkit.job_violations as
     where (j.concurrency_group is null) <> (j.concurrency_key is null)
         or (j.dead_letter_id is null) <> (j.generation is null)
     union all
-    select j.id, 'a name, priority or limit out of range' from jobkit.jobs j
+    select j.id, 'a name, key, priority or limit out of range' from jobkit.jobs j
     where octet_length(j.kind) not between 1 and 128 or octet_length(j.queue) not between 1 and 128
+        or octet_length(j.concurrency_group) not between 1 and 128
+        or greatest(octet_length(j.concurrency_key), octet_length(j.dead_letter_key)) > 512
         or j.priority not between -3 and 3 or j.max_attempts < 1
     union all
     select s.job_id, 'scheduled at another time'

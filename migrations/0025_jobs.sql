@@ -69,8 +69,8 @@ create view jobkit.listed_jobs as
     from jobkit.jobs j;
 
 -- jobs_in: the next live jobs of a listing behind a place, in its order. Each branch has an index,
--- but for running jobs: of `claims`, which is small, every row is looked at. Of what has failed
--- before some may be ready, blocked or running. A worker has nothing that waits.
+-- but for running jobs: of `claims`, which is small, every row is looked at. A worker has nothing
+-- that waits.
 create function jobkit.jobs_in(
     p_listing text, p_place jsonb, p_rows integer, p_queue text, p_group text, p_key text,
     p_worker bigint, p_id bigint

@@ -93,6 +93,8 @@ impl NewJob {
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
+        let group = policy.concurrency.map(|concurrency| concurrency.group);
+        group.map_or(Ok(()), |group| limits::name("concurrency group", group, NAME_BYTES))?;
         let concurrency_key = key("concurrency key", job.concurrency_key())?;
         let dead_letter_key = key("dead-letter key", job.dead_letter_key())?;
         for tag in &overrides.tags {
@@ -110,7 +112,7 @@ impl NewJob {
             max_attempts,
             after: overrides.after,
             at: overrides.at.map(limits::time),
-            group: policy.concurrency.map(|concurrency| concurrency.group),
+            group,
             key: policy.concurrency.and(concurrency_key),
             dead_letter_key,
             args,

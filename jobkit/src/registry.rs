@@ -71,6 +71,7 @@ impl Registry {
         self.shared_kinds(&mut gaps);
         self.disputed_limits(&mut gaps);
         self.long_names(&mut gaps);
+        self.out_of_range(&mut gaps);
         gaps
     }
 
@@ -129,6 +130,17 @@ impl Registry {
                         "job `{kind}`: the name `{name}` must have 1 to {NAME_BYTES} bytes"
                     ));
                 }
+            }
+        }
+    }
+
+    fn out_of_range(&self, gaps: &mut Vec<String>) {
+        for Policy { kind, priority, max_attempts, .. } in self.policies() {
+            if !(-3..=3).contains(&priority) {
+                gaps.push(format!("job `{kind}`: the priority {priority} must be −3 to 3"));
+            }
+            if !(1..=1000).contains(&max_attempts) {
+                gaps.push(format!("job `{kind}`: the {max_attempts} attempts must be 1 to 1000"));
             }
         }
     }

@@ -342,6 +342,7 @@ async fn sql_refuses_what_no_worker_could_run() {
         ("'look', p_queue => ''", "JK008"),
         ("'look', p_queue => repeat('q', 129)", "JK008"),
         ("'look', p_dead_letter_key => repeat('k', 513)", "JK008"),
+        ("'keyed', p_concurrency_key => repeat('k', 513)", "JK008"),
         ("'look', p_args => null", "23502"),
         ("'look', to_jsonb(repeat('x', 1048575))", "JK005"),
         ("'look', p_metadata => to_jsonb(repeat('x', 1048573))", "JK005"),
@@ -349,6 +350,12 @@ async fn sql_refuses_what_no_worker_could_run() {
         let answer = session.value::<i64>(&format!("select jobkit.enqueue({call})")).await;
         let error = answer.expect_err(call);
         assert_eq!(error.as_database_error().unwrap().code().unwrap(), code, "{call}: {error}");
+    }
+    for default in ["queue = ''", "priority = 4", "max_attempts = 0"] {
+        session.run(&format!("begin; update jobkit.kinds set {default}")).await.unwrap();
+        let error = session.run("select jobkit.enqueue('look')").await.expect_err(default);
+        assert_eq!(error.as_database_error().unwrap().code().unwrap(), "JK008", "{default}");
+        session.run("rollback").await.unwrap();
     }
     assert_eq!(lab.count("jobkit.jobs").await, 0);
 }

@@ -47,6 +47,7 @@ job!(One, (), Policy::new("the_same"));
 job!(Two, (), Policy::new("the_same"));
 job!(TeamOfTwo, (), team("team_of_two", 2));
 job!(TeamOfThree, (), team("team_of_three", 3));
+job!(Hasty, (), Policy { priority: -4, max_attempts: 0, ..Policy::new("hasty") });
 
 fn flawed(pool: &PgPool) -> Worker {
     let jobs = [
@@ -56,6 +57,7 @@ fn flawed(pool: &PgPool) -> Worker {
         Registration::of::<Two, _>(),
         Registration::of::<TeamOfTwo, _>(),
         Registration::of::<TeamOfThree, _>(),
+        Registration::of::<Hasty, _>(),
     ];
     let worker = Worker::new(pool.clone()).jobs(jobs).state(1_u8).state(2_u8);
     let worker = worker.queue("mail", 0).queue("mail", 10_001).queue("", 1);
@@ -84,6 +86,8 @@ async fn every_gap_is_named_at_once() {
         "the queue name `` must have 1 to 128 bytes",
         "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`",
         "job `prints` needs the state `it::startup::Printer`",
+        "job `hasty`: the priority -4 must be −3 to 3",
+        "job `hasty`: the 0 attempts must be 1 to 1000",
         "the kind `the_same` is claimed by `it::startup::One` and `it::startup::Two`",
         "group `team` has limit 3 in job `team_of_three` and 2 in job `team_of_two`",
         "this database has no jobkit schema; run `jobkit::migrate(&pool)` first",

@@ -31,7 +31,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("update jobkit.jobs set run_at = now() where id = 6", "scheduled at another time", "6"),
     (
         "update jobkit.jobs set priority = 4 where id = 5",
-        "a name, priority or limit out of range",
+        "a name, key, priority or limit out of range",
         "5",
     ),
     ("update jobkit.scheduled set retrying = true", "retrying, or not, against its attempts", "6"),

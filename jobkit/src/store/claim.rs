@@ -97,7 +97,8 @@ impl Call for Claim<'_> {
         let mut claimed = Claimed::default();
         for row in &rows {
             let queue = || Ok::<_, sqlx::Error>(index(row.try_get(QUEUE)?) - 1);
-            let lane = || Ok::<_, sqlx::Error>(index(row.try_get::<i16, _>(LANE)?.into()));
+            // A priority out of range costs its job the place, not its worker the claim.
+            let lane = || Ok::<_, sqlx::Error>(index(row.try_get(LANE)?).min(LANES - 1));
             if row.try_get::<Option<i64>, _>(JOB[0])?.is_some() {
                 claimed.jobs.push(ClaimedJob::read(row, JOB, queue()?, lane()?)?);
             } else if let Some(lowest) = row.try_get("lowest")? {

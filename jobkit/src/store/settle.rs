@@ -196,5 +196,5 @@ fn ending(text: &str) -> Ending {
 
 /// The lane of ready jobs of this priority that hold a permit.
 fn lane_with_permit(priority: i16) -> usize {
-    usize::try_from((priority + 3) * 2).unwrap_or(0)
+    usize::try_from((priority.clamp(-3, 3) + 3) * 2).unwrap_or(0)
 }

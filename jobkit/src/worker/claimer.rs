@@ -223,7 +223,7 @@ impl Claimer {
         let bytes: usize = claimed.jobs.iter().map(size).sum();
         let count = claimed.jobs.len();
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
-        let mut filled = false;
+        let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
         let now = Instant::now();
         let is_dear = |at: &usize| from_start[*at] && !self.pace.waters[asked[*at].0].is_cheap();

@@ -151,6 +151,19 @@ async fn a_payload_of_a_kind_that_is_not_linked_is_taken_as_it_is() {
 }
 
 #[tokio::test]
+async fn sql_replays_nothing_with_options_that_no_job_may_have() {
+    let desk = Desk::new().await;
+    let (id, _) = desk.dead("a").await;
+    let mut session = desk.lab.session("operator").await;
+    for option in ["p_queue => ''", "p_max_attempts => 0"] {
+        let replay = session.run(&format!("select jobkit.replay({id}, {option})")).await;
+        let error = replay.expect_err(option);
+        assert_eq!(error.as_database_error().unwrap().code().unwrap(), "JK008", "{option}");
+    }
+    assert_eq!(desk.lab.count("jobkit.dead_letters where state = 'open'").await, 1);
+}
+
+#[tokio::test]
 async fn who_comes_second_waits_and_is_told_of_the_first() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;

@@ -30,6 +30,20 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What an outcome becomes.
     settle_one: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_mark_on_a_running_job_turns_every_wait_into_an_end;
+    settle_one: "crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);" =>
+        "crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at, false);",
+        settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
+    settle_one: "set run_at = v_run_at where j.id = p_job.id;
+                perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);" =>
+        "set run_at = v_run_at where j.id = p_job.id;
+                perform jobkit.make_scheduled(p_job.id, v_run_at, false);",
+        settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
+    reschedule: "j.attempt > 0" => "false",
+        settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
     settle_one: "v_attempt >= p_job.max_attempts" => "false",
         settle::the_last_attempt_is_buried_once;
     finish_all: "if v_retried then" => "if false then",
@@ -67,6 +81,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_says_what_came_to_no_job;
     claim: "count(*) = cardinality(v_ids) and" => "",
         claim::a_claim_says_what_came_to_no_job;
+    claim: "(h.held is null)::integer" => "1",
+        claim::a_claim_says_where_each_lane_begins;
+    claim: "min(p.id)" => "max(p.id)",
+        claim::a_claim_says_where_each_lane_begins;
+    claim: "and h.held is null as needy" => "as needy",
+        claim::a_claim_says_where_each_lane_begins;
     // What a claim reads.
     claim: "f.without_permit, f.job_id" => "f.without_permit, f.job_id + 0",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;

@@ -13,6 +13,7 @@ in_a_lab![
     two_claims_from_the_marks_share_nothing,
     what_a_claim_gave_up_is_found_from_the_start,
     a_claim_says_what_came_to_no_job,
+    a_claim_says_where_each_lane_begins,
     ten_claimers_take_each_job_once,
     a_claim_in_flight_keeps_its_worker,
     a_claim_in_flight_holds_up_no_heartbeat,
@@ -94,6 +95,24 @@ pub(crate) async fn a_claim_says_what_came_to_no_job(lab: Lab) {
     let large = |key: &'static str| Keyed { size: 3 * 1024 * 1024, ..Keyed::from(key) };
     let _: [i64; 3] = world.keyed([large("a"), large("b"), large("c")]).await;
     assert_eq!(world.call(count()).await, "0 gone, 2 jobs, 1 scan");
+    world.lab.check_invariants().await;
+}
+
+/// A job that holds a permit asks for none; the marks of its lane are its own.
+pub(crate) async fn a_claim_says_where_each_lane_begins(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (n, [holder]) = world.running_keyed(["a"]).await;
+    assert_eq!(world.call(settle(1, n, holder, "release")).await, format!("{holder} unblock"));
+    let [plain] = world.ready().await;
+    let _: [i64; 2] = world.keyed(["b", "b"]).await;
+    let lanes = format!(
+        "select string_agg(c.lane || ' from ' || c.lowest, ', ' order by c.lane)
+            filter (where c.lowest is not null) || ', jobs: ' || count(c.job_id)
+        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}', '{{true}}',
+            array_fill(0::bigint, array[14])) c",
+        next_n()
+    );
+    assert_eq!(world.call(lanes).await, format!("6 from {holder}, 7 from {plain}, jobs: 3"));
     world.lab.check_invariants().await;
 }
 

@@ -2,8 +2,8 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{promote, settle, settle_all};
-use super::kit::{ENDS, End, World};
+use super::calls::{promote, release_later, reschedule, settle, settle_all};
+use super::kit::{ENDS, End, World, list};
 
 in_a_lab![
     outcomes_of_one_batch_take_turns,
@@ -14,6 +14,7 @@ in_a_lab![
     two_retries_of_a_job_are_charged_once,
     the_last_attempt_is_buried_once,
     a_late_outcome_leaves_the_next_attempt_alone,
+    a_job_that_failed_is_retrying_whenever_it_is_scheduled,
 ];
 
 /// T15, T16: two settles of one claim, of different jobs. The claim goes with its last job.
@@ -186,4 +187,38 @@ pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     world.expect(x, "finish").await;
     assert_eq!(world.lab.count("jobkit.attempts").await, 0);
     world.lab.check_invariants().await;
+}
+
+/// Retried, snoozed, released for later, and put off by an operator; and one that never failed is
+/// not.
+pub(crate) async fn a_job_that_failed_is_retrying_whenever_it_is_scheduled(lab: Lab) {
+    let world = World::new(lab).await;
+    let (mut n, [failed, other]) = world.running().await;
+    assert_eq!(world.call(settle_all(1, n, &[(failed, "retry"), (other, "snooze")])).await, "");
+    for step in ["retry", "snooze", "release", "reschedule"] {
+        let charged = [(failed, 1), (other, 0)];
+        for (job, charged) in charged {
+            world.expect(job, &format!("scheduled, charged {charged}")).await;
+        }
+        let retrying = "array_agg(s.job_id order by s.job_id) from jobkit.scheduled s";
+        let retrying: Vec<i64> =
+            world.lab.value(&format!("select {retrying} where s.retrying")).await;
+        assert_eq!(retrying, [failed], "{step}");
+        world.lab.check_invariants().await;
+        world.an_hour_later().await;
+        assert_eq!(world.call(promote(10)).await, "2");
+        if step == "release" {
+            let put_off = world.call(reschedule(&[failed, other], "'1 hour'")).await;
+            assert_eq!(put_off, list(&[failed, other]));
+            continue;
+        }
+        n = world.claim(1, &[failed, other]).await;
+        for job in [failed, other] {
+            let later = match step {
+                "retry" => settle(1, n, job, "snooze"),
+                _ => release_later(1, n, job),
+            };
+            world.call(later).await;
+        }
+    }
 }

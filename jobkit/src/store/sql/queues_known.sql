@@ -12,4 +12,4 @@ cross join lateral (
     from jobkit.workers w
     where n.name = any (w.queues) and not w.stopping and w.lease_until > now()
 ) w
-order by n.name limit 500
+order by n.name collate "C" limit 500
