@@ -1,11 +1,14 @@
 //! One worker, several queues.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::{Lab, wait};
+use tokio::task::JoinSet;
 
-use crate::jobs::{self, Act, EFFECTS, Then};
+use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 use crate::lifecycle::outcome;
 
 /// A claim asks for 500 jobs at most, whatever is free; every queue has its share of them.
@@ -44,6 +47,36 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
     Admin::new(lab.pool()).cancel(holds).await.unwrap();
     assert_eq!(outcome(&lab, waits).await, "finish");
     worker.stop().await;
+}
+
+/// While jobs come without a pause it looks by itself, and makes no producer wait for another; after
+/// that it is notified again, and whatever came in between is found, long before it would poll.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_enqueue_notifies_a_worker_in_a_rush() {
+    let lab = Lab::guarded().await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+    let worker = worker.listen(true).poll(Duration::from_secs(60)).queue("default", 100);
+    let worker = worker.start().await.unwrap();
+    lab.until("exists (select from jobkit.sleepers)").await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut producers = JoinSet::new();
+    for _ in 0..4 {
+        let (pool, over) = (lab.pool().clone(), Arc::clone(&over));
+        producers.spawn(async move {
+            while !over.load(Ordering::Relaxed) {
+                Noop.enqueue(&pool).await.unwrap();
+            }
+        });
+    }
+    lab.until("not exists (select from jobkit.sleepers)").await;
+    over.store(true, Ordering::Relaxed);
+    producers.join_all().await;
+    lab.until("exists (select from jobkit.sleepers)").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
 }
 
 /// The least number of calls between two jobs that come one second after the other.

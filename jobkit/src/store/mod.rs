@@ -85,6 +85,6 @@ pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
 pub(crate) use self::worker::{
-    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost,
+    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost, Rise,
     SchemaCheck, Sleep,
 };

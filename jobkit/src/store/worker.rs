@@ -239,3 +239,20 @@ impl Call for Sleep<'_> {
             .map(drop)
     }
 }
+
+/// Asks enqueues to notify a worker no more.
+pub(crate) struct Rise {
+    pub(crate) worker: i64,
+}
+
+impl Call for Rise {
+    type Answer = ();
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        sqlx::query(include_str!("sql/workers_rise.sql"))
+            .bind(self.worker)
+            .execute(connection)
+            .await
+            .map(drop)
+    }
+}

@@ -8,19 +8,19 @@ use super::counters::Counters;
 use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::low_water::LowWater;
+use super::nap::Hint;
+use super::rush::Rush;
 use super::settings::Settings;
 use super::slots::Slots;
-use super::ticker::{backoff, jitter};
+use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link, Sleep};
+use crate::store::{Claim, Claimed, ClaimedJob, Link};
 
 /// The most jobs of one claim: its row of ids must fit a page.
 pub(super) const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
-/// An enqueue that did not see the hint has committed by then, or is found by polling.
-const RACE: Duration = Duration::from_millis(500);
 /// Answers lost in a row after which a job that was asked for alone is the suspect.
 const SUSPICION: u32 = 3;
 
@@ -46,7 +46,7 @@ pub(crate) struct Claimer {
 
 /// What the claimer remembers between rounds.
 pub(crate) struct Pace {
-    waters: Vec<LowWater>,
+    pub(super) waters: Vec<LowWater>,
     /// How many jobs to ask for at most; halved by every failed call.
     batch: usize,
     /// Failed rounds in a row.
@@ -54,11 +54,12 @@ pub(crate) struct Pace {
     /// Calls in a row whose answer was lost, on connections that could be had.
     lost: u32,
     /// How often nothing was found in a row.
-    naps: usize,
+    pub(super) naps: usize,
     /// Queues that were not asked for, since they had no slot free.
-    full: Vec<usize>,
+    pub(super) full: Vec<usize>,
     /// What enqueues know of this worker's sleep.
-    hint: Option<Hint>,
+    pub(super) hint: Option<Hint>,
+    pub(super) rush: Rush,
 }
 
 impl Pace {
@@ -72,20 +73,13 @@ impl Pace {
             naps: 0,
             full: Vec::new(),
             hint: None,
+            rush: Rush::default(),
         }
     }
 }
 
-/// Enqueues notify this worker, which may be asleep.
-#[derive(Clone, Copy)]
-struct Hint {
-    worker: i64,
-    since: Instant,
-    until: Instant,
-}
-
 /// What to do before the next round.
-enum Next {
+pub(super) enum Next {
     Again,
     /// Nothing is there: wait for a wake-up, at most this long.
     Nap(Duration),
@@ -168,6 +162,7 @@ impl Claimer {
             return Err(error);
         }
         let now = Instant::now();
+        self.pace.rush.looks(now);
         self.lower_marks();
         let order = self.intake.order(self.slots.take_within(self.pace.batch));
         let (asked, claim) = prepare(&order, &self.pace, &self.slots, &self.kinds, now);
@@ -260,6 +255,7 @@ impl Claimer {
     }
 
     async fn decide(&mut self, picked: usize, filled: bool, whole: bool) -> Next {
+        self.pace.rush.looked(picked > 0, Instant::now());
         if picked > 0 {
             self.pace.naps = 0;
         }
@@ -273,51 +269,7 @@ impl Claimer {
             }
             return Next::Nap(Duration::MAX);
         }
-        if self.settings.listen && self.hint().await {
-            // Whatever was enqueued before the hint could be read is found by looking once more.
-            return Next::Again;
-        }
-        let ladder = [10, 50, 250].map(Duration::from_millis);
-        let poll = self.settings.poll;
-        let told = whole && self.pace.hint.is_some_and(|hint| hint.since.elapsed() > RACE);
-        let rung = if told { ladder.len() } else { self.pace.naps };
-        let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
-        self.pace.naps += 1;
-        // A scan above the marks misses what is old; look from the start as soon as that is due.
-        let now = Instant::now();
-        let dear = self
-            .pace
-            .waters
-            .iter()
-            .enumerate()
-            .filter(|(queue, water)| !water.is_cheap() && !self.pace.full.contains(queue));
-        let start = dear.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
-        Next::Nap(jitter(nap, 0.2).min(start))
-    }
-
-    /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
-    async fn hint(&mut self) -> bool {
-        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
-        let known = self.pace.hint.filter(|hint| hint.worker == worker && hint.until > now);
-        if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
-            return false;
-        }
-        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
-        // For some naps: each hint is a write.
-        let length = poll * 2 + Duration::from_secs(2);
-        let sleep = Sleep { worker, queues, hint: length };
-        match self.link.call(&sleep).await {
-            Ok(()) => {
-                let since = known.map_or_else(Instant::now, |hint| hint.since);
-                self.pace.hint = Some(Hint { worker, since, until: now + length });
-                known.is_none()
-            }
-            Err(error) => {
-                self.pace.hint = None;
-                tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
-                false
-            }
-        }
+        self.nap(whole).await
     }
 }
 

@@ -1,0 +1,3 @@
+-- rise: enqueues need not notify this worker any more.
+-- $1 worker
+delete from jobkit.sleepers where worker_id = $1

@@ -1,0 +1,86 @@
+use std::time::{Duration, Instant};
+
+use super::claimer::{Claimer, Next};
+use super::ticker::jitter;
+use crate::store::{Rise, Sleep};
+
+/// An enqueue that did not see the hint has committed by then, or is found by polling.
+const RACE: Duration = Duration::from_millis(500);
+/// How long a worker rests between two looks while jobs come in a rush.
+const BREATH: Duration = Duration::from_millis(2);
+
+/// Enqueues notify this worker, which may be asleep.
+#[derive(Clone, Copy)]
+pub(crate) struct Hint {
+    worker: i64,
+    since: Instant,
+    until: Instant,
+}
+
+/// What a claimer does when it has found all there was.
+impl Claimer {
+    /// How long it rests; `whole` when nothing was found that it did not get.
+    pub(super) async fn nap(&mut self, whole: bool) -> Next {
+        let poll = self.settings.poll;
+        if self.settings.listen {
+            if self.pace.rush.is_on() {
+                self.rise().await;
+                return Next::Rest(BREATH.min(poll));
+            }
+            if self.hint().await {
+                // Whatever was enqueued before the hint could be read is found by looking once
+                // more.
+                return Next::Again;
+            }
+        }
+        let ladder = [10, 50, 250].map(Duration::from_millis);
+        let told = whole && self.pace.hint.is_some_and(|hint| hint.since.elapsed() > RACE);
+        let rung = if told { ladder.len() } else { self.pace.naps };
+        let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
+        self.pace.naps += 1;
+        // A scan above the marks misses what is old; look from the start as soon as that is due.
+        let now = Instant::now();
+        let dear = self
+            .pace
+            .waters
+            .iter()
+            .enumerate()
+            .filter(|(queue, water)| !water.is_cheap() && !self.pace.full.contains(queue));
+        let start = dear.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
+        Next::Nap(jitter(nap, 0.2).min(start))
+    }
+
+    /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
+    async fn hint(&mut self) -> bool {
+        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
+        let known = self.pace.hint.filter(|hint| hint.worker == worker && hint.until > now);
+        if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
+            return false;
+        }
+        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
+        // For some naps: each hint is a write.
+        let length = poll * 2 + Duration::from_secs(2);
+        let sleep = Sleep { worker, queues, hint: length };
+        match self.link.call(&sleep).await {
+            Ok(()) => {
+                let since = known.map_or_else(Instant::now, |hint| hint.since);
+                self.pace.hint = Some(Hint { worker, since, until: now + length });
+                known.is_none()
+            }
+            Err(error) => {
+                self.pace.hint = None;
+                tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
+                false
+            }
+        }
+    }
+
+    /// Tells enqueues that this worker is awake, if they think that it sleeps.
+    async fn rise(&mut self) {
+        if let Some(hint) = self.pace.hint.take()
+            && let Err(error) = self.link.call(&Rise { worker: hint.worker }).await
+        {
+            tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");
+        }
+    }
+}
