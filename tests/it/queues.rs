@@ -49,8 +49,8 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
     worker.stop().await;
 }
 
-/// While jobs come without a pause it looks by itself, and makes no producer wait for another; after
-/// that it is notified again, and whatever came in between is found, long before it would poll.
+/// While jobs come without a pause it looks by itself, and makes no producer wait for another.
+/// Then it is notified again, and whatever came in between is found, long before it would poll.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_enqueue_notifies_a_worker_in_a_rush() {
     let lab = Lab::guarded().await;

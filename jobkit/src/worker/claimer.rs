@@ -1,15 +1,18 @@
+mod nap;
+mod rush;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use self::nap::Hint;
+use self::rush::Rush;
 use super::counters::Counters;
 use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::low_water::LowWater;
-use super::nap::Hint;
-use super::rush::Rush;
 use super::settings::Settings;
 use super::slots::Slots;
 use super::ticker::backoff;
@@ -46,7 +49,7 @@ pub(crate) struct Claimer {
 
 /// What the claimer remembers between rounds.
 pub(crate) struct Pace {
-    pub(super) waters: Vec<LowWater>,
+    waters: Vec<LowWater>,
     /// How many jobs to ask for at most; halved by every failed call.
     batch: usize,
     /// Failed rounds in a row.
@@ -54,12 +57,13 @@ pub(crate) struct Pace {
     /// Calls in a row whose answer was lost, on connections that could be had.
     lost: u32,
     /// How often nothing was found in a row.
-    pub(super) naps: usize,
+    naps: usize,
     /// Queues that were not asked for, since they had no slot free.
-    pub(super) full: Vec<usize>,
+    full: Vec<usize>,
     /// What enqueues know of this worker's sleep.
-    pub(super) hint: Option<Hint>,
-    pub(super) rush: Rush,
+    hint: Option<Hint>,
+    /// Whether jobs come so fast that it need not be told of them.
+    rush: Rush,
 }
 
 impl Pace {
@@ -79,7 +83,7 @@ impl Pace {
 }
 
 /// What to do before the next round.
-pub(super) enum Next {
+enum Next {
     Again,
     /// Nothing is there: wait for a wake-up, at most this long.
     Nap(Duration),

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
-use super::claimer::{Claimer, Next};
-use super::ticker::jitter;
+use super::{Claimer, Next};
 use crate::store::{Rise, Sleep};
+use crate::worker::ticker::jitter;
 
 /// An enqueue that did not see the hint has committed by then, or is found by polling.
 const RACE: Duration = Duration::from_millis(500);
