@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-/// A find for which the claimer had not rested longer than this follows the one before it.
+/// A find follows the one before it if the claimer rested no longer than this in between, or no
+/// longer than the look took: where everything is slow, jobs that come in a rush are slow as well.
 const REST: Duration = Duration::from_millis(4);
 /// So many finds in a row begin a rush …
 const BEGINS: u32 = 8;
@@ -15,35 +16,43 @@ const ENDS: u32 = 3;
 /// every 2 ms.
 #[derive(Debug, Default)]
 pub(crate) struct Rush {
+    is_on: bool,
     finds: u32,
     misses: u32,
-    rested_since: Option<Instant>,
-    rested: Option<Duration>,
+    began: Option<Instant>,
+    ended: Option<Instant>,
 }
 
 impl Rush {
     /// A look begins.
     pub(crate) fn looks(&mut self, now: Instant) {
-        self.rested = self.rested_since.map(|since| now.duration_since(since));
+        self.began = Some(now);
     }
 
     /// It is over, and has found jobs or not.
     pub(crate) fn looked(&mut self, found: bool, now: Instant) {
-        let follows = self.rested.is_some_and(|rested| rested <= REST);
         if found {
-            self.finds = if follows { self.finds + 1 } else { 1 };
             self.misses = 0;
+            self.finds = if self.follows(now) { self.finds + 1 } else { 1 };
+            self.is_on |= self.finds >= BEGINS;
         } else {
             self.misses += 1;
             if self.misses >= ENDS {
                 self.finds = 0;
+                self.is_on = false;
             }
         }
-        self.rested_since = Some(now);
+        self.ended = Some(now);
+    }
+
+    /// Whether the look that is over now came soon after the one before it.
+    fn follows(&self, now: Instant) -> bool {
+        let Some((ended, began)) = self.ended.zip(self.began) else { return false };
+        began.duration_since(ended) <= now.duration_since(began).max(REST)
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.finds >= BEGINS
+        self.is_on
     }
 }
 
@@ -51,23 +60,40 @@ impl Rush {
 mod tests {
     use super::*;
 
-    /// Looks that take 10 ms each, after so many milliseconds of rest.
+    /// Looks that take 1 ms each, after so many milliseconds of rest.
     fn look(rush: &mut Rush, now: &mut Instant, looks: u32, rest: u64, found: bool) {
+        look_slowly(rush, now, looks, (rest, 1), found);
+    }
+
+    /// … that take as long as that.
+    fn look_slowly(
+        rush: &mut Rush,
+        now: &mut Instant,
+        looks: u32,
+        (rest, takes): (u64, u64),
+        found: bool,
+    ) {
         for _ in 0..looks {
             *now += Duration::from_millis(rest);
             rush.looks(*now);
-            *now += Duration::from_millis(10);
+            *now += Duration::from_millis(takes);
             rush.looked(found, *now);
         }
     }
 
     #[test]
     fn finds_after_little_rest_begin_a_rush() {
-        for (looks, rest, rushes) in [(8, 4, true), (7, 4, false), (100, 5, false)] {
+        for (looks, rest, takes, rushes) in [
+            (8, 4, 1, true),
+            (7, 4, 1, false),
+            (100, 5, 1, false),
+            (8, 20, 20, true),
+            (100, 21, 20, false),
+        ] {
             let (mut rush, mut now) = (Rush::default(), Instant::now());
             look(&mut rush, &mut now, 1, 1000, true);
-            look(&mut rush, &mut now, looks - 1, rest, true);
-            assert_eq!(rush.is_on(), rushes, "{looks} looks after {rest} ms");
+            look_slowly(&mut rush, &mut now, looks - 1, (rest, takes), true);
+            assert_eq!(rush.is_on(), rushes, "{looks} looks of {takes} ms after {rest} ms");
         }
     }
 
@@ -85,6 +111,14 @@ mod tests {
         look(&mut rush, &mut now, 7, 2, true);
         assert!(!rush.is_on());
         look(&mut rush, &mut now, 1, 2, true);
+        assert!(rush.is_on());
+    }
+
+    #[test]
+    fn a_rest_that_took_longer_does_not_end_it() {
+        let (mut rush, mut now) = (Rush::default(), Instant::now());
+        look(&mut rush, &mut now, 9, 1, true);
+        look(&mut rush, &mut now, 1, 100, true);
         assert!(rush.is_on());
     }
 }
