@@ -4,7 +4,9 @@ use sqlx::PgExecutor;
 use tracing::Instrument;
 
 use crate::declared::Declared;
-use crate::limits::{self, BATCH_BYTES, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, TAGS};
+use crate::limits::{
+    self, ATTEMPTS, BATCH_BYTES, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
+};
 use crate::options::Overrides;
 use crate::store::NewJob;
 use crate::{Error, JobId, Pending, store};
@@ -102,9 +104,9 @@ impl NewJob {
         }
         limits::range("number of tags", overrides.tags.len(), 0..=TAGS, "0 to 32")?;
         let priority = overrides.priority.unwrap_or(policy.priority);
-        limits::range("priority", priority, -3..=3, "−3 to 3")?;
+        limits::range("priority", priority, PRIORITIES, "−3 to 3")?;
         let max_attempts = overrides.max_attempts.unwrap_or(policy.max_attempts);
-        limits::range("number of attempts", max_attempts, 1..=1000, "1 to 1000")?;
+        limits::range("number of attempts", max_attempts, ATTEMPTS, "1 to 1000")?;
         Ok(Self {
             kind: policy.kind,
             queue,

@@ -21,6 +21,10 @@ pub(crate) const NESTING: usize = 127;
 pub(crate) const TYPE_BYTES: usize = 256;
 /// Highest limit of a concurrency key.
 pub(crate) const LIMIT: u32 = 1_000_000;
+/// Priorities, the first the sooner.
+pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;
+/// How many attempts a job may have.
+pub(crate) const ATTEMPTS: RangeInclusive<u16> = 1..=1000;
 /// Most tags of a job.
 pub(crate) const TAGS: usize = 32;
 

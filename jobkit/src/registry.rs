@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 
-use crate::limits::NAME_BYTES;
+use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES};
 use crate::states::States;
 use crate::{Policy, Registration};
 
@@ -136,10 +136,10 @@ impl Registry {
 
     fn out_of_range(&self, gaps: &mut Vec<String>) {
         for Policy { kind, priority, max_attempts, .. } in self.policies() {
-            if !(-3..=3).contains(&priority) {
+            if !PRIORITIES.contains(&priority) {
                 gaps.push(format!("job `{kind}`: the priority {priority} must be −3 to 3"));
             }
-            if !(1..=1000).contains(&max_attempts) {
+            if !ATTEMPTS.contains(&max_attempts) {
                 gaps.push(format!("job `{kind}`: the {max_attempts} attempts must be 1 to 1000"));
             }
         }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::{Admin, DeadLetterFilter};
 use crate::dead_letter::{DeadLetter, DeadLetterId, DeadLetterState};
 use crate::enqueue;
-use crate::limits::{self, NAME_BYTES, PAYLOAD_BYTES};
+use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
 use crate::store::{Link, OneDeadLetter, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until};
 use crate::{Error, JobId};
@@ -84,7 +84,7 @@ impl Replay<'_> {
     async fn run(mut self) -> Result<JobId, ReplayError> {
         let Otherwise { queue, max_attempts, .. } = &self.otherwise;
         queue.as_ref().map_or(Ok(()), |queue| limits::name("queue", queue, NAME_BYTES))?;
-        limits::range("number of attempts", max_attempts.unwrap_or(1), 1..=1000, "1 to 1000")?;
+        limits::range("number of attempts", max_attempts.unwrap_or(1), ATTEMPTS, "1 to 1000")?;
         let mut link = self.admin.link();
         if let Some(args) = &self.otherwise.args {
             let text = args.to_string();
