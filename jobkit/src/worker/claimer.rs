@@ -265,6 +265,9 @@ impl Claimer {
         }
         if filled {
             self.wake.want_help();
+            if self.pace.rush.is_on() {
+                self.rise().await;
+            }
             return Next::Again;
         }
         if self.second {

@@ -6,6 +6,8 @@ use crate::worker::ticker::jitter;
 
 /// An enqueue that did not see the hint has committed by then, or is found by polling.
 const RACE: Duration = Duration::from_millis(500);
+/// How much longer than two polls a hint stands, and that of a worker that died.
+const HINT: Duration = Duration::from_secs(6);
 /// How long a worker rests between two looks while jobs come in a rush.
 const BREATH: Duration = Duration::from_millis(2);
 
@@ -59,7 +61,7 @@ impl Claimer {
         }
         let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
         // For some naps: each hint is a write.
-        let length = poll * 2 + Duration::from_secs(2);
+        let length = poll * 2 + HINT;
         let sleep = Sleep { worker, queues, hint: length };
         match self.link.call(&sleep).await {
             Ok(()) => {
@@ -76,7 +78,7 @@ impl Claimer {
     }
 
     /// Tells enqueues that this worker is awake, if they think that it sleeps.
-    async fn rise(&mut self) {
+    pub(super) async fn rise(&mut self) {
         if let Some(hint) = self.pace.hint.take()
             && let Err(error) = self.link.call(&Rise { worker: hint.worker }).await
         {
