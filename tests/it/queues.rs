@@ -53,15 +53,8 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
 /// Then it is notified again, and whatever came in between is found, long before it would poll.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_enqueue_notifies_a_worker_in_a_rush() {
-    let lab = Lab::guarded().await;
-    // A rush may be over before it can be observed.
-    lab.run(
-        "create table risen (worker bigint);
-         create function note() returns trigger language plpgsql as
-         $$ begin insert into risen values (old.worker_id); return null; end $$;
-         create trigger note after delete on jobkit.sleepers for each row execute function note()",
-    )
-    .await;
+    let lab = Lab::new().await;
+    note_risen(&lab).await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
     let worker = worker.listen(true).poll(Duration::from_secs(60)).queue("default", 100);
     let worker = worker.start().await.unwrap();
@@ -85,6 +78,35 @@ async fn no_enqueue_notifies_a_worker_in_a_rush() {
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Nor one that works off a backlog, which takes as long as it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_enqueue_notifies_a_worker_with_a_backlog() {
+    let lab = Lab::new().await;
+    note_risen(&lab).await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.queue("default", 20).start().await.unwrap();
+    lab.until("exists (select from jobkit.sleepers)").await;
+    jobkit::enqueue_all((0..2_000).map(|_| Noop), lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    assert!(lab.value::<i64>("select max(ready) from risen").await > 0);
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// Notes, since it may be over before it can be observed, that a worker has taken its hint back,
+/// and how many jobs were ready then.
+async fn note_risen(lab: &Lab) {
+    lab.run(
+        "create table risen (worker bigint, ready bigint);
+         create function note() returns trigger language plpgsql as $$ begin
+             insert into risen select old.worker_id, count(*) from jobkit.ready;
+             return null;
+         end $$;
+         create trigger note after delete on jobkit.sleepers for each row execute function note()",
+    )
+    .await;
 }
 
 /// The least number of calls between two jobs that come one second after the other.
