@@ -49,10 +49,11 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
     worker.stop().await;
 }
 
-/// While jobs come without a pause it looks by itself, and makes no producer wait for another.
-/// Then it is notified again, and whatever came in between is found, long before it would poll.
+/// While jobs come without a pause it looks by itself: no enqueue that notifies it makes another
+/// producer wait. Then it is notified again, and whatever came in between is found, long before it
+/// would poll.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_enqueue_notifies_a_worker_in_a_rush() {
+async fn a_worker_in_a_rush_takes_its_hint_back() {
     let lab = Lab::new().await;
     note_risen(&lab).await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
@@ -80,17 +81,36 @@ async fn no_enqueue_notifies_a_worker_in_a_rush() {
     lab.check_invariants().await;
 }
 
-/// Nor one that works off a backlog, which takes as long as it takes.
+/// So does one that works off a backlog.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_enqueue_notifies_a_worker_with_a_backlog() {
+async fn a_worker_with_a_backlog_takes_its_hint_back() {
     let lab = Lab::new().await;
     note_risen(&lab).await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
     let worker = worker.queue("default", 20).start().await.unwrap();
-    lab.until("exists (select from jobkit.sleepers)").await;
+    // Of its 6.4 s, so that it has stood long enough to be taken back.
+    let stands = "until < clock_timestamp() + interval '5.7 s'";
+    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
     jobkit::enqueue_all((0..2_000).map(|_| Noop), lab.pool()).await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     assert!(lab.value::<i64>("select max(ready) from risen").await > 0);
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// One that was reaped in its sleep: what enqueues knew of it is gone as well, so nobody wakes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_begins_anew_looks_at_once() {
+    let lab = Lab::guarded().await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    // Of its 126 s, so that it naps for a poll.
+    let stands = "until < clock_timestamp() + interval '124.5 s'";
+    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    lab.run("delete from jobkit.sleepers; delete from jobkit.workers").await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;
 }
@@ -99,9 +119,9 @@ async fn no_enqueue_notifies_a_worker_with_a_backlog() {
 /// and how many jobs were ready then.
 async fn note_risen(lab: &Lab) {
     lab.run(
-        "create table risen (worker bigint, ready bigint);
+        "create table risen (ready bigint);
          create function note() returns trigger language plpgsql as $$ begin
-             insert into risen select old.worker_id, count(*) from jobkit.ready;
+             insert into risen select count(*) from jobkit.ready;
              return null;
          end $$;
          create trigger note after delete on jobkit.sleepers for each row execute function note()",

@@ -184,6 +184,8 @@ impl Claimer {
                 Ok(self.receive(order, &asked, &from_start, claimed).await)
             }
             Err(error) => {
+                // Perhaps the server has forgotten it: the table is unlogged.
+                self.pace.hint = None;
                 let refused = matches!(error, Error::Database(_));
                 self.pace.lost += u32::from(!refused);
                 self.pace.waters.iter_mut().for_each(LowWater::start_over);

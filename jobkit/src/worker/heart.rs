@@ -170,6 +170,8 @@ impl Heart {
         self.link.call(&register).await?;
         self.ledger.begin_anew(worker);
         self.lease.renew(sent, true);
+        // The claimer may be napping, and what enqueues knew of that is gone with the old id.
+        self.wake.ring();
         Ok(())
     }
 

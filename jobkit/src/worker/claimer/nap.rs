@@ -4,7 +4,8 @@ use super::{Claimer, Next};
 use crate::store::{Rise, Sleep};
 use crate::worker::ticker::jitter;
 
-/// An enqueue that did not see the hint has committed by then, or is found by polling.
+/// An enqueue that did not see the hint has committed by then, or is found by polling. A hint that
+/// is taken back has stood that long, too: each is a row, and dead rows may stay for long.
 const RACE: Duration = Duration::from_millis(500);
 /// How much longer than two polls a hint stands, and that of a worker that died.
 const HINT: Duration = Duration::from_secs(6);
@@ -19,6 +20,13 @@ pub(crate) struct Hint {
     until: Instant,
 }
 
+impl Hint {
+    /// Whether every enqueue knows of it.
+    fn is_told(self) -> bool {
+        self.since.elapsed() > RACE
+    }
+}
+
 /// What a claimer does when it has found all there was.
 impl Claimer {
     /// How long it rests; `whole` when nothing was found that it did not get.
@@ -30,13 +38,14 @@ impl Claimer {
                 return Next::Rest(BREATH.min(poll));
             }
             if self.hint().await {
+                self.pace.naps = 0;
                 // Whatever was enqueued before the hint could be read is found by looking once
                 // more.
                 return Next::Again;
             }
         }
-        let ladder = [10, 50, 250].map(Duration::from_millis);
-        let told = whole && self.pace.hint.is_some_and(|hint| hint.since.elapsed() > RACE);
+        let ladder = [10, 50, 250, 250].map(Duration::from_millis);
+        let told = whole && self.pace.hint.is_some_and(Hint::is_told);
         let rung = if told { ladder.len() } else { self.pace.naps };
         let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
@@ -79,7 +88,7 @@ impl Claimer {
 
     /// Tells enqueues that this worker is awake, if they think that it sleeps.
     pub(super) async fn rise(&mut self) {
-        if let Some(hint) = self.pace.hint.take()
+        if let Some(hint) = self.pace.hint.take_if(|hint| hint.is_told())
             && let Err(error) = self.link.call(&Rise { worker: hint.worker }).await
         {
             tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 /// A find follows the one before it if the claimer rested no longer than this in between, or no
 /// longer than the look took: where everything is slow, jobs that come in a rush are slow as well.
 const REST: Duration = Duration::from_millis(4);
-/// So many finds in a row begin a rush …
+/// So many finds in a row, with no more than two looks in vain between them, begin a rush …
 const BEGINS: u32 = 8;
 /// … and so many looks in vain end it.
 const ENDS: u32 = 3;
@@ -12,8 +12,8 @@ const ENDS: u32 = 3;
 ///
 /// A notification makes the commits of all producers wait for each other, since NOTIFY holds a lock
 /// of the whole cluster until the commit is flushed. A worker that has something to do again and
-/// again after no more than 4 ms is awake anyway: for the time of such a rush it says so, and looks
-/// every 2 ms.
+/// again after a short rest is awake anyway: for the time of such a rush it says so, and rests for
+/// 2 ms between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Rush {
     is_on: bool,
