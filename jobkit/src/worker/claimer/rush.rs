@@ -60,13 +60,8 @@ impl Rush {
 mod tests {
     use super::*;
 
-    /// Looks that take 1 ms each, after so many milliseconds of rest.
-    fn look(rush: &mut Rush, now: &mut Instant, looks: u32, rest: u64, found: bool) {
-        look_slowly(rush, now, looks, (rest, 1), found);
-    }
-
-    /// … that take as long as that.
-    fn look_slowly(
+    /// Looks after so many milliseconds of rest, which take as long as that.
+    fn look(
         rush: &mut Rush,
         now: &mut Instant,
         looks: u32,
@@ -91,8 +86,8 @@ mod tests {
             (100, 21, 20, false),
         ] {
             let (mut rush, mut now) = (Rush::default(), Instant::now());
-            look(&mut rush, &mut now, 1, 1000, true);
-            look_slowly(&mut rush, &mut now, looks - 1, (rest, takes), true);
+            look(&mut rush, &mut now, 1, (1000, 1), true);
+            look(&mut rush, &mut now, looks - 1, (rest, takes), true);
             assert_eq!(rush.is_on(), rushes, "{looks} looks of {takes} ms after {rest} ms");
         }
     }
@@ -100,25 +95,25 @@ mod tests {
     #[test]
     fn three_looks_in_vain_end_it_and_the_next_begins_anew() {
         let (mut rush, mut now) = (Rush::default(), Instant::now());
-        look(&mut rush, &mut now, 9, 1, true);
+        look(&mut rush, &mut now, 9, (1, 1), true);
         for _ in 0..10 {
-            look(&mut rush, &mut now, 2, 2, false);
+            look(&mut rush, &mut now, 2, (2, 1), false);
             assert!(rush.is_on());
-            look(&mut rush, &mut now, 1, 2, true);
+            look(&mut rush, &mut now, 1, (2, 1), true);
         }
-        look(&mut rush, &mut now, 3, 2, false);
+        look(&mut rush, &mut now, 3, (2, 1), false);
         assert!(!rush.is_on());
-        look(&mut rush, &mut now, 7, 2, true);
+        look(&mut rush, &mut now, 7, (2, 1), true);
         assert!(!rush.is_on());
-        look(&mut rush, &mut now, 1, 2, true);
+        look(&mut rush, &mut now, 1, (2, 1), true);
         assert!(rush.is_on());
     }
 
     #[test]
     fn a_rest_that_took_longer_does_not_end_it() {
         let (mut rush, mut now) = (Rush::default(), Instant::now());
-        look(&mut rush, &mut now, 9, 1, true);
-        look(&mut rush, &mut now, 1, 100, true);
+        look(&mut rush, &mut now, 9, (1, 1), true);
+        look(&mut rush, &mut now, 1, (100, 1), true);
         assert!(rush.is_on());
     }
 }
