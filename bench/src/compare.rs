@@ -89,7 +89,7 @@ const FULL: Scale = Scale {
 
 const QUICK: Scale = Scale {
     every: false,
-    jobs: 2000,
+    jobs: 20_000,
     seconds: 1,
     latencies: 25,
     steady: 3,
@@ -97,7 +97,7 @@ const QUICK: Scale = Scale {
     pinned: 10_000,
     backlog: 50_000,
     hot: 20,
-    keyed: 2000,
+    keyed: 10_000,
     memory: 20_000,
 };
 

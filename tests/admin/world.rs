@@ -19,8 +19,7 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
             p_tags => array[t], p_metadata => jsonb_build_object(t, t), p_dead_letter_key => t)
         from generate_series(1, 3), unnest($1) t",
         "select count(*) from cardinality($1) n, jobkit.claim(31, 1, $1, $1,
-            array_fill(500, array[n]), array_fill(true, array[n]),
-            array_fill(0::bigint, array[14 * n]))",
+            array_fill(500, array[n]))",
         "select jobkit.enqueue(t, '{}', p_concurrency_key => 'later', p_run_at => now() + '1 h')
         from unnest($1) t",
         "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,

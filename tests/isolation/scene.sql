@@ -65,9 +65,7 @@ create function scene.claim(
 language sql as $$
     select coalesce(string_agg(c.job_id::text, ' ' order by c.job_id), 'nothing')
     from jobkit.claim(p_worker, p_n, array['act'], p_queues,
-        array_fill(p_slots, array[cardinality(p_queues)]),
-        array_fill(true, array[cardinality(p_queues)]),
-        array_fill(0::bigint, array[14 * cardinality(p_queues)])) c
+        array_fill(p_slots, array[cardinality(p_queues)])) c
     where c.job_id is not null
 $$;
 

@@ -27,16 +27,19 @@ enum From {
     Start,
     /// The same low-water mark in every lane.
     Mark(i64),
+    /// No priority has a mark.
+    NoMarks,
 }
 
 fn claim(queue: &str, from: From, slots: i64) -> String {
-    let (start, mark) = match from {
-        From::Start => (true, 0),
-        From::Mark(mark) => (false, mark),
+    let (lanes, mark, first, last) = match from {
+        From::Start => (0, 0, "", ""),
+        From::Mark(mark) => (14, mark, "0", "13"),
+        From::NoMarks => (14, 0, "14", "13"),
     };
     format!(
         "jobkit.claim(1, nextval('claims'), '{{act, noop}}', '{{{queue}}}', '{{{slots}}}',
-            array[{start}], array_fill({mark}::bigint, array[14]))"
+            array_fill({mark}::bigint, array[{lanes}]), '{{{first}}}', '{{{last}}}')"
     )
 }
 
@@ -135,7 +138,7 @@ async fn look(lab: &Lab, notices: &Notices, when: &str) {
     for mode in ["force_generic_plan", "force_custom_plan", "auto"] {
         let function = "function jobkit.claim";
         lab.run(&format!("alter {function} set plan_cache_mode = {mode}")).await;
-        for from in [From::Start, From::Mark(0)] {
+        for from in [From::Start, From::Mark(0), From::NoMarks] {
             // A session of its own: the counters of a session's last transaction may linger.
             let mut session = lab.session("looked at").await;
             session.run("load 'auto_explain'").await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::{Lab, wait};
@@ -20,6 +20,54 @@ async fn a_large_queue_leaves_room_for_a_small_one() {
     let worker = worker.queue("large", 1_000).queue("default", 10).start().await.unwrap();
     let job = Act::then(Then::Succeed).enqueue(lab.pool()).await.unwrap();
     assert_eq!(outcome(&lab, job).await, "finish");
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// An even share would be 31 jobs a claim.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_one_queue_that_has_jobs_has_most_of_a_claim() {
+    let lab = Lab::new().await;
+    lab.run(
+        "create table batches (jobs integer);
+         create function note() returns trigger language plpgsql as $$ begin
+             insert into public.batches values (cardinality(new.job_ids));
+             return null;
+         end $$;
+         create trigger note after insert on jobkit.claims for each row execute function note()",
+    )
+    .await;
+    jobkit::enqueue_all((0..2_000).map(|_| Noop), lab.pool()).await.unwrap();
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 100);
+    let worker = (1..16).fold(worker, |worker, n| worker.queue(format!("empty{n}"), 100));
+    let worker = worker.start().await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let largest: i32 = lab.value("select max(jobs) from batches").await;
+    assert!((90..=100).contains(&largest), "{largest}");
+    lab.check_invariants().await;
+}
+
+/// Where a scan from the start is dear it is put off, so that what lies below the marks may be
+/// found later. But a worker that has looked at everything has no reason to do so again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_asleep_goes_on_scanning_no_dear_queues() {
+    let lab = Lab::guarded().await;
+    lab.run("create sequence looks").await;
+    let gate = "perform jobkit.gate();";
+    lab.mutate("claim", gate, &format!("{gate} perform nextval('public.looks');")).await;
+    lab.mutate("claim", "* 1000000", "* 1000000 + 5000").await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(1));
+    let worker = (0..16).fold(worker, |worker, n| worker.queue(format!("queue{n}"), 10));
+    let worker = worker.start().await.unwrap();
+    // Of its 8 s, so that it naps for a poll.
+    let stands = "until < clock_timestamp() + interval '7 s'";
+    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    let looks: i64 = lab.value("select last_value from looks").await;
+    let asleep = Instant::now();
+    lab.until(&format!("exists (select from looks where last_value >= {looks} + 6)")).await;
+    assert!(asleep.elapsed() > Duration::from_millis(1_500), "{:?}", asleep.elapsed());
     worker.stop().await;
     lab.check_invariants().await;
 }

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -14,7 +15,7 @@ use super::count::duration;
 /// How many (priority, permit) combinations a queue has; the claim keeps a mark for each.
 pub(crate) const LANES: usize = 14;
 
-/// Where a claim's answer has what: number of the queue, lane, and what makes up a job.
+/// Where a claim's answer has what: the queue, lane, and what makes up a job.
 const QUEUE: usize = 0;
 const LANE: usize = 7;
 const JOB: [usize; 3] = [5, 6, 8];
@@ -28,10 +29,10 @@ pub(crate) struct Claim<'a> {
     pub(crate) queues: Vec<&'a str>,
     /// Free slots of each queue.
     pub(crate) slots: Vec<i32>,
-    /// Whether to scan each queue from its start.
-    pub(crate) from_start: Vec<bool>,
-    /// [`LANES`] marks for each queue.
+    /// [`LANES`] marks for each queue; none, and the scan begins at the start.
     pub(crate) marks: Vec<i64>,
+    /// Between which lanes of each queue there are marks.
+    pub(crate) between: (Vec<i32>, Vec<i32>),
 }
 
 /// The answer to a [`Claim`].
@@ -90,13 +91,17 @@ impl Call for Claim<'_> {
             .bind(self.kinds)
             .bind(&self.queues)
             .bind(&self.slots)
-            .bind(&self.from_start)
             .bind(&self.marks)
+            .bind(&self.between.0)
+            .bind(&self.between.1)
             .fetch_all(connection)
             .await?;
+        let places: HashMap<_, _> = self.queues.iter().zip(0..).collect();
+        // One that was moved since it was picked runs all the same.
+        let place = |queue: &str| places.get(&queue).copied().unwrap_or(0);
         let mut claimed = Claimed::default();
         for row in &rows {
-            let queue = || Ok::<_, sqlx::Error>(index(row.try_get(QUEUE)?) - 1);
+            let queue = || row.try_get(QUEUE).map(place);
             // A priority out of range costs its job the place, not its worker the claim.
             let lane = || Ok::<_, sqlx::Error>(index(row.try_get(LANE)?).min(LANES - 1));
             if row.try_get::<Option<i64>, _>(JOB[0])?.is_some() {

@@ -49,7 +49,7 @@ pub(crate) struct Claimer {
 
 /// What the claimer remembers between rounds.
 pub(crate) struct Pace {
-    waters: Vec<LowWater>,
+    water: LowWater,
     /// How many jobs to ask for at most; halved by every failed call.
     batch: usize,
     /// Failed rounds in a row.
@@ -68,9 +68,8 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
-        let waters = (0..queues).map(|_| LowWater::default()).collect();
         Self {
-            waters,
+            water: LowWater::new(queues),
             batch: LARGEST_BATCH,
             failures: 0,
             lost: 0,
@@ -174,21 +173,21 @@ impl Claimer {
         let left_out = |queue: &usize| order.slots.left()[*queue] == 0;
         let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
-        let from_start = claim.from_start;
+        let from_start = claim.marks.is_empty();
         self.pace.full = full;
         match answer {
             Ok(claimed) => {
                 self.pace.failures = 0;
                 self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
-                Ok(self.receive(order, &asked, &from_start, claimed).await)
+                Ok(self.receive(order, &asked, from_start, claimed).await)
             }
             Err(error) => {
                 // Perhaps the server has forgotten it: the table is unlogged.
                 self.pace.hint = None;
                 let refused = matches!(error, Error::Database(_));
                 self.pace.lost += u32::from(!refused);
-                self.pace.waters.iter_mut().for_each(LowWater::start_over);
+                self.pace.water.start_over();
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
@@ -205,7 +204,7 @@ impl Claimer {
         for unblocked in self.wake.unblocked() {
             let at = self.slots.queues().iter().position(|queue| *queue.name == *unblocked.queue);
             if let Some(at) = at {
-                self.pace.waters[at].lower(unblocked.lane, unblocked.job);
+                self.pace.water.lower(at, unblocked.lane, unblocked.job);
             }
         }
     }
@@ -215,7 +214,7 @@ impl Claimer {
         &mut self,
         mut order: Order,
         asked: &[(usize, usize)],
-        from_start: &[bool],
+        from_start: bool,
         mut claimed: Claimed,
     ) -> Next {
         let size = |job: &ClaimedJob| {
@@ -226,26 +225,23 @@ impl Claimer {
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
-        let now = Instant::now();
-        let is_dear = |at: &usize| from_start[*at] && !self.pace.waters[asked[*at].0].is_cheap();
-        let dear = (0..asked.len()).find(is_dear);
+        if from_start {
+            self.pace.water.started(claimed.scan, Instant::now());
+        }
         for (at, (queue, slots)) in asked.iter().enumerate() {
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
             let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
             let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
-            // The cost of all is that of the one which is known to be dear.
-            let charged = dear.is_none_or(|dear| dear == at);
-            let cost = if charged { claimed.scan } else { Duration::ZERO };
             let jobs = jobs.filter(|_| plain);
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
-            self.pace.waters[*queue].scanned(from_start[at], cost, now, jobs);
+            self.pace.water.picked(*queue, jobs);
             filled |= rows >= *slots;
-            // Those that are free beside the ones asked for would have been asked for in vain.
-            let backlogged = rows >= *slots && self.slots.free()[*queue] == 0;
-            self.slots.note_backlog(*queue, backlogged);
+            self.slots.note(*queue, rows >= *slots);
         }
+        // Queues that have yet to have their turn.
+        filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
         claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
@@ -257,10 +253,10 @@ impl Claimer {
         }
         // Else something went back to ready, of which nobody is told.
         let whole = waiting + claimed.gone == 0 && bytes <= LARGE_ANSWER;
-        self.decide(count + waiting + claimed.gone, filled, whole).await
+        self.decide(count + waiting + claimed.gone, filled, whole, from_start).await
     }
 
-    async fn decide(&mut self, picked: usize, filled: bool, whole: bool) -> Next {
+    async fn decide(&mut self, picked: usize, filled: bool, whole: bool, from_start: bool) -> Next {
         self.pace.rush.looked(picked > 0, Instant::now());
         if picked > 0 {
             self.pace.naps = 0;
@@ -278,7 +274,7 @@ impl Claimer {
             }
             return Next::Nap(Duration::MAX);
         }
-        self.nap(whole).await
+        self.nap(whole, from_start).await
     }
 }
 
@@ -295,15 +291,17 @@ fn prepare<'a>(
     let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
     fastrand::shuffle(&mut asked);
-    let waters = || asked.iter().map(|(queue, _)| &pace.waters[*queue]);
+    let from_start = pace.water.at_start(now);
+    let waters = || asked.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
+    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let claim = Claim {
         worker,
         n,
         kinds,
         queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
-        slots: asked.iter().map(|(_, n)| i32::try_from(*n).unwrap_or(i32::MAX)).collect(),
-        from_start: LowWater::starts(waters(), now),
-        marks: waters().flat_map(|water| *water.marks()).collect(),
+        slots: asked.iter().map(|(_, slots)| count(*slots)).collect(),
+        marks: waters().flat_map(|(marks, ..)| *marks).collect(),
+        between: waters().map(|(_, first, last)| (count(first), count(last))).unzip(),
     };
     (asked, claim)
 }

@@ -2,45 +2,29 @@ use std::time::{Duration, Instant};
 
 use crate::store::LANES;
 
-/// A scan from the start this cheap is always affordable, whatever queues it is of.
+/// A scan from the start this cheap is always affordable.
 const CHEAP: Duration = Duration::from_millis(1);
 /// Otherwise scans from the start get one part in this many of the time.
 const SHARE: u32 = 20;
 
-/// Where the next scan of a queue begins.
+/// Where the next scan begins.
 ///
 /// Dead index entries pile up at the head of `ready` while some transaction elsewhere pins them;
 /// a scan from the start walks them all. So once that costs more than [`CHEAP`] a scan begins at
-/// the lowest id picked last time, for each (priority, permit) by itself, and starts from the
-/// very beginning for at most 5 % of the time: jobs whose insert committed late, and retries, lie
-/// below the marks.
+/// the lowest id picked last time, for each queue and (priority, permit) by itself, and starts from
+/// the very beginning for at most 5 % of the time: jobs whose insert committed late, and retries,
+/// lie below the marks.
 #[derive(Debug)]
 pub(crate) struct LowWater {
-    marks: [i64; LANES],
+    /// Of each queue; 0 where nothing was picked.
+    marks: Vec<[i64; LANES]>,
     /// What the last scan from the start cost, and when it was.
     last_start: Option<(Duration, Instant)>,
 }
 
-impl Default for LowWater {
-    fn default() -> Self {
-        Self { marks: [0; LANES], last_start: None }
-    }
-}
-
 impl LowWater {
-    /// Which queues of a claim are scanned from the start: of those where that is dear only the
-    /// first, since the server tells what the scan of all has cost.
-    pub(crate) fn starts<'a>(waters: impl Iterator<Item = &'a Self>, now: Instant) -> Vec<bool> {
-        let mut dear = false;
-        let begins = |water: &Self| {
-            if water.is_cheap() {
-                return true;
-            }
-            let begins = !dear && water.at_start(now);
-            dear |= begins;
-            begins
-        };
-        waters.map(begins).collect()
+    pub(crate) fn new(queues: usize) -> Self {
+        Self { marks: vec![[0; LANES]; queues], last_start: None }
     }
 
     /// Whether a scan at `now` may begin at the start.
@@ -51,25 +35,26 @@ impl LowWater {
     /// How long it is until a scan may begin at the start.
     pub(crate) fn until_start(&self, now: Instant) -> Duration {
         match self.last_start {
-            Some((cost, at)) if !self.is_cheap() => {
+            Some((cost, at)) if cost > CHEAP => {
                 (cost * (SHARE - 1)).saturating_sub(now.saturating_duration_since(at))
             }
             _ => Duration::ZERO,
         }
     }
 
-    /// Whether a scan from the start has cost so little that it is always affordable.
-    pub(crate) fn is_cheap(&self) -> bool {
-        self.last_start.is_none_or(|(cost, _)| cost <= CHEAP)
-    }
-
-    pub(crate) fn marks(&self) -> &[i64; LANES] {
-        &self.marks
+    /// The marks of a queue, and its first and last lane that may have some. Those begin and end a
+    /// priority: whole ones before and behind them are scanned at a go.
+    pub(crate) fn marks(&self, queue: usize) -> (&[i64; LANES], usize, usize) {
+        let marks = &self.marks[queue];
+        let first = marks.iter().position(|mark| *mark != 0).map_or(LANES, |lane| lane & !1);
+        let last = marks.iter().rposition(|mark| *mark != 0).map_or(LANES - 1, |lane| lane | 1);
+        (marks, first, last)
     }
 
     /// Notes a job that became ready: the next scan of its lane finds it.
-    pub(crate) fn lower(&mut self, lane: usize, job: i64) {
-        self.marks[lane] = self.marks[lane].min(job - 1);
+    pub(crate) fn lower(&mut self, queue: usize, lane: usize, job: i64) {
+        let mark = &mut self.marks[queue][lane];
+        *mark = (*mark).min(job - 1);
     }
 
     /// The next scan begins at the start: a claim that failed has left its marks on what it picked,
@@ -78,20 +63,16 @@ impl LowWater {
         self.last_start = None;
     }
 
-    /// Notes a scan: where it began, what it cost, and the (lane, id) of each job it picked.
-    pub(crate) fn scanned(
-        &mut self,
-        from_start: bool,
-        cost: Duration,
-        now: Instant,
-        jobs: impl Iterator<Item = (usize, i64)>,
-    ) {
-        if from_start {
-            self.last_start = Some((cost, now));
-        }
+    /// Notes what a scan from the start has cost.
+    pub(crate) fn started(&mut self, cost: Duration, now: Instant) {
+        self.last_start = Some((cost, now));
+    }
+
+    /// Notes the (lane, id) of each job that a scan picked of a queue.
+    pub(crate) fn picked(&mut self, queue: usize, jobs: impl Iterator<Item = (usize, i64)>) {
         let mut lowest = [i64::MAX; LANES];
         jobs.for_each(|(lane, id)| lowest[lane] = lowest[lane].min(id));
-        for (mark, lowest) in self.marks.iter_mut().zip(lowest) {
+        for (mark, lowest) in self.marks[queue].iter_mut().zip(lowest) {
             if lowest != i64::MAX {
                 *mark = lowest - 1;
             }
@@ -105,61 +86,67 @@ mod tests {
 
     const DEAR: Duration = Duration::from_millis(10);
 
+    fn after_a_start(cost: Duration) -> (LowWater, Instant) {
+        let (mut water, now) = (LowWater::new(2), Instant::now());
+        water.started(cost, now);
+        (water, now)
+    }
+
     #[test]
     fn cheap_scans_always_begin_at_the_start() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
+        let (water, now) = after_a_start(CHEAP);
         assert!(water.at_start(now));
-        water.scanned(true, CHEAP, now, [(7, 100)].into_iter());
-        assert!(water.at_start(now));
+        assert!(LowWater::new(1).at_start(now));
     }
 
     #[test]
     fn dear_scans_get_a_twentieth_of_the_time() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, [(7, 101), (7, 100)].into_iter());
+        let (water, now) = after_a_start(DEAR);
+        assert_eq!(water.until_start(now + DEAR), DEAR * 18);
         assert!(!water.at_start(now + DEAR * 18));
         assert!(water.at_start(now + DEAR * 19));
-        assert_eq!((water.marks()[7], water.marks()[6]), (99, 0));
-    }
-
-    #[test]
-    fn one_dear_start_at_a_time() {
-        let now = Instant::now();
-        let mut waters = [DEAR, CHEAP, DEAR].map(|cost| {
-            let mut water = LowWater::default();
-            water.scanned(true, cost, now, [].into_iter());
-            water
-        });
-        assert_eq!(LowWater::starts(waters.iter(), now), [false, true, false]);
-        let due = now + DEAR * 19;
-        assert_eq!(LowWater::starts(waters.iter(), due), [true, true, false]);
-        waters[0].scanned(true, DEAR, due, [].into_iter());
-        assert_eq!(LowWater::starts(waters.iter(), due), [false, true, true]);
     }
 
     #[test]
     fn after_a_failure_a_scan_begins_at_the_start() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, [(7, 100)].into_iter());
+        let (mut water, now) = after_a_start(DEAR);
         water.start_over();
         assert!(water.at_start(now));
     }
 
     #[test]
-    fn an_unblocked_job_lowers_the_mark_of_its_lane() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, [(6, 100), (7, 100)].into_iter());
-        water.lower(6, 50);
-        water.lower(7, 200);
-        assert_eq!((water.marks()[6], water.marks()[7]), (49, 99));
+    fn each_lane_of_each_queue_has_the_mark_of_what_was_picked_last() {
+        let mut water = LowWater::new(2);
+        water.picked(1, [(7, 101), (7, 100), (6, 200)].into_iter());
+        assert_eq!((water.marks(1).0[6], water.marks(1).0[7]), (199, 99));
+        water.picked(1, [(7, 300)].into_iter());
+        assert_eq!((water.marks(1).0[6], water.marks(1).0[7]), (199, 299));
+        water.picked(1, [].into_iter());
+        assert_eq!(water.marks(1).0[7], 299, "nothing found, and it stays where it was");
+        assert_eq!(*water.marks(0).0, [0; LANES]);
     }
 
     #[test]
-    fn finding_nothing_makes_no_start_affordable() {
-        let (mut water, now) = (LowWater::default(), Instant::now());
-        water.scanned(true, DEAR, now, [(7, 100)].into_iter());
-        water.scanned(false, CHEAP, now, [].into_iter());
-        assert_eq!(water.until_start(now + DEAR), DEAR * 18);
-        assert_eq!(water.marks()[7], 99, "and the mark stays where it was");
+    fn the_lanes_between_the_first_mark_and_the_last_make_whole_priorities() {
+        let mut water = LowWater::new(1);
+        let mut between = |lane| {
+            water.picked(0, [(lane, 100)].into_iter().filter(|(lane, _)| *lane < LANES));
+            let (_, first, last) = water.marks(0);
+            (first, last)
+        };
+        assert_eq!(between(LANES), (14, 13));
+        assert_eq!(between(7), (6, 7));
+        assert_eq!(between(2), (2, 7));
+        assert_eq!(between(13), (2, 13));
+        assert_eq!(between(0), (0, 13));
+    }
+
+    #[test]
+    fn an_unblocked_job_lowers_the_mark_of_its_lane() {
+        let mut water = LowWater::new(1);
+        water.picked(0, [(6, 100), (7, 100)].into_iter());
+        water.lower(0, 6, 50);
+        water.lower(0, 7, 200);
+        assert_eq!((water.marks(0).0[6], water.marks(0).0[7]), (49, 99));
     }
 }

@@ -1,9 +1,13 @@
+mod share;
+
 use std::sync::Mutex;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
+
+use self::share::share;
 
 /// A queue as this worker serves it.
 #[derive(Debug, Clone)]
@@ -37,6 +41,10 @@ pub(crate) struct Slots {
 #[derive(Debug)]
 struct Taken {
     by_queue: Vec<usize>,
+    /// Queues that had as many ready jobs as they were asked for.
+    filled: Vec<bool>,
+    /// Which of those is the first to have its turn.
+    turn: usize,
     /// Queues that had more ready jobs than free slots when they were last looked at.
     backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
@@ -47,9 +55,14 @@ struct Taken {
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
-        let (by_queue, backlogged) = (vec![0; queues.len()], vec![false; queues.len()]);
-        let taken = Taken { by_queue, backlogged, crash_suspect: false, awaited: [1; CLAIMERS] };
-        let taken = Mutex::new(taken);
+        let taken = Mutex::new(Taken {
+            by_queue: vec![0; queues.len()],
+            filled: vec![false; queues.len()],
+            turn: 0,
+            backlogged: vec![false; queues.len()],
+            crash_suspect: false,
+            awaited: [1; CLAIMERS],
+        });
         Self { queues, taken, freed: Default::default() }
     }
 
@@ -74,32 +87,45 @@ impl Slots {
 
     /// Takes the free slots of each queue, cut down to so many in all.
     pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
-        self.take(|free, _| share(most, free))
+        self.take(|free, taken| {
+            let (shares, turn) = share(most, free, &taken.filled, taken.turn);
+            taken.turn = turn;
+            shares
+        })
     }
 
     /// Takes what is free of so many of each queue; nothing where jobs are ready for every slot:
     /// there, priority decides who is next.
     pub(crate) fn take_spare(self: &Arc<Self>, wanted: &[usize]) -> TakenSlots {
-        self.take(|free, backlogged| {
-            let of_queue = free.iter().zip(backlogged).zip(wanted);
+        self.take(|free, taken| {
+            let of_queue = free.iter().zip(&taken.backlogged).zip(wanted);
             of_queue
                 .map(|((free, full), wanted)| if *full { 0 } else { *free.min(wanted) })
                 .collect()
         })
     }
 
-    fn take(self: &Arc<Self>, choose: impl Fn(&[usize], &[bool]) -> Vec<usize>) -> TakenSlots {
+    fn take(self: &Arc<Self>, choose: impl Fn(&[usize], &mut Taken) -> Vec<usize>) -> TakenSlots {
         let mut taken = self.taken();
         let free: Vec<usize> = self.free_of(&taken).collect();
-        let chosen = choose(&free, &taken.backlogged);
+        let chosen = choose(&free, &mut taken);
         taken.by_queue.iter_mut().zip(&chosen).for_each(|(taken, chosen)| *taken += chosen);
         drop(taken);
         TakenSlots { slots: Arc::clone(self), left: chosen }
     }
 
-    /// Notes whether a queue has more ready jobs than slots.
-    pub(crate) fn note_backlog(&self, queue: usize, backlogged: bool) {
-        self.taken().backlogged[queue] = backlogged;
+    /// Notes whether a queue had as many ready jobs as it was asked for.
+    pub(crate) fn note(&self, queue: usize, filled: bool) {
+        let mut taken = self.taken();
+        taken.filled[queue] = filled;
+        // Those that are free beside the ones asked for would have been asked for in vain.
+        taken.backlogged[queue] = filled && taken.by_queue[queue] >= self.queues[queue].slots;
+    }
+
+    /// Whether a queue that had more than it was asked for has free slots.
+    pub(crate) fn is_wanting(&self) -> bool {
+        let taken = self.taken();
+        self.free_of(&taken).zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)
     }
 
     /// Takes the one place for crash suspects; false when it is taken.
@@ -186,22 +212,6 @@ impl Drop for TakenSlots {
     }
 }
 
-/// Cuts demands down to so much in all, without starving anybody: small ones are met, larger ones
-/// share what is left. When there is not one for each, chance decides who has one.
-fn share(most: usize, demands: &[usize]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..demands.len()).filter(|at| demands[*at] > 0).collect();
-    fastrand::shuffle(&mut order);
-    order.truncate(most);
-    order.sort_by_key(|at| demands[*at]);
-    let mut shares = vec![0; demands.len()];
-    let mut left = most;
-    for (done, at) in order.iter().enumerate() {
-        shares[*at] = demands[*at].min(left / (order.len() - done));
-        left -= shares[*at];
-    }
-    shares
-}
-
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
@@ -228,10 +238,24 @@ mod tests {
     #[test]
     fn a_queue_with_a_backlog_has_no_spare_slots() {
         let slots = slots(&[3, 5]);
-        slots.note_backlog(0, true);
+        slots.note(0, true);
+        assert_eq!(slots.take_spare(&[2, 9]).left(), [2, 5], "it could have asked for more");
+        let all = slots.take_within(8);
+        slots.note(0, true);
+        drop(all);
         assert_eq!(slots.take_spare(&[2, 9]).left(), [0, 5]);
-        slots.note_backlog(0, false);
+        slots.note(0, false);
         assert_eq!(slots.take_spare(&[2, 0]).left(), [2, 0]);
+    }
+
+    #[test]
+    fn a_queue_that_waits_for_its_turn_wants_more() {
+        let slots = slots(&[3, 5]);
+        assert!(!slots.is_wanting());
+        slots.note(0, true);
+        assert!(slots.is_wanting());
+        let _taken = slots.take_within(8);
+        assert!(!slots.is_wanting(), "none of its slots is free");
     }
 
     #[test]
@@ -242,24 +266,5 @@ mod tests {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(pin!(slots.room(0, &[])).poll(&mut context).is_pending());
         assert!(pin!(slots.freed(0)).poll(&mut context).is_ready(), "nobody took the ring");
-    }
-
-    #[test]
-    fn a_large_demand_leaves_room_for_a_small_one() {
-        assert_eq!(share(500, &[1000, 10]), [490, 10]);
-        assert_eq!(share(500, &[1000, 0, 10, 1000]), [245, 0, 10, 245]);
-        assert_eq!(share(500, &[3, 0, 4]), [3, 0, 4]);
-        assert_eq!(share(500, &[]), Vec::<usize>::new());
-    }
-
-    #[test]
-    fn when_there_is_not_one_for_each_everybody_has_a_turn() {
-        let mut turns = [0; 3];
-        for _ in 0..1000 {
-            let shares = share(1, &[5, 500, 1]);
-            assert_eq!(shares.iter().sum::<usize>(), 1);
-            turns.iter_mut().zip(shares).for_each(|(turns, share)| *turns += share);
-        }
-        assert!(turns.iter().all(|turns| *turns > 0), "{turns:?}");
     }
 }

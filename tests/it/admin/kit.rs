@@ -146,8 +146,7 @@ impl Desk {
         let n = next_n();
         let sql = format!(
             "select coalesce(array_agg(job_id order by job_id) filter (where job_id > 0), '{{}}')
-            from jobkit.claim({WORKER}, {n}, '{{pay,noop}}', '{{{queue}}}', '{{500}}',
-                '{{true}}', array_fill(0::bigint, array[14]))"
+            from jobkit.claim({WORKER}, {n}, '{{pay,noop}}', '{{{queue}}}', '{{500}}')"
         );
         let jobs: Vec<i64> = self.lab.value(&sql).await;
         (n, jobs.into_iter().map(JobId).collect())

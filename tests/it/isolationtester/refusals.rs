@@ -8,11 +8,7 @@ use super::stage;
 const CALLS: &[(&str, &str)] = &[
     ("announce_limits", "array['g'], array[7]"),
     ("cancel_take", "array[2], 'cancel', 'unwanted'"),
-    (
-        "claim",
-        "1, 9, array['act'], array['default'], array[1], array[true], \
-         array_fill(0::bigint, array[14])",
-    ),
+    ("claim", "1, 9, array['act'], array['default'], array[1]"),
     ("discard_dead_letter", "1, 'somebody'"),
     (
         "discard_page",

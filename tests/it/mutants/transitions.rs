@@ -63,12 +63,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_without_a_lease_is_refused;
     claim: "for update of f skip locked" => "for update of f",
         claim::two_claims_share_nothing;
-    claim: "(q.from_start or n.xmax = '0')" => "true" with
+    claim: "n.xmax = '0'" => "true" with
     claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
         claim::two_claims_from_the_marks_share_nothing;
-    claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
+    claim: "m.xmax = '0'" => "true" with
+    claim: "for update of m skip locked" => "for update of m",
+        claim::two_claims_beside_the_marks_share_nothing;
+    claim: "n.xmax = '0'" => "true",
         claim::what_a_claim_gave_up_is_found_from_the_start;
-    claim: "(q.from_start or n.xmax = '0')" => "n.xmax = '0'",
+    claim: "m.xmax = '0'" => "true",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
@@ -94,9 +97,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
     claim: "n.queue = q.name and" => "n.queue || '' = q.name and",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "and n.job_id > l.mark and" => "and n.job_id + 0 > l.mark and",
+    claim: "order by m.priority," => "order by m.priority + 0,",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "m.queue = q.name and" => "m.queue || '' = q.name and",
+        plans::a_claim_reads_what_it_takes_of_ten_thousand;
+    claim: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
-    claim: "and n.job_id > l.mark and" => "and n.job_id + 0 > l.mark and",
+    claim: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // What a settle asks for.
     finish_all: "least(v_now + i.keep, v_last)" =>

@@ -2,40 +2,67 @@
 
 /// Ids in order; a job that is to be cancelled has an exclamation mark.
 pub(crate) fn claim(worker: i64, n: i64, slots: i32) -> String {
-    claim_from(worker, n, slots, [true; 2])
+    claim_from(worker, n, slots, Begin::Start)
 }
 
-/// A claim from the low-water marks, which are all at the start.
+/// A claim from the low-water marks.
 pub(crate) fn claim_marked(worker: i64, n: i64, slots: i32) -> String {
-    claim_from(worker, n, slots, [false; 2])
+    claim_from(worker, n, slots, Begin::Marks)
 }
 
-fn claim_from(worker: i64, n: i64, slots: i32, start: [bool; 2]) -> String {
-    claim_where(worker, n, &Scan { slots: &slots.to_string(), start, ..Scan::default() })
+/// A claim beside the low-water marks: of priorities that have none.
+pub(crate) fn claim_beside_marks(worker: i64, n: i64, slots: i32) -> String {
+    claim_from(worker, n, slots, Begin::NoMarks)
 }
 
-/// Where a claim looks: queues, slots of each, and kinds, all with commas between; and which of two
-/// queues from the start.
+fn claim_from(worker: i64, n: i64, slots: i32, from: Begin) -> String {
+    claim_where(worker, n, &Scan { slots: &slots.to_string(), from, ..Scan::default() })
+}
+
+/// Where the scan of a claim begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Begin {
+    Start,
+    /// The usual priority has marks, which are at the start.
+    Marks,
+    /// No priority has any.
+    NoMarks,
+}
+
+impl Begin {
+    /// The arguments that say so, for two queues.
+    fn arguments(self) -> &'static str {
+        match self {
+            Self::Start => "'{}', '{}', '{}'",
+            Self::Marks => "array_fill(0::bigint, array[28]), '{6,6}', '{7,7}'",
+            Self::NoMarks => "array_fill(0::bigint, array[28]), '{14,14}', '{13,13}'",
+        }
+    }
+}
+
+/// Where a claim looks: queues, slots of each, and kinds, all with commas between; and where it
+/// begins.
 pub(crate) struct Scan<'a> {
     pub(crate) queues: &'a str,
     pub(crate) slots: &'a str,
     pub(crate) kinds: &'a str,
-    pub(crate) start: [bool; 2],
+    pub(crate) from: Begin,
 }
 
 impl Default for Scan<'_> {
     fn default() -> Self {
-        Self { queues: "default", slots: "100", kinds: "act", start: [true; 2] }
+        Self { queues: "default", slots: "100", kinds: "act", from: Begin::Start }
     }
 }
 
 pub(crate) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
-    let Scan { queues, slots, kinds, start } = scan;
+    let Scan { queues, slots, kinds, from } = scan;
+    let from = from.arguments();
     format!(
         "select string_agg(c.job_id || case when c.cancelled then '!' else '' end, ' '
             order by c.job_id)
         from jobkit.claim({worker}, {n}, '{{{kinds}}}', '{{{queues}}}', '{{{slots}}}',
-            array{start:?}, array_fill(0::bigint, array[28])) c"
+            {from}) c"
     )
 }
 

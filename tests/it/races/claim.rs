@@ -3,14 +3,15 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, Scan, claim, claim_marked, claim_where, deregister, heartbeat, orphaned_claims, promote,
-    reap_claim, reap_workers, settle,
+    Keyed, Scan, claim, claim_beside_marks, claim_marked, claim_where, deregister, heartbeat,
+    orphaned_claims, promote, reap_claim, reap_workers, settle,
 };
 use super::kit::{ENDS, End, World, list, next_n};
 
 in_a_lab![
     two_claims_share_nothing,
     two_claims_from_the_marks_share_nothing,
+    two_claims_beside_the_marks_share_nothing,
     what_a_claim_gave_up_is_found_from_the_start,
     a_claim_says_what_came_to_no_job,
     a_claim_says_where_each_lane_begins,
@@ -38,6 +39,11 @@ pub(crate) async fn two_claims_from_the_marks_share_nothing(lab: Lab) {
     share_nothing(lab, claim_marked).await;
 }
 
+/// T70, T71: the same for scans of what is between those.
+pub(crate) async fn two_claims_beside_the_marks_share_nothing(lab: Lab) {
+    share_nothing(lab, claim_beside_marks).await;
+}
+
 async fn share_nothing(lab: Lab, look: fn(i64, i64, i32) -> String) {
     let world = World::new(lab).await;
     for end in ENDS {
@@ -54,19 +60,19 @@ async fn share_nothing(lab: Lab, look: fn(i64, i64, i32) -> String) {
     world.lab.check_invariants().await;
 }
 
-/// A scan above the marks passes over what somebody had begun to take. One from the start does not,
-/// nor does it when another queue is scanned above its marks; and neither waits for it.
+/// A scan above the marks passes over what somebody had begun to take, and so does one beside them.
+/// One from the start does not; and none waits for it.
 pub(crate) async fn what_a_claim_gave_up_is_found_from_the_start(lab: Lab) {
     let world = World::limited(lab, 9).await;
-    for start in [[true; 2], [true, false]] {
+    for marked in [claim_marked, claim_beside_marks] {
         let jobs: [i64; 2] = world.ready().await;
         let [beside] = world.keyed([Keyed { queue: "other", ..Keyed::from("k") }]).await;
         let first = world.hold(claim(1, next_n(), 2)).await;
         assert_eq!(first.answer, list(&jobs));
-        let scan = Scan { queues: "default,other", slots: "5,5", start, ..Scan::default() };
+        let scan = Scan { queues: "default,other", slots: "5,5", ..Scan::default() };
         assert_eq!(first.bystander(claim_where(2, next_n(), &scan)).await, list(&[beside]));
         first.end(End::Rollback).await;
-        assert_eq!(world.call(claim_marked(2, next_n(), 5)).await, "");
+        assert_eq!(world.call(marked(2, next_n(), 5)).await, "");
         assert_eq!(world.call(claim_where(2, next_n(), &scan)).await, list(&jobs));
     }
     world.lab.check_invariants().await;
@@ -78,11 +84,10 @@ pub(crate) async fn a_claim_says_what_came_to_no_job(lab: Lab) {
     world.register_for(3, "default,other", "act").await;
     let count = || {
         format!(
-            "select concat_ws(', ', string_agg(c.queue_number || ': ' || c.waiting || ' wait', ', ')
+            "select concat_ws(', ', string_agg(c.queue || ': ' || c.waiting || ' wait', ', ')
                     filter (where c.waiting is not null),
                 sum(c.gone) || ' gone', count(c.job_id) || ' jobs', count(c.scan_us) || ' scan')
-            from jobkit.claim(3, {}, '{{act}}', '{{default,other}}', '{{9,9}}', '{{true,true}}',
-                array_fill(0::bigint, array[28])) c",
+            from jobkit.claim(3, {}, '{{act}}', '{{default,other}}', '{{9,9}}') c",
             next_n()
         )
     };
@@ -91,7 +96,7 @@ pub(crate) async fn a_claim_says_what_came_to_no_job(lab: Lab) {
     world.lab.run_unguarded(&format!("delete from jobkit.jobs where id = {gone}")).await;
     let other = Keyed { queue: "other", ..Keyed::from("k") };
     let _: [i64; 2] = world.keyed([other, other]).await;
-    assert_eq!(world.call(count()).await, "2: 1 wait, 1 gone, 3 jobs, 1 scan");
+    assert_eq!(world.call(count()).await, "other: 1 wait, 1 gone, 3 jobs, 1 scan");
     let large = |key: &'static str| Keyed { size: 3 * 1024 * 1024, ..Keyed::from(key) };
     let _: [i64; 3] = world.keyed([large("a"), large("b"), large("c")]).await;
     assert_eq!(world.call(count()).await, "0 gone, 2 jobs, 1 scan");
@@ -108,8 +113,7 @@ pub(crate) async fn a_claim_says_where_each_lane_begins(lab: Lab) {
     let lanes = format!(
         "select string_agg(c.lane || ' from ' || c.lowest, ', ' order by c.lane)
             filter (where c.lowest is not null) || ', jobs: ' || count(c.job_id)
-        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}', '{{true}}',
-            array_fill(0::bigint, array[14])) c",
+        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}') c",
         next_n()
     );
     assert_eq!(world.call(lanes).await, format!("6 from {holder}, 7 from {plain}, jobs: 3"));

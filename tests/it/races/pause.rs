@@ -46,7 +46,7 @@ fn gone(key: &'static str) -> Keyed {
 /// Blocks a job wherever it is; its key has no permit left.
 async fn block(world: &World, job: Keyed) -> i64 {
     let [job] = world.keyed([job]).await;
-    let scan = Scan { queues: "default,other", slots: "9,9", kinds: "act,gone", start: [true; 2] };
+    let scan = Scan { queues: "default,other", slots: "9,9", kinds: "act,gone", ..Scan::default() };
     assert_eq!(world.call(claim_where(3, next_n(), &scan)).await, "");
     world.expect(job, BLOCKED).await;
     job

@@ -1,6 +1,6 @@
 -- claim: takes ready jobs, by the primary key of `ready`.
--- $1 worker, $2 number of the call, $3 kinds known, $4 queues, $5 free slots of each,
--- $6 whether to scan from the start, $7 low-water marks, 14 for each queue
-select queue_number, waiting, gone, scan_us, lowest, job_id, kind, lane, attempt, max_attempts,
+-- $1 worker, $2 number of the call, $3 kinds known, $4 queues, $5 free slots of each, $6 low-water
+-- marks, 14 for each queue, or none, $7 and $8 between which lanes of each there are some
+select queue, waiting, gone, scan_us, lowest, job_id, kind, lane, attempt, max_attempts,
     crashes, snoozes, created_at, cancelled, keyed, args, tags, metadata, waited
-from jobkit.claim($1, $2, $3, $4, $5, $6, $7)
+from jobkit.claim($1, $2, $3, $4, $5, $6, $7, $8)

@@ -29,8 +29,9 @@ impl Hint {
 
 /// What a claimer does when it has found all there was.
 impl Claimer {
-    /// How long it rests; `whole` when nothing was found that it did not get.
-    pub(super) async fn nap(&mut self, whole: bool) -> Next {
+    /// How long it rests; `whole` when nothing was found that it did not get, `from_start` when
+    /// it has looked at all there was.
+    pub(super) async fn nap(&mut self, whole: bool, from_start: bool) -> Next {
         let poll = self.settings.poll;
         if self.settings.listen {
             if self.pace.rush.is_on() {
@@ -49,16 +50,10 @@ impl Claimer {
         let rung = if told { ladder.len() } else { self.pace.naps };
         let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
+        let nap = jitter(nap, 0.2);
         // A scan above the marks misses what is old; look from the start as soon as that is due.
-        let now = Instant::now();
-        let dear = self
-            .pace
-            .waters
-            .iter()
-            .enumerate()
-            .filter(|(queue, water)| !water.is_cheap() && !self.pace.full.contains(queue));
-        let start = dear.map(|(_, water)| water.until_start(now)).min().unwrap_or(nap);
-        Next::Nap(jitter(nap, 0.2).min(start))
+        let start = self.pace.water.until_start(Instant::now());
+        Next::Nap(if from_start { nap } else { nap.min(start) })
     }
 
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.

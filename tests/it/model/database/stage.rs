@@ -3,7 +3,7 @@ use jobkit_tests::{Lab, Session};
 use sqlx::AssertSqlSafe;
 
 use super::Play;
-use crate::races::calls::{self, Keyed, Scan};
+use crate::races::calls::{self, Begin, Keyed, Scan};
 
 const QUEUES: [&str; 2] = ["first", "second"];
 
@@ -125,7 +125,7 @@ impl Stage {
             queues: &names(role.queues, QUEUES),
             slots: &slots,
             kinds: &names(role.kinds, KINDS),
-            start: [n % 2 == 1; 2],
+            from: [Begin::Start, Begin::Marks, Begin::NoMarks][usize::try_from(n % 3).unwrap()],
         };
         if !park {
             let jobs: Vec<_> = jobs.iter().map(|job| job + 1).collect();

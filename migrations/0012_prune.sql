@@ -85,3 +85,6 @@ begin
     end if;
 end
 $$;
+
+-- For as long as a job is kept by default, and two weeks: the first worker need not make them.
+select jobkit.finished_prepare(15);
