@@ -6,6 +6,7 @@ language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set datestyle = 'ISO'                            -- others name zones by what may mean several
 as $$
 declare
     v_day date;

@@ -184,6 +184,19 @@ async fn a_migrated_database_has_days_of_history() {
     assert_eq!(lab.count("jobkit.finished_days").await, lab.count(attached).await);
 }
 
+/// `CST` is read as a time of America, whoever wrote it.
+#[tokio::test(flavor = "multi_thread")]
+async fn days_that_are_made_by_hand_begin_at_midnight_of_utc() {
+    let lab = Lab::empty().await;
+    let mut session = lab.session("by hand").await;
+    session.run("set datestyle = 'SQL, DMY'; set timezone = 'Asia/Shanghai'").await.unwrap();
+    session.run(&jobkit::migration_sql()).await.unwrap();
+    let shifted = "pg_class where relnamespace = 'jobkit'::regnamespace and relispartition
+        and pg_get_expr(relpartbound, oid) !~ '00:00:00\\+00.*00:00:00\\+00'";
+    assert_eq!(lab.count(shifted).await, 0);
+    assert!(lab.value::<i32>("select jobkit.finished_prepare(20)").await > 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sql_makes_the_same_by_hand() {
     let (lab, reference) = (Lab::empty().await, Lab::new().await);

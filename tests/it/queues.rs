@@ -44,7 +44,7 @@ async fn the_one_queue_that_has_jobs_has_most_of_a_claim() {
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     let largest: i32 = lab.value("select max(jobs) from batches").await;
-    assert!((90..=100).contains(&largest), "{largest}");
+    assert!(largest > 62, "{largest}");
     lab.check_invariants().await;
 }
 
@@ -72,9 +72,30 @@ async fn a_worker_that_is_asleep_goes_on_scanning_no_dear_queues() {
     lab.check_invariants().await;
 }
 
+/// What was enqueued before another job and committed after it lies below the mark of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_below_the_marks_is_found_as_soon_as_a_scan_from_the_start_is_due() {
+    let lab = Lab::guarded().await;
+    lab.mutate("claim", "* 1000000", "* 1000000 + 300000").await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    // Of its 126 s, so that it naps for a poll.
+    let stands = "until < clock_timestamp() + interval '125 s'";
+    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    let mut late = lab.pool().begin().await.unwrap();
+    let early = Noop.enqueue(&mut *late).await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    late.commit().await.unwrap();
+    lab.until(&format!("not exists (select from jobkit.jobs where id = {early})")).await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
 /// Enqueues notify it, so it has no reason to look again and again after each job, not even where
-/// another queue has no slot left. Once in a while it has: a scan that was slow is repeated from
-/// the start.
+/// another queue has no slot left. Once in a while it has: after a scan that was slow the next ones
+/// do not begin at the start, and are followed by one that does.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_notified_looks_once_for_each_job() {
     let lab = Lab::guarded().await;

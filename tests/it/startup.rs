@@ -72,6 +72,15 @@ async fn gaps(worker: Worker) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_serves_no_more_queues_than_a_call_can_ask() {
+    let lab = Lab::new().await;
+    let worker = Worker::new(lab.pool().clone()).jobs([Registration::of::<Noop, _>()]);
+    let gaps = gaps((0..501).fold(worker, |worker, n| worker.queue(format!("q{n}"), 1))).await;
+    let expected = "501 queues are served; at most 500 are allowed: start further workers";
+    assert_eq!(gaps, [expected]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_gap_is_named_at_once() {
     let lab = Lab::empty().await;
     let gaps = gaps(flawed(lab.pool())).await;

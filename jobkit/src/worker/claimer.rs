@@ -58,7 +58,7 @@ pub(crate) struct Pace {
     lost: u32,
     /// How often nothing was found in a row.
     naps: usize,
-    /// Queues that were not asked for, since they had no slot free.
+    /// Queues that were not asked for, since they had no slot free or have yet to have their turn.
     full: Vec<usize>,
     /// What enqueues know of this worker's sleep.
     hint: Option<Hint>,
@@ -167,7 +167,12 @@ impl Claimer {
         let now = Instant::now();
         self.pace.rush.looks(now);
         self.lower_marks();
-        let order = self.intake.order(self.slots.take_within(self.pace.batch));
+        let slots = self.slots.take_within(self.pace.batch);
+        if slots.left().iter().all(|left| *left == 0) {
+            // The other claimer has taken them. A look at no queue would prove nothing.
+            return Ok(Next::Room);
+        }
+        let order = self.intake.order(slots);
         let (asked, claim) = prepare(&order, &self.pace, &self.slots, &self.kinds, now);
         let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
         let left_out = |queue: &usize| order.slots.left()[*queue] == 0;
@@ -226,7 +231,8 @@ impl Claimer {
         let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
         if from_start {
-            self.pace.water.started(claimed.scan, Instant::now());
+            let queues = asked.iter().map(|(queue, _)| *queue);
+            self.pace.water.started(queues, claimed.scan, Instant::now());
         }
         for (at, (queue, slots)) in asked.iter().enumerate() {
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
@@ -291,7 +297,7 @@ fn prepare<'a>(
     let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
     fastrand::shuffle(&mut asked);
-    let from_start = pace.water.at_start(now);
+    let from_start = pace.water.at_start(asked.iter().map(|(queue, _)| *queue), now);
     let waters = || asked.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let claim = Claim {

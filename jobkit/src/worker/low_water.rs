@@ -14,22 +14,35 @@ const SHARE: u32 = 20;
 /// the lowest id picked last time, for each queue and (priority, permit) by itself, and starts from
 /// the very beginning for at most 5 % of the time: jobs whose insert committed late, and retries,
 /// lie below the marks.
+///
+/// A queue that is seldom asked, since it has no slot free or others take their turns, may always
+/// miss those scans. When it has missed them for as many times that long as there are queues, one
+/// begins as soon as it is asked: another 5 % at most.
 #[derive(Debug)]
 pub(crate) struct LowWater {
     /// Of each queue; 0 where nothing was picked.
     marks: Vec<[i64; LANES]>,
     /// What the last scan from the start cost, and when it was.
     last_start: Option<(Duration, Instant)>,
+    /// When each queue had one.
+    seen: Vec<Option<Instant>>,
 }
 
 impl LowWater {
     pub(crate) fn new(queues: usize) -> Self {
-        Self { marks: vec![[0; LANES]; queues], last_start: None }
+        Self { marks: vec![[0; LANES]; queues], last_start: None, seen: vec![None; queues] }
     }
 
-    /// Whether a scan at `now` may begin at the start.
-    pub(crate) fn at_start(&self, now: Instant) -> bool {
-        self.until_start(now).is_zero()
+    /// Whether a scan of these queues at `now` begins at the start.
+    pub(crate) fn at_start(&self, mut queues: impl Iterator<Item = usize>, now: Instant) -> bool {
+        self.until_start(now).is_zero() || queues.any(|queue| self.has_missed(queue, now))
+    }
+
+    fn has_missed(&self, queue: usize, now: Instant) -> bool {
+        let cost = self.last_start.map_or(Duration::ZERO, |(cost, _)| cost);
+        let queues = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        let patience = (cost * SHARE).saturating_mul(queues);
+        self.seen[queue].is_none_or(|seen| now.saturating_duration_since(seen) > patience)
     }
 
     /// How long it is until a scan may begin at the start.
@@ -63,9 +76,15 @@ impl LowWater {
         self.last_start = None;
     }
 
-    /// Notes what a scan from the start has cost.
-    pub(crate) fn started(&mut self, cost: Duration, now: Instant) {
+    /// Notes what a scan of these queues from the start has cost.
+    pub(crate) fn started(
+        &mut self,
+        queues: impl Iterator<Item = usize>,
+        cost: Duration,
+        now: Instant,
+    ) {
         self.last_start = Some((cost, now));
+        queues.for_each(|queue| self.seen[queue] = Some(now));
     }
 
     /// Notes the (lane, id) of each job that a scan picked of a queue.
@@ -88,30 +107,43 @@ mod tests {
 
     fn after_a_start(cost: Duration) -> (LowWater, Instant) {
         let (mut water, now) = (LowWater::new(2), Instant::now());
-        water.started(cost, now);
+        water.started(0..2, cost, now);
         (water, now)
     }
 
     #[test]
     fn cheap_scans_always_begin_at_the_start() {
         let (water, now) = after_a_start(CHEAP);
-        assert!(water.at_start(now));
-        assert!(LowWater::new(1).at_start(now));
+        assert!(water.at_start(0..2, now));
+        assert!(LowWater::new(1).at_start(0..1, now));
     }
 
     #[test]
     fn dear_scans_get_a_twentieth_of_the_time() {
         let (water, now) = after_a_start(DEAR);
         assert_eq!(water.until_start(now + DEAR), DEAR * 18);
-        assert!(!water.at_start(now + DEAR * 18));
-        assert!(water.at_start(now + DEAR * 19));
+        assert!(!water.at_start(0..2, now + DEAR * 18));
+        assert!(water.at_start(0..2, now + DEAR * 19));
+    }
+
+    #[test]
+    fn a_queue_that_missed_the_last_ones_has_one_when_it_is_asked() {
+        let (mut water, begin) = after_a_start(DEAR);
+        for start in [20, 39] {
+            water.started(0..1, DEAR, begin + DEAR * start);
+        }
+        assert!(!water.at_start(1..2, begin + DEAR * 40));
+        assert!(!water.at_start(0..1, begin + DEAR * 41));
+        assert!(water.at_start(1..2, begin + DEAR * 41));
+        water.started(1..2, DEAR, begin + DEAR * 41);
+        assert!(!water.at_start(0..2, begin + DEAR * 59));
     }
 
     #[test]
     fn after_a_failure_a_scan_begins_at_the_start() {
         let (mut water, now) = after_a_start(DEAR);
         water.start_over();
-        assert!(water.at_start(now));
+        assert!(water.at_start(0..2, now));
     }
 
     #[test]

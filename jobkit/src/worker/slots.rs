@@ -122,7 +122,7 @@ impl Slots {
         taken.backlogged[queue] = filled && taken.by_queue[queue] >= self.queues[queue].slots;
     }
 
-    /// Whether a queue that had more than it was asked for has free slots.
+    /// Whether a queue that had as many jobs as it was asked for has free slots.
     pub(crate) fn is_wanting(&self) -> bool {
         let taken = self.taken();
         self.free_of(&taken).zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)

@@ -107,6 +107,12 @@ fn queue_gaps(queues: &[Served]) -> Vec<String> {
     if queues.is_empty() {
         gaps.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
     }
+    if queues.len() > LARGEST_BATCH {
+        gaps.push(format!(
+            "{} queues are served; at most {LARGEST_BATCH} are allowed: start further workers",
+            queues.len()
+        ));
+    }
     let mut seen = HashSet::new();
     for Served { name, slots } in queues {
         if !seen.insert(name) {

@@ -69,6 +69,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "m.xmax = '0'" => "true" with
     claim: "for update of m skip locked" => "for update of m",
         claim::two_claims_beside_the_marks_share_nothing;
+    claim: "then -3" => "then -2",
+        claim::a_claim_from_the_marks_finds_every_priority;
+    claim: "then 3" => "then 2",
+        claim::a_claim_from_the_marks_finds_every_priority;
+    claim: "q.last / 2 - 2 end" => "q.last / 2 - 1 end",
+        claim::a_claim_from_the_marks_finds_every_priority;
+    claim: "q.first / 2 - 4 end" => "q.first / 2 - 5 end",
+        claim::a_claim_from_the_marks_finds_every_priority;
     claim: "n.xmax = '0'" => "true",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "m.xmax = '0'" => "true",

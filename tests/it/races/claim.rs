@@ -12,6 +12,7 @@ in_a_lab![
     two_claims_share_nothing,
     two_claims_from_the_marks_share_nothing,
     two_claims_beside_the_marks_share_nothing,
+    a_claim_from_the_marks_finds_every_priority,
     what_a_claim_gave_up_is_found_from_the_start,
     a_claim_says_what_came_to_no_job,
     a_claim_says_where_each_lane_begins,
@@ -117,6 +118,31 @@ pub(crate) async fn a_claim_says_where_each_lane_begins(lab: Lab) {
         next_n()
     );
     assert_eq!(world.call(lanes).await, format!("6 from {holder}, 7 from {plain}, jobs: 3"));
+    world.lab.check_invariants().await;
+}
+
+/// Whichever of them have marks, and in their order.
+pub(crate) async fn a_claim_from_the_marks_finds_every_priority(lab: Lab) {
+    let world = World::limited(lab, 100).await;
+    for (first, last) in [(14, 13), (0, 13), (0, 1), (6, 7), (12, 13), (2, 11)] {
+        let of = |priority| Keyed { priority, ..Keyed::from("k") };
+        let [a, b, c, d, e, f, g] = world.keyed([3, -3, 0, 1, -1, 2, -2].map(of)).await;
+        let take = |slots: i32| {
+            format!(
+                "select string_agg(c.job_id::text, ' ' order by c.job_id)
+                from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{{slots}}}',
+                    array_fill(0::bigint, array[14]), '{{{first}}}', '{{{last}}}') c",
+                next_n()
+            )
+        };
+        let mut taken = Vec::new();
+        for slots in [1, 2, 1, 2, 1, 1] {
+            taken.push(world.call(take(slots)).await);
+        }
+        let pairs = |x: i64, y: i64| list(&[x.min(y), x.max(y)]);
+        let order = [list(&[b]), pairs(g, e), list(&[c]), pairs(d, f), list(&[a]), String::new()];
+        assert_eq!(taken, order, "marks from {first} to {last}");
+    }
     world.lab.check_invariants().await;
 }
 

@@ -30,7 +30,7 @@ impl Hint {
 /// What a claimer does when it has found all there was.
 impl Claimer {
     /// How long it rests; `whole` when nothing was found that it did not get, `from_start` when
-    /// it has looked at all there was.
+    /// it has looked at all there was of the queues it asked.
     pub(super) async fn nap(&mut self, whole: bool, from_start: bool) -> Next {
         let poll = self.settings.poll;
         if self.settings.listen {

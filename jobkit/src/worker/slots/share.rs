@@ -1,4 +1,4 @@
-/// For so many jobs a queue that had fewer the last time is asked when others had more.
+/// So much is kept for a queue that had fewer jobs than it was asked for, when others had as many.
 const GLANCE: usize = 8;
 
 /// Cuts demands down to so much in all, without starving anybody. Queues that were `filled` have
