@@ -61,9 +61,7 @@ async fn a_worker_that_is_asleep_goes_on_scanning_no_dear_queues() {
     let worker = worker.poll(Duration::from_secs(1));
     let worker = (0..16).fold(worker, |worker, n| worker.queue(format!("queue{n}"), 10));
     let worker = worker.start().await.unwrap();
-    // Of its 8 s, so that it naps for a poll.
-    let stands = "until < clock_timestamp() + interval '7 s'";
-    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    until_asleep(&lab, "7 s").await;
     let looks: i64 = lab.value("select last_value from looks").await;
     let asleep = Instant::now();
     lab.until(&format!("exists (select from looks where last_value >= {looks} + 6)")).await;
@@ -80,9 +78,7 @@ async fn what_lies_below_the_marks_is_found_as_soon_as_a_scan_from_the_start_is_
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
     let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
     let worker = worker.start().await.unwrap();
-    // Of its 126 s, so that it naps for a poll.
-    let stands = "until < clock_timestamp() + interval '125 s'";
-    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    until_asleep(&lab, "125 s").await;
     let mut late = lab.pool().begin().await.unwrap();
     let early = Noop.enqueue(&mut *late).await.unwrap();
     Noop.enqueue(lab.pool()).await.unwrap();
@@ -174,14 +170,19 @@ async fn a_worker_that_begins_anew_looks_at_once() {
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
     let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
     let worker = worker.start().await.unwrap();
-    // Of its 126 s, so that it naps for a poll.
-    let stands = "until < clock_timestamp() + interval '124.5 s'";
-    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
+    until_asleep(&lab, "124.5 s").await;
     lab.run("delete from jobkit.sleepers; delete from jobkit.workers").await;
     Noop.enqueue(lab.pool()).await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Waits until the hint of a worker stands for no longer than this: of two polls and 6 s. By then
+/// it naps for a poll.
+async fn until_asleep(lab: &Lab, left: &str) {
+    let stands = format!("until < clock_timestamp() + interval '{left}'");
+    lab.until(&format!("exists (select from jobkit.sleepers where {stands})")).await;
 }
 
 /// Notes, since it may be over before it can be observed, that a worker has taken its hint back,
