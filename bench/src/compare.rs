@@ -161,9 +161,11 @@ impl Stage {
             Workload::Fleet => {
                 // As many for each as one process has alone: four starts take four times as long.
                 let fleet = Drain { jobs: all.jobs * 4, processes: 4, ..all };
-                drain::run(self, contestant, fleet).await?.1
+                drain::beside_one(self, contestant, fleet).await?
             }
-            Workload::Queues => drain::run(self, contestant, Drain { queues: 16, ..all }).await?.1,
+            Workload::Queues => {
+                drain::beside_one(self, contestant, Drain { queues: 16, ..all }).await?
+            }
             Workload::EnqueueOne => enqueue(one(1, false)).await?,
             Workload::EnqueueMany => enqueue(one(16, false)).await?,
             Workload::ServedOne => enqueue(one(1, true)).await?,

@@ -52,9 +52,8 @@ pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
     }
     // Replicas and queues are added: does it collapse?
     for name in ["fleet", "queues"] {
-        let rate = |workload| records.median(workload, JOBKIT, "jobs_per_s");
-        if let (Some(many), Some(one)) = (rate(name), rate("drain")) {
-            ratios.insert(format!("{name}: jobkit to one process"), rounded(many / one));
+        if let Some(ratio) = records.median(name, JOBKIT, "to_one") {
+            ratios.insert(format!("{name}: jobkit to one"), rounded(ratio));
         }
     }
     ratios
@@ -110,7 +109,11 @@ mod tests {
     use super::*;
 
     fn record(workload: &'static str, contestant: &'static str, figure: f64) -> Record {
-        let name = if workload == "latency" { "p50" } else { "jobs_per_s" };
+        let name = match workload {
+            "latency" => "p50",
+            "fleet" => "to_one",
+            _ => "jobs_per_s",
+        };
         let figures = Figures::from([(name, figure)]);
         Record { workload, contestant, round: 1, figures, failed: None }
     }
@@ -123,7 +126,7 @@ mod tests {
             record("drain", CEILING, 100.0),
             record("drain", "graphile_worker", 45.0),
             record("drain", "awa", 20.0),
-            record("fleet", JOBKIT, 81.0),
+            record("fleet", JOBKIT, 0.9),
             record("latency", JOBKIT, 1.0),
             record("latency", "graphile_worker", 2.0),
             record("latency", "awa", 5.0),
@@ -133,7 +136,7 @@ mod tests {
             ("drain: history kept, to the best peer without", 1.333),
             ("drain: jobkit to the best peer", 2.0),
             ("drain: jobkit to the ceiling", 0.9),
-            ("fleet: jobkit to one process", 0.9),
+            ("fleet: jobkit to one", 0.9),
             ("latency: jobkit to the best peer", 2.0),
         ];
         let expected = expected.map(|(name, ratio)| (name.to_owned(), ratio));

@@ -72,6 +72,8 @@ const COSTS: [Column; 4] = [
 ];
 const RATE: Column = ("jobs_per_s", "jobs/s", 0);
 const DRAIN: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2], COSTS[3], ("mb", "resident MB", 0)];
+const MANY: &[Column] =
+    &[RATE, COSTS[0], COSTS[1], ("one_per_s", "jobs/s of one", 0), ("to_one", "of that", 2)];
 const ENQUEUE: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2]];
 const LATENCY: &[Column] = &[
     ("p50", "p50 ms", 2),
@@ -117,8 +119,8 @@ impl Workload {
         match self {
             Drain => more("drain", "Drain of no-op jobs by one process", DRAIN),
             Bulk => more("bulk", "Bulk enqueue in statements of 1,000", ENQUEUE),
-            Fleet => more("fleet", "Drain by four processes on one queue", DRAIN),
-            Queues => more("queues", "Drain of 16 queues by one process", DRAIN),
+            Fleet => more("fleet", "Drain by four processes on one queue", MANY),
+            Queues => more("queues", "Drain of 16 queues by one process", MANY),
             EnqueueOne => more("enqueue1", "Enqueue singly, 1 producer, an idle worker", ENQUEUE),
             EnqueueMany => {
                 more("enqueue16", "Enqueue singly, 16 producers, an idle worker", ENQUEUE)
