@@ -83,7 +83,7 @@ const FULL: Scale = Scale {
     pinned: 200_000,
     backlog: 10_000_000,
     hot: 60,
-    keyed: 50_000,
+    keyed: 100_000,
     memory: 1_000_000,
 };
 

@@ -97,10 +97,10 @@ pub(crate) async fn hot(stage: &Stage, seconds: usize) -> Result<Figures> {
     Ok(Figures::from([("last_to_first", last_to_first)]))
 }
 
-/// Jobs with concurrency keys beside jobs without.
+/// Jobs with concurrency keys beside jobs without, by a worker of 500 slots.
 pub(crate) async fn keys(stage: &Stage, jobs: usize) -> Result<Figures> {
     let pool = pool(stage).await?;
-    let [unkeyed, thousand, fifty, single] = keyed::compare(&pool, jobs, 1, 2000).await?;
+    let [unkeyed, thousand, fifty, single] = keyed::compare(&pool, jobs, 1, 500).await?;
     pool.close().await;
     Ok(Figures::from([
         ("jobs_per_s", unkeyed),
