@@ -178,6 +178,75 @@ async fn a_worker_that_begins_anew_looks_at_once() {
     lab.check_invariants().await;
 }
 
+/// A crash of the server takes the hints along, which are unlogged. A worker learns of it when its
+/// claim fails; until it says again that it sleeps nobody would wake it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_claim_failed_says_again_that_it_sleeps() {
+    let lab = Lab::guarded().await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    until_asleep(&lab, "124.5 s").await;
+    lab.run("delete from jobkit.sleepers").await;
+    let claimer = "select pid from pg_stat_activity where datname = current_database()
+        and application_name = 'jobkit claim'";
+    let ended: bool = lab.value(&format!("select pg_terminate_backend(({claimer}), 10000)")).await;
+    assert!(ended);
+    lab.run("notify jobkit").await;
+    lab.until("exists (select from jobkit.sleepers)").await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// A queue without a free slot: its producers need not wait for the lock of NOTIFY, and a job of it
+/// begins as soon as there is room. Then they notify again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    let told_of = |queue: &str, is_told: bool| {
+        let told = format!("exists (select from jobkit.sleepers where '{queue}' = any (queues))");
+        if is_told { told } else { format!("not {told}") }
+    };
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(3)).queue("narrow", 1).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    lab.until(&told_of("narrow", true)).await;
+    let holder = Act::then(Then::WaitForCancel).options().queue("narrow");
+    let holder = holder.enqueue(lab.pool()).await.unwrap();
+    lab.until(&format!("{} and {}", told_of("narrow", false), told_of("default", true))).await;
+    Noop.options().queue("narrow").enqueue(lab.pool()).await.unwrap();
+    Admin::new(lab.pool()).cancel(holder).await.unwrap();
+    lab.until(&told_of("narrow", true)).await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// Where a scan from the start takes longer than a call may, the marks are the way to go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scan_from_the_start_that_takes_too_long_does_not_stop_the_others() {
+    let lab = Lab::guarded().await;
+    lab.run("create table stuck (); create sequence stalls").await;
+    let picks = "with picked as (";
+    let stalls = "if v_at is null and exists (select from public.stuck) then
+        perform nextval('public.stalls'); perform pg_sleep(60); end if;";
+    lab.mutate("claim", picks, &format!("{stalls} {picks}")).await;
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.call_deadline(Duration::from_secs(1)).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    lab.run("insert into stuck default values").await;
+    lab.until("(select is_called from stalls)").await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
 /// Waits until the hint of a worker stands for no longer than this: of two polls and 6 s. By then
 /// it naps for a poll.
 async fn until_asleep(lab: &Lab, left: &str) {

@@ -192,7 +192,11 @@ impl Claimer {
                 self.pace.hint = None;
                 let refused = matches!(error, Error::Database(_));
                 self.pace.lost += u32::from(!refused);
-                self.pace.water.start_over();
+                let queues = asked.iter().map(|(queue, _)| *queue);
+                match from_start && refused {
+                    true => self.pace.water.failed(queues, now.elapsed(), Instant::now()),
+                    false => self.pace.water.start_over(),
+                }
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);

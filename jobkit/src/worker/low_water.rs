@@ -87,6 +87,17 @@ impl LowWater {
         queues.for_each(|queue| self.seen[queue] = Some(now));
     }
 
+    /// Notes that the server gave up such a scan after so long: the next one begins after as long
+    /// again. Where it takes longer than a call may, the scans above the marks are all there is.
+    pub(crate) fn failed(
+        &mut self,
+        queues: impl Iterator<Item = usize>,
+        took: Duration,
+        now: Instant,
+    ) {
+        self.started(queues, took / (SHARE - 1), now);
+    }
+
     /// Notes the (lane, id) of each job that a scan picked of a queue.
     pub(crate) fn picked(&mut self, queue: usize, jobs: impl Iterator<Item = (usize, i64)>) {
         let mut lowest = [i64::MAX; LANES];
@@ -124,6 +135,15 @@ mod tests {
         assert_eq!(water.until_start(now + DEAR), DEAR * 18);
         assert!(!water.at_start(0..2, now + DEAR * 18));
         assert!(water.at_start(0..2, now + DEAR * 19));
+    }
+
+    #[test]
+    fn one_that_failed_is_repeated_after_as_long_as_it_took() {
+        let (mut water, now) = (LowWater::new(2), Instant::now());
+        let took = Duration::from_secs(5);
+        water.failed(0..2, took, now);
+        assert!(!water.at_start(0..2, now + took.mul_f64(0.99)));
+        assert!(water.at_start(0..2, now + took));
     }
 
     #[test]

@@ -197,7 +197,11 @@ impl TakenSlots {
 
     /// One goes to a handler, which gives it back when it ends.
     pub(crate) fn pass_on(&mut self, queue: usize) {
-        self.left[queue] -= 1;
+        match self.left[queue].checked_sub(1) {
+            Some(left) => self.left[queue] = left,
+            // Somebody has moved the job to this queue by hand since it became ready.
+            None => self.slots.taken().by_queue[queue] += 1,
+        }
     }
 }
 
@@ -233,6 +237,20 @@ mod tests {
         assert_eq!(slots.free(), [3, 4]);
         slots.give_back(1, false);
         assert_eq!(slots.free(), [3, 5]);
+    }
+
+    #[test]
+    fn a_job_that_was_moved_to_a_queue_without_room_runs_all_the_same() {
+        let slots = slots(&[1, 5]);
+        slots.take_spare(&[1, 0]).pass_on(0);
+        let mut taken = slots.take_spare(&[0, 5]);
+        taken.pass_on(0);
+        drop(taken);
+        assert_eq!(slots.free(), [0, 5]);
+        slots.give_back(0, false);
+        assert_eq!(slots.free(), [0, 5], "another of it runs");
+        slots.give_back(0, false);
+        assert_eq!(slots.free(), [1, 5]);
     }
 
     #[test]

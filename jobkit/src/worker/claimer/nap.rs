@@ -13,16 +13,17 @@ const HINT: Duration = Duration::from_secs(6);
 const BREATH: Duration = Duration::from_millis(2);
 
 /// Enqueues notify this worker, which may be asleep.
-#[derive(Clone, Copy)]
 pub(crate) struct Hint {
     worker: i64,
+    /// Those that enqueues notify it of.
+    queues: Vec<usize>,
     since: Instant,
     until: Instant,
 }
 
 impl Hint {
     /// Whether every enqueue knows of it.
-    fn is_told(self) -> bool {
+    fn is_told(&self) -> bool {
         self.since.elapsed() > RACE
     }
 }
@@ -46,7 +47,7 @@ impl Claimer {
             }
         }
         let ladder = [10, 50, 250, 250].map(Duration::from_millis);
-        let told = whole && self.pace.hint.is_some_and(Hint::is_told);
+        let told = whole && self.pace.hint.as_ref().is_some_and(Hint::is_told);
         let rung = if told { ladder.len() } else { self.pace.naps };
         let nap = ladder.get(rung).map_or(poll, |nap| (*nap).min(poll));
         self.pace.naps += 1;
@@ -59,18 +60,23 @@ impl Claimer {
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
     async fn hint(&mut self) -> bool {
         let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
-        let known = self.pace.hint.filter(|hint| hint.worker == worker && hint.until > now);
-        if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
+        let queues = self.queues_with_room();
+        let stands = |hint: &&Hint| {
+            let covers = queues.iter().all(|queue| hint.queues.contains(queue));
+            hint.worker == worker && hint.until > now && covers
+        };
+        let known = self.pace.hint.as_ref().filter(stands).map(|hint| (hint.since, hint.until));
+        if known.is_some_and(|(_, until)| until > now + poll.mul_f64(1.5)) {
             return false;
         }
-        let queues = self.slots.queues().iter().map(|queue| &*queue.name).collect();
+        let names = queues.iter().map(|queue| &*self.slots.queues()[*queue].name).collect();
         // For some naps: each hint is a write.
         let length = poll * 2 + HINT;
-        let sleep = Sleep { worker, queues, hint: length };
+        let sleep = Sleep { worker, queues: names, hint: length };
         match self.link.call(&sleep).await {
             Ok(()) => {
-                let since = known.map_or_else(Instant::now, |hint| hint.since);
-                self.pace.hint = Some(Hint { worker, since, until: now + length });
+                let since = known.map_or_else(Instant::now, |(since, _)| since);
+                self.pace.hint = Some(Hint { worker, queues, since, until: now + length });
                 known.is_none()
             }
             Err(error) => {
@@ -79,6 +85,15 @@ impl Claimer {
                 false
             }
         }
+    }
+
+    /// The queues it is to be told of: all but those whose slots were taken before it looked, and
+    /// still are. A slot that becomes free ends its nap, and producers of a queue that is full need
+    /// not wait for each other.
+    fn queues_with_room(&self) -> Vec<usize> {
+        let free = self.slots.free();
+        let is_full = |queue: &usize| free[*queue] == 0 && self.pace.full.contains(queue);
+        (0..free.len()).filter(|queue| !is_full(queue)).collect()
     }
 
     /// Tells enqueues that this worker is awake, if they think that it sleeps.
