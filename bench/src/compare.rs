@@ -207,6 +207,7 @@ struct Measured {
 /// Runs what the command line says.
 pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let options = Options::parse_from(std::iter::once("scripts/bench".to_owned()).chain(arguments));
+    options.contestants()?;
     let server = Server::find().await?;
     let mut report = report::Report::begin(&options, &server).await?;
     let contestants = report.prepare(&options);
@@ -230,6 +231,8 @@ pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     if options.check || !options.quick {
         ratios::check(&ratios)?;
     }
+    let failures = records.failures(contestant::JOBKIT);
+    ensure!(failures.is_empty(), "jobkit failed:\n{}", failures.join("\n"));
     Ok(())
 }
 
@@ -283,6 +286,15 @@ impl Options {
         let drained = wanted.contains(&Workload::Drain);
         let asked = wanted.into_iter();
         Ok(asked.filter(|workload| !(drained && *workload == Workload::Bulk)).collect())
+    }
+
+    /// Refuses names that nobody has.
+    fn contestants(&self) -> Result<()> {
+        for name in &self.contestants {
+            let known = contestant::ALL.iter().any(|contestant| contestant.name == name);
+            ensure!(known, "there is no contestant {name}");
+        }
+        Ok(())
     }
 
     /// Whether this contestant is asked for.

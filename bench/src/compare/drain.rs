@@ -122,7 +122,11 @@ pub(crate) async fn work(
         pin.close().await?;
     }
     ensure!(done > 0, "it has done nothing in {} s", LIMIT.as_secs());
-    Ok(course.figures(&reading))
+    let mut figures = course.figures(&reading);
+    if done < drain.jobs as u64 {
+        figures.insert("undone", (drain.jobs as u64 - done) as f64);
+    }
+    Ok(figures)
 }
 
 /// When each quarter of the backlog was done, and how much memory that took.

@@ -80,13 +80,19 @@ pub(crate) async fn memory(stage: &Stage, jobs: usize) -> Result<Figures> {
     Ok(run(stage, stage.contestant(JOBKIT)?, Drain::of(jobs)).await?.1)
 }
 
-/// 32 producers that hold their transactions open for 10 ms: jobs, and plain rows.
+/// 32 producers that hold their transactions open for 10 ms: jobs, without a worker and with one,
+/// and plain rows.
 pub(crate) async fn held(stage: &Stage) -> Result<Figures> {
     let pool = pool(stage).await?;
     let rates = producers::round(&pool).await?;
     pool.close().await;
-    let [jobs, plain] = rates;
-    Ok(Figures::from([("jobs_per_s", jobs), ("plain_per_s", plain), ("ratio", jobs / plain)]))
+    let [jobs, served, plain] = rates;
+    Ok(Figures::from([
+        ("ratio", jobs / plain),
+        ("served", served / plain),
+        ("jobs_per_s", jobs),
+        ("plain_per_s", plain),
+    ]))
 }
 
 /// One hot key with one permit, while a snapshot is held open.

@@ -1,6 +1,7 @@
 //! Ratios within one run, beside those of an earlier one: absolute figures drift with the machine.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -63,9 +64,11 @@ fn rounded(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
 
-/// For later checks.
+/// For later checks, beside what is stored of other workloads and contestants.
 pub(crate) fn store(ratios: &Ratios) -> Result<()> {
-    std::fs::write(file(), serde_json::to_string_pretty(ratios)? + "\n")?;
+    let mut stored = stored()?.unwrap_or_default();
+    stored.extend(ratios.clone());
+    std::fs::write(file(), serde_json::to_string_pretty(&stored)? + "\n")?;
     println!("Stored: {}", file().display());
     Ok(())
 }
@@ -75,17 +78,25 @@ pub(crate) fn store(ratios: &Ratios) -> Result<()> {
 /// # Errors
 /// When a ratio is smaller than the stored one by more than the margin.
 pub(crate) fn check(ratios: &Ratios) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(file()) else {
+    let Some(stored) = stored()? else {
         println!("No ratios are stored: run scripts/bench --store on a quiet machine.");
         return Ok(());
     };
-    let stored = serde_json::from_str(&text).context("bench/ratios.json")?;
     let worse = worse(ratios, &stored);
     if !worse.is_empty() {
         bail!("worse than bench/ratios.json by more than {MARGIN}:\n{}", worse.join("\n"));
     }
     println!("No ratio is below its stored one by more than {MARGIN} of it.");
     Ok(())
+}
+
+/// None when there is no file.
+fn stored() -> Result<Option<Ratios>> {
+    let text = match std::fs::read_to_string(file()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        text => text.context("bench/ratios.json")?,
+    };
+    serde_json::from_str(&text).context("bench/ratios.json").map(Some)
 }
 
 /// What is too small, a line for each.

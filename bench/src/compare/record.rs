@@ -59,6 +59,24 @@ impl Records {
         Some(self.spread(workload, contestant, figure)?.median)
     }
 
+    /// A line for each run in which a contestant, or a variant of it, failed.
+    pub(crate) fn failures(&self, contestant: &str) -> Vec<String> {
+        let ours = self.0.iter().filter(|record| record.contestant.starts_with(contestant));
+        ours.filter_map(|record| {
+            let why = record.failed.as_ref()?;
+            let Record { workload, contestant, round, .. } = record;
+            Some(format!("  {workload}, {contestant}, round {round}: {why}"))
+        })
+        .collect()
+    }
+
+    /// The most jobs that a contestant had not done when the time of a round was up.
+    pub(crate) fn undone(&self, workload: &str, contestant: &str) -> Option<f64> {
+        let undone =
+            self.of(workload, contestant).filter_map(|record| record.figures.get("undone"));
+        undone.copied().reduce(f64::max)
+    }
+
     /// Why a contestant has no figures.
     pub(crate) fn failure(&self, workload: &str, contestant: &str) -> Option<&str> {
         self.of(workload, contestant).find_map(|record| record.failed.as_deref())

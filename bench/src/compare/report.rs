@@ -148,6 +148,10 @@ impl Report {
                 if let Some(why) = records.failure(name, contestant) {
                     notes.push_str(&format!("- {contestant} failed: {why}\n"));
                 }
+                if let Some(undone) = records.undone(name, contestant) {
+                    let undone = number(undone, 0);
+                    notes.push_str(&format!("- {contestant} did not get through: {undone} left\n"));
+                }
             }
             format!("### {title} (`{name}`)\n\n{}\n{notes}\n", table(&rows))
         });

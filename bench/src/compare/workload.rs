@@ -140,7 +140,12 @@ impl Workload {
             Held => more(
                 "held",
                 "Enqueue in a transaction held 10 ms, 32 producers",
-                &[("ratio", "of plain inserts", 2), RATE, ("plain_per_s", "rows/s", 0)],
+                &[
+                    ("ratio", "of plain inserts", 2),
+                    ("served", "while a worker runs them", 2),
+                    RATE,
+                    ("plain_per_s", "rows/s", 0),
+                ],
             ),
             Pinned => more(
                 "pinned",
