@@ -27,8 +27,12 @@ begin
         paused_by = excluded.paused_by, reason = excluded.reason;
     perform jobkit.take_back(array(
         select r.job_id from generate_series(-3, 3) as p (priority)
-        join jobkit.ready r on r.queue = p_queue and r.priority = p.priority
-            and not r.without_permit
+        -- Each in its own probe: a join could walk all that is ready.
+        cross join lateral (
+            select r.job_id from jobkit.ready r
+            where r.queue = p_queue and r.priority = p.priority and not r.without_permit
+            offset 0
+        ) r
     ));
     perform jobkit.note(p_actor, 'pause', 'queue', null,
         jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_queue);

@@ -161,8 +161,12 @@ begin
     from (
         select r.job_id from jobkit.ready_queues() q
         cross join generate_series(-3, 3) as p (priority)
-        join jobkit.ready r on r.queue = q.queue and r.priority = p.priority
-            and not r.without_permit
+        -- Each in its own probe: a join could walk all that is ready.
+        cross join lateral (
+            select r.job_id, r.queue, r.kind from jobkit.ready r
+            where r.queue = q.queue and r.priority = p.priority and not r.without_permit
+            offset 0
+        ) r
         where not exists (select from jobkit.serving(r.queue, r.kind))
         limit p_limit
     ) h;

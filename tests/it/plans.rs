@@ -370,6 +370,25 @@ async fn a_promotion_reads_what_is_due_and_no_more() {
     lab.check_invariants().await;
 }
 
+/// Which of the ready jobs hold permits is looked up by queue and priority. With 10,000,000 ready
+/// jobs each start of a worker walked their whole index, and held the others up.
+#[tokio::test]
+async fn those_that_hold_permits_are_found_without_a_look_at_the_backlog() {
+    let lab = still(Lab::new().await).await;
+    fill(&lab, 1..=100_000, "'default'", "'act'").await;
+    lab.run("vacuum analyze jobkit.ready").await;
+    let watch = Watch::new(lab.url(), true).await.unwrap();
+    for (call, passage) in [
+        ("jobkit.sweep_unserved(1000)", "from jobkit.ready_queues() q"),
+        ("jobkit.pause('default')", "jobkit.take_back(array("),
+    ] {
+        let call = AssertSqlSafe(format!("select {call}"));
+        sqlx::query(call).execute(watch.pool()).await.unwrap();
+        let blocks = watch.take().blocks_of(passage).unwrap();
+        assert!(blocks < 60, "{blocks} blocks: {passage}");
+    }
+}
+
 /// Where a job is, is looked up by primary keys. A look that walked the others of its priority
 /// would go to dozens of blocks for each.
 #[tokio::test]
