@@ -200,8 +200,9 @@ async fn a_worker_whose_claim_failed_says_again_that_it_sleeps() {
     lab.check_invariants().await;
 }
 
-/// A queue without a free slot: its producers need not wait for the lock of NOTIFY, and a job of it
-/// begins as soon as there is room. Then they notify again.
+/// A queue without a free slot: its producers need not wait for the lock of NOTIFY, and as soon as
+/// there is room they notify again. That is not a moment to leave out another one that is full now:
+/// each hint is a write.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
     let lab = Lab::guarded().await;
@@ -211,15 +212,24 @@ async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
         if is_told { told } else { format!("not {told}") }
     };
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
-    let worker = worker.poll(Duration::from_secs(3)).queue("narrow", 1).queue("default", 10);
-    let worker = worker.start().await.unwrap();
+    let worker = worker.poll(Duration::from_secs(3)).queue("narrow", 1).queue("slim", 1);
+    let worker = worker.queue("default", 10).start().await.unwrap();
     lab.until(&told_of("narrow", true)).await;
-    let holder = Act::then(Then::WaitForCancel).options().queue("narrow");
-    let holder = holder.enqueue(lab.pool()).await.unwrap();
+    let hold = async |queue: &str| {
+        let holder = Act::then(Then::WaitForCancel).options().queue(queue);
+        holder.enqueue(lab.pool()).await.unwrap()
+    };
+    let holder = hold("narrow").await;
     lab.until(&format!("{} and {}", told_of("narrow", false), told_of("default", true))).await;
+    let other = hold("slim").await;
+    lab.until("count(*) = 2 from jobkit.claims").await;
     Noop.options().queue("narrow").enqueue(lab.pool()).await.unwrap();
     Admin::new(lab.pool()).cancel(holder).await.unwrap();
-    lab.until(&told_of("narrow", true)).await;
+    lab.until(&format!("not exists (select from jobkit.jobs where id = {holder})")).await;
+    // By its slot, not by a poll or a renewal.
+    lab.until_within(Duration::from_secs(1), &told_of("narrow", true)).await;
+    assert!(lab.value::<bool>(&format!("select {}", told_of("slim", true))).await);
+    Admin::new(lab.pool()).cancel(other).await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;

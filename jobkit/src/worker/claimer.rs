@@ -191,11 +191,13 @@ impl Claimer {
                 // Perhaps the server has forgotten it: the table is unlogged.
                 self.pace.hint = None;
                 let refused = matches!(error, Error::Database(_));
+                let took_too_long = error.code().as_deref() == Some("57014");
                 self.pace.lost += u32::from(!refused);
                 let queues = asked.iter().map(|(queue, _)| *queue);
-                match from_start && refused {
-                    true => self.pace.water.failed(queues, now.elapsed(), Instant::now()),
-                    false => self.pace.water.start_over(),
+                if from_start && took_too_long {
+                    self.pace.water.failed(queues, now.elapsed(), Instant::now());
+                } else {
+                    self.pace.water.start_over();
                 }
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, !refused && suspicious);

@@ -88,7 +88,8 @@ impl LowWater {
     }
 
     /// Notes that the server gave up such a scan after so long: the next one begins after as long
-    /// again. Where it takes longer than a call may, the scans above the marks are all there is.
+    /// again. Where it takes longer than a call may take, the scans above the marks are all there
+    /// is; what it had picked by then, they pass over.
     pub(crate) fn failed(
         &mut self,
         queues: impl Iterator<Item = usize>,

@@ -60,14 +60,19 @@ impl Claimer {
     /// Tells enqueues that this worker is going to sleep, unless they know; true if it did.
     async fn hint(&mut self) -> bool {
         let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
-        let queues = self.queues_with_room();
-        let stands = |hint: &&Hint| {
-            let covers = queues.iter().all(|queue| hint.queues.contains(queue));
-            hint.worker == worker && hint.until > now && covers
-        };
-        let known = self.pace.hint.as_ref().filter(stands).map(|hint| (hint.since, hint.until));
+        let mut queues = self.queues_with_room();
+        let stands = |hint: &&Hint| hint.worker == worker && hint.until > now;
+        let covers = |hint: &&Hint| queues.iter().all(|queue| hint.queues.contains(queue));
+        let standing = self.pace.hint.as_ref().filter(stands);
+        let known = standing.filter(covers).map(|hint| (hint.since, hint.until));
         if known.is_some_and(|(_, until)| until > now + poll.mul_f64(1.5)) {
             return false;
+        }
+        if known.is_none() {
+            // A full one is left out by renewals alone: else busy queues would take turns in it.
+            let others = standing.into_iter().flat_map(|hint| hint.queues.clone());
+            let others: Vec<usize> = others.filter(|queue| !queues.contains(queue)).collect();
+            queues.extend(others);
         }
         let names = queues.iter().map(|queue| &*self.slots.queues()[*queue].name).collect();
         // For some naps: each hint is a write.
