@@ -66,7 +66,7 @@ impl Bench {
         let stop = watch_for_stop()?;
         let run = Run { bench: self, admin: &desk.admin, stopwatch: Stopwatch::default(), stop };
         if run.bench.clean_up {
-            let workers = run.workers().await?;
+            let (workers, _) = run.workers().await?;
             run.work_off(workers).await?;
             return Ok(Answer::done(json!({"left": 0}), "Nothing is left."));
         }
@@ -136,9 +136,9 @@ impl Run<'_> {
         let (single, calls) = self.enqueue().await?;
         tell(&format!("enqueueing {} in bulk …", self.bench.jobs));
         let (bulk, filled) = self.fill().await?;
-        let workers = self.workers().await?;
+        let (workers, began) = self.workers().await?;
         let backlog = calls.len() as u64 + u64::from(filled);
-        let drain = self.drain(&workers, backlog).await?;
+        let drain = self.drain(&workers, began, backlog).await?;
         tell(&format!("timing jobs one by one for {span} …"));
         let committed = self.time().await?;
         self.work_off(workers).await?;
@@ -202,21 +202,29 @@ impl Run<'_> {
         Ok((f64::from(filled) / began.elapsed().as_secs_f64(), filled))
     }
 
-    async fn workers(&self) -> Result<Vec<WorkerHandle>, Failure> {
-        let mut workers = Vec::new();
-        for _ in 0..self.bench.workers {
+    /// All of them, started side by side, and when the first one was there.
+    async fn workers(&self) -> Result<(Vec<WorkerHandle>, Instant), Failure> {
+        let start = async |_| {
             let worker = Worker::new(self.admin.pool().clone())
                 .jobs([Registration::of::<Trial, _>()])
                 .state(self.stopwatch.clone())
                 .queue(NAME, self.bench.concurrency as usize);
-            workers.push(worker.start().await?);
-        }
-        Ok(workers)
+            Ok::<_, Failure>((worker.start().await?, Instant::now()))
+        };
+        let started = (0..self.bench.workers).map(start);
+        let started = futures_util::future::try_join_all(started).await?;
+        let (workers, times): (Vec<_>, Vec<_>) = started.into_iter().unzip();
+        Ok((workers, times.into_iter().min().unwrap_or_else(Instant::now)))
     }
 
-    /// How many jobs a second are done.
-    async fn drain(&self, workers: &[WorkerHandle], backlog: u64) -> Result<f64, Failure> {
-        let (began, mut told) = (Instant::now(), Instant::now());
+    /// How many jobs a second were done since the first worker began.
+    async fn drain(
+        &self,
+        workers: &[WorkerHandle],
+        began: Instant,
+        backlog: u64,
+    ) -> Result<f64, Failure> {
+        let mut told = Instant::now();
         while finished(workers) < backlog {
             sleep(Duration::from_millis(2)).await;
             if told.elapsed() > Duration::from_secs(1) {
