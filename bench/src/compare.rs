@@ -49,7 +49,7 @@ pub(crate) struct Options {
     /// Fails when a ratio is below the one in bench/ratios.json; without --quick always so
     #[arg(long)]
     check: bool,
-    /// Writes the ratios of this run to bench/ratios.json, for later checks
+    /// Writes the ratios of this run to bench/ratios.json, for later checks, instead of checking
     #[arg(long)]
     store: bool,
     /// Where the results go; by default bench/results and the day, or target/bench with --quick
@@ -210,7 +210,7 @@ pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     options.contestants()?;
     let server = Server::find().await?;
     let mut report = report::Report::begin(&options, &server).await?;
-    let contestants = report.prepare(&options);
+    let contestants = report.prepare(&options)?;
     let scale = if options.quick { QUICK } else { FULL };
     let stage = Stage { server, contestants, scale, log: report.folder.join("stderr.log") };
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 5 });
@@ -224,15 +224,15 @@ pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     stage.server.drop_database().await?;
     println!("{}", report.markdown(&records));
     println!("Results: {}", report.folder.display());
+    let failures = records.failures(contestant::JOBKIT);
+    ensure!(failures.is_empty(), "jobkit failed:\n{}", failures.join("\n"));
     let ratios = ratios::of(&records, &stage.contestants);
     if options.store {
-        ratios::store(&ratios)?;
+        return ratios::store(&ratios);
     }
     if options.check || !options.quick {
         ratios::check(&ratios)?;
     }
-    let failures = records.failures(contestant::JOBKIT);
-    ensure!(failures.is_empty(), "jobkit failed:\n{}", failures.join("\n"));
     Ok(())
 }
 
@@ -288,8 +288,10 @@ impl Options {
         Ok(asked.filter(|workload| !(drained && *workload == Workload::Bulk)).collect())
     }
 
-    /// Refuses names that nobody has.
+    /// Refuses names that nobody has, and to keep ratios to the best of some.
     fn contestants(&self) -> Result<()> {
+        let all = self.contestants.is_empty();
+        ensure!(all || !self.store, "--store is for runs with all contestants");
         for name in &self.contestants {
             let known = contestant::ALL.iter().any(|contestant| contestant.name == name);
             ensure!(known, "there is no contestant {name}");

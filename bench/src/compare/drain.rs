@@ -148,7 +148,7 @@ impl Course {
     fn figures(&self, reading: &Reading) -> Figures {
         let mut figures = Figures::from([("jobs_per_s", reading.jobs_per_second)]);
         figures.extend(costs(reading));
-        if let [(first, least), .., (third, _), (last, greatest)] = self.quarters[..] {
+        if let [(first, least), _, (third, _), (last, greatest)] = self.quarters[..] {
             figures.insert("last_to_first", first / (last - third));
             figures.insert("mb_first", least);
             figures.insert("mb", greatest);

@@ -51,10 +51,15 @@ pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
             add("by itself", median(JOBKIT), Some(1.0));
         }
     }
-    // Replicas and queues are added: does it collapse?
-    for name in ["fleet", "queues"] {
-        if let Some(ratio) = records.median(name, JOBKIT, "to_one") {
-            ratios.insert(format!("{name}: jobkit to one"), rounded(ratio));
+    // So are these. Replicas and queues are added: does it collapse?
+    for (name, figure, what) in [
+        ("fleet", "to_one", "jobkit to one"),
+        ("queues", "to_one", "jobkit to one"),
+        ("keyed", "fifty", "one key with 50 permits, to none"),
+        ("held", "served", "while a worker runs them, to plain inserts"),
+    ] {
+        if let Some(ratio) = records.median(name, JOBKIT, figure) {
+            ratios.insert(format!("{name}: {what}"), rounded(ratio));
         }
     }
     ratios
@@ -64,7 +69,7 @@ fn rounded(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
 
-/// For later checks, beside what is stored of other workloads and contestants.
+/// For later checks, beside what is stored of other workloads.
 pub(crate) fn store(ratios: &Ratios) -> Result<()> {
     let mut stored = stored()?.unwrap_or_default();
     stored.extend(ratios.clone());
@@ -87,7 +92,16 @@ pub(crate) fn check(ratios: &Ratios) -> Result<()> {
         bail!("worse than bench/ratios.json by more than {MARGIN}:\n{}", worse.join("\n"));
     }
     println!("No ratio is below its stored one by more than {MARGIN} of it.");
+    let unknown = without(&stored, ratios);
+    if !unknown.is_empty() {
+        println!("Not measured this time: {}.", unknown.join("; "));
+    }
     Ok(())
+}
+
+/// Those of one that are missing in the other.
+fn without<'a>(these: &'a Ratios, those: &Ratios) -> Vec<&'a str> {
+    these.keys().filter(|name| !those.contains_key(*name)).map(String::as_str).collect()
 }
 
 /// None when there is no file.

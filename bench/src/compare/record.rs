@@ -59,11 +59,13 @@ impl Records {
         Some(self.spread(workload, contestant, figure)?.median)
     }
 
-    /// A line for each run in which a contestant, or a variant of it, failed.
+    /// A line for each run in which a contestant, or a variant of it, failed or ran out of time.
     pub(crate) fn failures(&self, contestant: &str) -> Vec<String> {
         let ours = self.0.iter().filter(|record| record.contestant.starts_with(contestant));
         ours.filter_map(|record| {
-            let why = record.failed.as_ref()?;
+            let undone = record.figures.get("undone");
+            let undone = undone.map(|jobs| format!("{jobs} jobs were not done in time"));
+            let why = record.failed.clone().or(undone)?;
             let Record { workload, contestant, round, .. } = record;
             Some(format!("  {workload}, {contestant}, round {round}: {why}"))
         })

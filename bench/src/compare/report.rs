@@ -55,8 +55,9 @@ impl Report {
         Ok(Self { folder, lines, shape, skipped: Vec::new(), versions: Vec::new() })
     }
 
-    /// Those who take part. Who is skipped is told at once, and in the tables.
-    pub(crate) fn prepare(&mut self, options: &Options) -> Vec<Contestant> {
+    /// Those who take part. Who is skipped is told at once, and in the tables; that is
+    /// neither jobkit nor the ceiling.
+    pub(crate) fn prepare(&mut self, options: &Options) -> Result<Vec<Contestant>> {
         let mut found = Vec::new();
         for contestant in contestant::ALL {
             let name = contestant.name;
@@ -66,6 +67,9 @@ impl Report {
             }
             eprintln!("building {name} …");
             if let Err(error) = contestant.prepare() {
+                if !contestant.is_peer() {
+                    return Err(error.context(name));
+                }
                 eprintln!("SKIPPED {name}: {error:#}");
                 self.skipped.push((name, format!("{error:#}")));
                 continue;
@@ -73,7 +77,7 @@ impl Report {
             self.versions.push((name, contestant.version()));
             found.push(contestant);
         }
-        found
+        Ok(found)
     }
 
     /// Keeps a record, and tells of it.
@@ -167,10 +171,10 @@ impl Report {
     ) -> Vec<String> {
         let leaves = contestant::ALL.iter().find(|known| known.name == contestant);
         let mut row = vec![self.label(contestant), leaves.map_or("", |c| c.leaves).to_owned()];
-        for (place, (figure, _, digits)) in columns.iter().enumerate() {
+        row.extend(columns.iter().map(|(figure, _, digits)| {
             let spread = records.spread(workload, contestant, figure);
-            row.push(spread.map_or("–".to_owned(), |spread| cell(spread, *digits, place == 0)));
-        }
+            spread.map_or("–".to_owned(), |spread| cell(spread, *digits))
+        }));
         row
     }
 
@@ -198,10 +202,10 @@ fn bars(table: &Table, records: &Records) -> Vec<plot::Bar> {
     records.contestants(table.name).into_iter().filter_map(bar).collect()
 }
 
-/// The median; of the figure that counts with the least and the greatest.
-fn cell(spread: Spread, digits: usize, counts: bool) -> String {
+/// The median, with the least and the greatest.
+fn cell(spread: Spread, digits: usize) -> String {
     let median = number(spread.median, digits);
-    if !counts || spread.least == spread.greatest {
+    if spread.least == spread.greatest {
         return median;
     }
     format!("{median} ({}–{})", number(spread.least, digits), number(spread.greatest, digits))
@@ -258,8 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_figure_that_counts_shows_its_spread() {
+    fn a_figure_shows_its_spread_if_it_has_one() {
         let spread = Spread { least: 1.0, median: 2.0, greatest: 3.0 };
-        assert_eq!([cell(spread, 0, true), cell(spread, 0, false)], ["2 (1–3)", "2"]);
+        let same = Spread { least: 2.0, median: 2.0, greatest: 2.0 };
+        assert_eq!([cell(spread, 0), cell(same, 0)], ["2 (1–3)", "2"]);
     }
 }
