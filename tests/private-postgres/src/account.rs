@@ -3,6 +3,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -56,21 +58,35 @@ impl Account {
     pub(crate) fn make_folder(&self, folder: &Path) -> Result<()> {
         let parent = folder.parent().context("a folder has a parent")?;
         ensure!(self.may("-x", parent), "{} is out of reach", parent.display());
-        match fs::DirBuilder::new().mode(0o700).create(folder) {
-            Ok(()) => {
-                if let Some((uid, gid)) = self.switch {
-                    chown(folder, Some(uid), Some(gid))?;
-                }
-                // The creation mode is subject to the umask.
-                fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error).with_context(|| format!("make {}", folder.display())),
+        if !self.owns(folder) {
+            self.create(folder).with_context(|| format!("make {}", folder.display()))?;
         }
-        let found = fs::symlink_metadata(folder)?;
-        let ours = found.is_dir() && found.uid() == self.uid && found.mode() & 0o077 == 0;
-        ensure!(ours && self.may("-w", folder), "{} belongs to another user", folder.display());
+        let ours = self.owns(folder) && self.may("-w", folder);
+        ensure!(ours, "{} belongs to another user", folder.display());
         Ok(())
+    }
+
+    /// Makes a folder in one step, unless it has been made: whoever finds it under its name finds
+    /// that it belongs to this account.
+    fn create(&self, folder: &Path) -> Result<()> {
+        let unfinished = folder.with_extension(format!("new-{}", unique_name()?));
+        fs::DirBuilder::new().mode(0o700).create(&unfinished)?;
+        // The creation mode is subject to the umask.
+        fs::set_permissions(&unfinished, fs::Permissions::from_mode(0o700))?;
+        // An empty folder could be replaced by another process that makes it as well.
+        fs::write(unfinished.join(".gitignore"), "*\n")?;
+        if let Some((uid, gid)) = self.switch {
+            chown(&unfinished, Some(uid), Some(gid))?;
+        }
+        fs::rename(&unfinished, folder).or_else(|_| fs::remove_dir_all(&unfinished))?;
+        Ok(())
+    }
+
+    fn owns(&self, folder: &Path) -> bool {
+        let found = fs::symlink_metadata(folder);
+        found.is_ok_and(|found| {
+            found.is_dir() && found.uid() == self.uid && found.mode() & 0o077 == 0
+        })
     }
 
     /// Whether the account passes `test -x` and the like on a path.
@@ -84,4 +100,42 @@ fn id(arguments: &[&str]) -> Result<u32> {
     let output = Command::new("id").args(arguments).output().context("run `id`")?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.trim().parse().with_context(|| format!("`id {}` gave no number", arguments.join(" ")))
+}
+
+/// A name that nobody else uses. The time is in it because process ids come again, in containers
+/// with each start.
+pub(crate) fn unique_name() -> Result<String> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_nanos();
+    Ok(format!("{}-{number}-{time:x}", std::process::id()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread::scope;
+
+    use super::*;
+
+    /// Those that come second may not find it half made, and think that it is somebody else's.
+    #[test]
+    fn many_can_make_the_same_folder_at_once() {
+        let account = Account::find().unwrap();
+        for _ in 0..100 {
+            let folder = std::env::temp_dir().join(format!("made-{}", unique_name().unwrap()));
+            let together = Barrier::new(4);
+            let make = || {
+                together.wait();
+                account.make_folder(&folder).unwrap();
+            };
+            scope(|threads| (0..4).for_each(|_| drop(threads.spawn(make))));
+            let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+            let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+            let left = left.filter(|e| e.file_name().to_string_lossy().starts_with(&name));
+            assert_eq!(left.count(), 1);
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
 }

@@ -2,12 +2,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
 use crate::Mode;
+use crate::account::unique_name;
 use crate::host::{Host, run};
 use crate::project::Project;
 use crate::server::{Server, url};
@@ -44,7 +43,7 @@ impl Cluster {
         let project = Project::find()?;
         let template = project.template()?;
         let host = project.host();
-        let folder = host.temporary_folder(&unique_name()?)?;
+        let folder = host.temporary_folder(&format!("private-postgres-{}", unique_name()?))?;
         let guard = guard(host, &folder)?;
         let data = folder.join("data");
         let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -108,14 +107,6 @@ impl Drop for Cluster {
         drop(self.guard.stdin.take());
         let _status = self.guard.wait();
     }
-}
-
-/// The time is in it because process ids come again, in containers with each start.
-fn unique_name() -> Result<String> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_nanos();
-    Ok(format!("private-postgres-{}-{number}-{time:x}", std::process::id()))
 }
 
 fn guard(host: &Host, folder: &Path) -> Result<Child> {
