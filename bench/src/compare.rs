@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// Writes the ratios of this run to bench/ratios.json, for later checks, instead of checking
     #[arg(long)]
     store: bool,
-    /// Where the results go; by default bench/results and the day, or target/bench with --quick
+    /// Where the results go; by default bench/results and the time, or target/bench with --quick
     #[arg(long, value_name = "FOLDER")]
     results: Option<PathBuf>,
 }
@@ -171,12 +171,9 @@ impl Stage {
             Workload::ServedOne => enqueue(one(1, true)).await?,
             Workload::ServedMany => enqueue(one(16, true)).await?,
             Workload::Latency => {
-                latency::run(self, contestant, scale.latencies, Vec::new()).await?
+                latency::run(self, contestant, scale.latencies, 20, Vec::new()).await?
             }
-            Workload::Poll => {
-                let knobs = vec![("LISTEN", "0".to_owned()), ("POLL_MS", "100".to_owned())];
-                latency::run(self, contestant, scale.latencies, knobs).await?
-            }
+            Workload::Poll => latency::poll(self, contestant, scale.latencies).await?,
             Workload::Steady => latency::steady(self, contestant, scale.steady).await?,
             Workload::Idle => latency::idle(self, contestant, scale.idle).await?,
             Workload::Held => own::held(self).await?,
@@ -207,25 +204,29 @@ struct Measured {
 /// Runs what the command line says.
 pub(crate) async fn run(arguments: impl Iterator<Item = String>) -> Result<()> {
     let options = Options::parse_from(std::iter::once("scripts/bench".to_owned()).chain(arguments));
-    options.contestants()?;
+    options.check()?;
+    let workloads = options.workloads()?;
     let server = Server::find().await?;
     let mut report = report::Report::begin(&options, &server).await?;
     let contestants = report.prepare(&options)?;
+    report.may_store(&options)?;
     let scale = if options.quick { QUICK } else { FULL };
     let stage = Stage { server, contestants, scale, log: report.folder.join("stderr.log") };
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 5 });
     let mut records = Records::default();
     for round in 1..=rounds {
-        for workload in options.workloads()? {
-            self::round(&stage, workload, round, &mut records, &mut report).await?;
+        for workload in &workloads {
+            self::round(&stage, *workload, round, &mut records, &mut report).await?;
         }
         report.write(&records)?;
     }
     stage.server.drop_database().await?;
     println!("{}", report.markdown(&records));
     println!("Results: {}", report.folder.display());
-    let failures = records.failures(contestant::JOBKIT);
-    ensure!(failures.is_empty(), "jobkit failed:\n{}", failures.join("\n"));
+    for contestant in [contestant::JOBKIT, contestant::CEILING] {
+        let failures = records.failures(contestant);
+        ensure!(failures.is_empty(), "{contestant} failed:\n{}", failures.join("\n"));
+    }
     let ratios = ratios::of(&records, &stage.contestants);
     if options.store {
         return ratios::store(&ratios);
@@ -288,10 +289,14 @@ impl Options {
         Ok(asked.filter(|workload| !(drained && *workload == Workload::Bulk)).collect())
     }
 
-    /// Refuses names that nobody has, and to keep ratios to the best of some.
-    fn contestants(&self) -> Result<()> {
+    /// Refuses names that nobody has, and to keep ratios that mean nothing.
+    fn check(&self) -> Result<()> {
         let all = self.contestants.is_empty();
         ensure!(all || !self.store, "--store is for runs with all contestants");
+        ensure!(
+            !(self.quick && self.store),
+            "--store is not for --quick: its figures mean nothing"
+        );
         for name in &self.contestants {
             let known = contestant::ALL.iter().any(|contestant| contestant.name == name);
             ensure!(known, "there is no contestant {name}");

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use jobkit::{Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection, PgPool};
@@ -92,9 +92,9 @@ pub(crate) async fn hand_over(pool: &PgPool, concurrency: usize) -> Result<()> {
     Ok(())
 }
 
-/// One key with one permit for a minute while a snapshot is held open: jobs in each ten seconds.
-/// It gives what the last of them are of the first.
-pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<f64> {
+/// One key with one permit for a minute while a snapshot is held open: jobs in each ten seconds. It
+/// gives the first and the last of them.
+pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<(f64, f64)> {
     for start in (0..seconds * 2500).step_by(1000) {
         jobkit::enqueue_all((start..start + 1000).map(|n| Single(Payload::new(n))), pool).await?;
     }
@@ -103,15 +103,31 @@ pub(crate) async fn pinned(pool: &PgPool, seconds: usize) -> Result<f64> {
     let mut pin = pin.begin_with("begin isolation level repeatable read").await?;
     sqlx::raw_sql("select count(*) from jobkit.jobs").execute(&mut *pin).await?;
     let worker = worker(pool, 50).await?;
-    let mut counts = vec![0];
+    all_blocked(pool).await?;
+    let mut counts = vec![worker.counts().finished];
     for tenth in 1..=seconds / 10 {
         tokio::time::sleep(Duration::from_secs(10)).await;
         counts.push(worker.counts().finished);
         println!("{:>3} s: {} jobs", tenth * 10, counts[tenth] - counts[tenth - 1]);
     }
     worker.stop().await;
-    let (first, last) = (counts[1], counts[counts.len() - 1] - counts[counts.len() - 2]);
-    let share = last as f64 / first as f64;
-    println!("last ten seconds: {share:.2} of the first");
-    Ok(share)
+    let tens: Vec<f64> = counts.windows(2).map(|edge| (edge[1] - edge[0]) as f64).collect();
+    let (first, last) = (tens[0], tens[tens.len() - 1]);
+    ensure!(first > 0.0, "no job was done in the first ten seconds");
+    println!("last ten seconds: {:.2} of the first", last / first);
+    Ok((first, last))
+}
+
+/// Waits until claims have blocked all that are ready but for a few that were granted a permit.
+async fn all_blocked(pool: &PgPool) -> Result<()> {
+    let began = Instant::now();
+    while sqlx::query_scalar("select exists (select from jobkit.ready where without_permit)")
+        .fetch_one(pool)
+        .await?
+    {
+        ensure!(began.elapsed() < Duration::from_secs(120), "jobs without a permit stay ready");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    println!("all blocked after {:.1?}", began.elapsed());
+    Ok(())
 }

@@ -144,8 +144,17 @@ fn fields(stat: &str) -> impl Iterator<Item = &str> {
 
 /// Resident memory of a process, in MB; 0 where that is not known.
 pub(crate) fn resident(pid: u32) -> f64 {
+    memory(pid, "VmRSS:")
+}
+
+/// The most that it ever was.
+pub(crate) fn most_resident(pid: u32) -> f64 {
+    memory(pid, "VmHWM:")
+}
+
+fn memory(pid: u32, name: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
     kib.unwrap_or(0.0) / 1024.0
 }

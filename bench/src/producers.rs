@@ -46,6 +46,7 @@ pub(crate) async fn round(pool: &PgPool) -> Result<[f64; 3]> {
         id bigint generated always as identity primary key,
         kind text not null, args jsonb not null)";
     sqlx::raw_sql(table).execute(pool).await?;
+    connect(pool).await?;
     let before = rate(pool, Write::Plain).await?;
     let jobs = rate(pool, Write::Job).await?;
     sqlx::raw_sql("truncate jobkit.jobs, jobkit.ready").execute(pool).await?;
@@ -54,6 +55,15 @@ pub(crate) async fn round(pool: &PgPool) -> Result<[f64; 3]> {
     worker.stop().await;
     let after = rate(pool, Write::Plain).await?;
     Ok([jobs, served, f64::midpoint(before, after)])
+}
+
+/// Opens a connection for each producer, so that nobody has to meanwhile.
+async fn connect(pool: &PgPool) -> Result<()> {
+    let mut connections = Vec::new();
+    while connections.len() < PRODUCERS {
+        connections.push(pool.acquire().await?);
+    }
+    Ok(())
 }
 
 /// Transactions a second of all producers together.

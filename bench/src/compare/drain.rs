@@ -9,7 +9,7 @@ use sqlx::{Connection, PgConnection};
 use super::contestant::{CEILING, Contestant, JOBKIT};
 use super::record::Figures;
 use super::{Stage, reason};
-use crate::meter::{Meter, Reading, postmaster, resident};
+use crate::meter::{Meter, Reading, most_resident, postmaster};
 
 /// After that a contestant has what it has.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -112,9 +112,8 @@ pub(crate) async fn work(
     let pin = if drain.pinned { Some(pin(url).await?) } else { None };
     let pids = crew.pids();
     let meter = Meter::of(&stage.server.admin, pids.clone()).await?;
-    let began = Instant::now();
     crew.go().await?;
-    let mut course = Course { jobs: drain.jobs as u64, pids, began, quarters: Vec::new() };
+    let mut course = Course::of(drain.jobs as u64, pids);
     let done = crew.done(drain.jobs as u64, LIMIT, |done| course.pass(done)).await?;
     let reading = meter.stop(&stage.server.admin, usize::try_from(done)?.max(1)).await?;
     crew.dismiss().await?;
@@ -129,29 +128,58 @@ pub(crate) async fn work(
     Ok(figures)
 }
 
-/// When each quarter of the backlog was done, and how much memory that took.
+/// How far it was when each quarter of the backlog was done, and how much memory that had taken.
 struct Course {
     jobs: u64,
     pids: Vec<u32>,
     began: Instant,
-    quarters: Vec<(f64, f64)>,
+    /// When the first jobs were done: until then it has started.
+    start: Option<Mark>,
+    quarters: Vec<(Mark, f64)>,
+}
+
+/// How many jobs were done, after how many seconds.
+#[derive(Clone, Copy)]
+struct Mark {
+    done: u64,
+    seconds: f64,
+}
+
+impl Mark {
+    /// Jobs a second since an earlier one.
+    fn speed_since(self, before: Self) -> f64 {
+        (self.done - before.done) as f64 / (self.seconds - before.seconds)
+    }
 }
 
 impl Course {
+    fn of(jobs: u64, pids: Vec<u32>) -> Self {
+        Self { jobs, pids, began: Instant::now(), start: None, quarters: Vec::new() }
+    }
+
     fn pass(&mut self, done: u64) {
+        let mark = Mark { done, seconds: self.began.elapsed().as_secs_f64() };
+        if done > 0 {
+            self.start.get_or_insert(mark);
+        }
         while self.quarters.len() < 4 && done * 4 >= self.jobs * (self.quarters.len() as u64 + 1) {
-            let resident = self.pids.iter().copied().map(resident).fold(0.0, f64::max);
-            self.quarters.push((self.began.elapsed().as_secs_f64(), resident));
+            let most = self.pids.iter().copied().map(most_resident).fold(0.0, f64::max);
+            self.quarters.push((mark, most));
         }
     }
 
     fn figures(&self, reading: &Reading) -> Figures {
         let mut figures = Figures::from([("jobs_per_s", reading.jobs_per_second)]);
         figures.extend(costs(reading));
-        if let [(first, least), _, (third, _), (last, greatest)] = self.quarters[..] {
-            figures.insert("last_to_first", first / (last - third));
-            figures.insert("mb_first", least);
-            figures.insert("mb", greatest);
+        if let (Some(start), [(first, mb_first), _, (third, _), (last, mb)]) =
+            (self.start, &self.quarters[..])
+        {
+            if first.done > start.done && last.done > third.done {
+                let share = last.speed_since(*third) / first.speed_since(start);
+                figures.insert("last_to_first", share);
+            }
+            figures.insert("mb_first", *mb_first);
+            figures.insert("mb", *mb);
         }
         figures
     }

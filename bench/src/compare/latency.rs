@@ -11,15 +11,16 @@ use super::drain::pin;
 use super::record::Figures;
 use crate::meter::{Meter, Reading, resident};
 
-/// One job every 20 ms, enqueued by the process that runs it.
+/// One job every so many milliseconds, enqueued by the process that runs it.
 pub(crate) async fn run(
     stage: &Stage,
     contestant: &Contestant,
     jobs: usize,
+    gap: usize,
     knobs: Vec<(&'static str, String)>,
 ) -> Result<Figures> {
     let url = stage.database(contestant).await?;
-    let task = ["latency".to_owned(), jobs.to_string(), "20".to_owned()];
+    let task = ["latency".to_owned(), jobs.to_string(), gap.to_string()];
     let mut crew = stage.crew(contestant, &url, &task, knobs, 1).await?;
     let meter = Meter::of(&stage.server.admin, crew.pids()).await?;
     crew.go().await?;
@@ -29,6 +30,17 @@ pub(crate) async fn run(
     let mut figures = quantiles(&ends[0]["latency"], ["p50", "p95", "p99", "max"])?;
     figures.extend(shares(&reading));
     figures.insert("missing", ends[0]["latency"]["missing"].as_f64().unwrap_or(0.0));
+    Ok(figures)
+}
+
+/// The same by polls alone, every 100 ms; and with a twelfth of the jobs, one a second: a worker
+/// that has just found a job looks again sooner.
+pub(crate) async fn poll(stage: &Stage, contestant: &Contestant, jobs: usize) -> Result<Figures> {
+    let knobs = vec![("LISTEN", "0".to_owned()), ("POLL_MS", "100".to_owned())];
+    let mut figures = run(stage, contestant, jobs, 20, knobs.clone()).await?;
+    let rare = run(stage, contestant, jobs.div_ceil(12), 1030, knobs).await?;
+    figures.insert("rare_p50", rare["p50"]);
+    *figures.entry("missing").or_default() += rare["missing"];
     Ok(figures)
 }
 

@@ -19,6 +19,15 @@ pub(crate) struct Record {
     pub(crate) failed: Option<String>,
 }
 
+impl Record {
+    /// What the contestant did not get through, if anything.
+    fn left(&self) -> Option<String> {
+        let figure = |name| self.figures.get(name).filter(|jobs| **jobs > 0.0);
+        let undone = figure("undone").map(|jobs| format!("{jobs} jobs were not done in time"));
+        undone.or_else(|| figure("missing").map(|jobs| format!("{jobs} jobs have not begun")))
+    }
+}
+
 /// The middle of the rounds, with the least and the greatest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
@@ -63,9 +72,7 @@ impl Records {
     pub(crate) fn failures(&self, contestant: &str) -> Vec<String> {
         let ours = self.0.iter().filter(|record| record.contestant.starts_with(contestant));
         ours.filter_map(|record| {
-            let undone = record.figures.get("undone");
-            let undone = undone.map(|jobs| format!("{jobs} jobs were not done in time"));
-            let why = record.failed.clone().or(undone)?;
+            let why = record.failed.clone().or_else(|| record.left())?;
             let Record { workload, contestant, round, .. } = record;
             Some(format!("  {workload}, {contestant}, round {round}: {why}"))
         })
@@ -101,6 +108,25 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_that_were_left_are_a_failure() {
+        let record = |contestant, figure, jobs| {
+            let figures = Figures::from([(figure, jobs)]);
+            Record { workload: "latency", contestant, round: 2, figures, failed: None }
+        };
+        let records = Records(vec![
+            record("jobkit", "missing", 0.0),
+            record("jobkit", "missing", 1.0),
+            record("jobkit, history kept", "undone", 3.0),
+            record("awa", "missing", 7.0),
+        ]);
+        let expected = [
+            "  latency, jobkit, round 2: 1 jobs have not begun",
+            "  latency, jobkit, history kept, round 2: 3 jobs were not done in time",
+        ];
+        assert_eq!(records.failures("jobkit"), expected);
+    }
 
     #[test]
     fn the_median_is_between_the_least_and_the_greatest() {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::contestant::{self, CEILING, Contestant, JOBKIT};
 use super::record::{Record, Records, Spread};
@@ -37,7 +37,7 @@ const SUMMARY: [(Workload, Column); 7] = [
 
 impl Report {
     pub(crate) async fn begin(options: &Options, server: &Server) -> Result<Self> {
-        let date: String = sqlx::query_scalar("select to_char(now(), 'YYYY-MM-DD')")
+        let date: String = sqlx::query_scalar("select to_char(now(), 'YYYY-MM-DD-HH24MI')")
             .fetch_one(&server.admin)
             .await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -78,6 +78,14 @@ impl Report {
             found.push(contestant);
         }
         Ok(found)
+    }
+
+    /// Refuses to keep ratios to the best of those who could be built.
+    pub(crate) fn may_store(&self, options: &Options) -> Result<()> {
+        let names: Vec<_> = self.skipped.iter().map(|(name, _)| *name).collect();
+        let complete = names.is_empty() || !options.store;
+        ensure!(complete, "--store is for runs with all contestants: without {}", names.join(", "));
+        Ok(())
     }
 
     /// Keeps a record, and tells of it.

@@ -83,6 +83,14 @@ const LATENCY: &[Column] = &[
     ("server_cpu", "server CPU %", 1),
     ("missing", "not begun", 0),
 ];
+const POLL: &[Column] = &[
+    ("p50", "p50 ms", 2),
+    ("p99", "p99 ms", 2),
+    ("rare_p50", "p50 ms of one a second", 2),
+    ("client_cpu", "client CPU %", 1),
+    ("server_cpu", "server CPU %", 1),
+    ("missing", "not begun", 0),
+];
 const STEADY: &[Column] = &[
     ("p99_last", "p99 ms, last sixth", 1),
     ("p99_first", "p99 ms, first sixth", 1),
@@ -128,7 +136,7 @@ impl Workload {
             ServedOne => more("served1", "Enqueue singly, 1 producer, a busy worker", ENQUEUE),
             ServedMany => more("served16", "Enqueue singly, 16 producers, a busy worker", ENQUEUE),
             Latency => less("latency", "Latency of a job every 20 ms, commit to start", LATENCY),
-            Poll => less("poll", "The same with polling only, every 100 ms", LATENCY),
+            Poll => less("poll", "The same with polling only, every 100 ms", POLL),
             Steady => less("steady", "1,000 jobs/s under a pinned snapshot", STEADY),
             Idle => less("idle", "A worker with nothing to do", IDLE),
             _ => self.own_table(),
@@ -156,7 +164,8 @@ impl Workload {
                 "backlog",
                 "Cost of a job before a long backlog",
                 &[
-                    ("cost", "of a short one", 2),
+                    ("cost", "server CPU, of a short one", 2),
+                    ("slower", "time, of a short one", 2),
                     ("many_per_s", "jobs/s, long", 0),
                     ("few_per_s", "jobs/s, short", 0),
                 ],
@@ -164,7 +173,7 @@ impl Workload {
             Hot => more(
                 "hot",
                 "One hot key with one permit under a pinned snapshot",
-                &[("last_to_first", "last ten seconds of first", 2)],
+                &[("last_to_first", "last ten seconds of first", 2), RATE],
             ),
             Keyed => more("keyed", "Jobs with concurrency keys, of those without", KEYED),
             Log => less(
@@ -179,7 +188,7 @@ impl Workload {
             _ => less(
                 "memory",
                 "Memory during a long drain",
-                &[("mb", "resident MB at the end", 0), ("mb_first", "at a quarter", 0), RATE],
+                &[("mb", "most resident MB", 0), ("mb_first", "until a quarter", 0), RATE],
             ),
         }
     }

@@ -69,7 +69,7 @@ impl Claimer {
             return false;
         }
         if known.is_none() {
-            // A full one is left out by renewals alone: else busy queues would take turns in it.
+            // One that is full now stays in it until a renewal: else busy queues would take turns.
             let others = standing.into_iter().flat_map(|hint| hint.queues.clone());
             let others: Vec<usize> = others.filter(|queue| !queues.contains(queue)).collect();
             queues.extend(others);
