@@ -200,6 +200,9 @@ async fn a_table_full_of_dead_row_versions_is_a_warning() {
             select i, '{}', now() from generate_series(1, 60000) i",
         )
         .await;
+    // Told by another session, and after the delete, they would be alive for ever.
+    let live = "(select n_live_tup from pg_stat_user_tables where relname = 'sleepers')";
+    desk.lab.until(&format!("{live} = 60000")).await;
     desk.lab.run("delete from jobkit.sleepers").await;
     let dead = "(select n_dead_tup from pg_stat_user_tables where relname = 'sleepers')";
     desk.lab.until(&format!("{dead} = 60000")).await;
