@@ -19,12 +19,16 @@ pub(crate) async fn backlog(stage: &Stage, many: usize) -> Result<Figures> {
     let jobs = many.min(100_000);
     let few = first(stage, contestant, jobs, jobs).await?;
     let many = first(stage, contestant, many, jobs).await?;
-    Ok(Figures::from([
-        ("cost", many["server_us"] / few["server_us"]),
+    let mut figures = Figures::from([
         ("slower", few["jobs_per_s"] / many["jobs_per_s"]),
         ("few_per_s", few["jobs_per_s"]),
         ("many_per_s", many["jobs_per_s"]),
-    ]))
+    ]);
+    // Not known of a server on another machine.
+    if few["server_us"] > 0.0 {
+        figures.insert("cost", many["server_us"] / few["server_us"]);
+    }
+    Ok(figures)
 }
 
 async fn first(
