@@ -4,6 +4,7 @@ use syn::Expr;
 
 use crate::backoff::Backoff;
 use crate::duration;
+use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
@@ -114,13 +115,4 @@ fn start(tokens: TokenStream) -> Span {
         Some(token) => token.span(),
         None => Span::call_site(),
     }
-}
-
-/// The first `self` in the tokens, also inside of parentheses and macro calls.
-fn find_self(tokens: TokenStream) -> Option<Ident> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Ident(ident) if ident == "self" => Some(ident),
-        TokenTree::Group(group) => find_self(group.stream()),
-        _ => None,
-    })
 }

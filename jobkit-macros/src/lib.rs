@@ -7,6 +7,7 @@ mod backoff;
 mod duration;
 mod expand;
 mod fallback;
+mod key;
 mod kind;
 mod literal;
 mod mistakes;

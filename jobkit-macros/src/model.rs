@@ -6,6 +6,7 @@ use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
 use crate::duration::{self, Purpose, REPLAY, RETENTION, TIMEOUT};
+use crate::key;
 use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
@@ -90,9 +91,11 @@ impl JobModel {
             retention: retention.and_then(|retention| term(retention, &RETENTION, mistakes)),
             backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
             auto_replay: auto_replay(args.auto_replay.as_ref(), args.max_cycles.as_ref(), mistakes),
-            dead_letter_key: args.dead_letter_key.map(|key| key.value),
+            dead_letter_key: args
+                .dead_letter_key
+                .map(|given| key::unquoted(given, fields, mistakes)),
             concurrency: concurrency(
-                args.concurrency_key,
+                args.concurrency_key.map(|given| key::unquoted(given, fields, mistakes)),
                 args.concurrency_group.as_ref(),
                 args.concurrency_limit.as_ref(),
                 &kind,
@@ -152,7 +155,7 @@ fn auto_replay(
 }
 
 fn concurrency(
-    key: Option<Given<Expr>>,
+    key: Option<Expr>,
     group: Option<&Given<LitStr>>,
     limit: Option<&Given<Integer>>,
     kind: &str,
@@ -161,7 +164,7 @@ fn concurrency(
     let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
     let limit = integer(limit, &LIMIT, mistakes);
     Some(Concurrency {
-        key: key?.value,
+        key: key?,
         group: group.unwrap_or_else(|| kind.to_owned()),
         limit: limit.unwrap_or(1),
     })

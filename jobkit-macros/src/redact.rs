@@ -88,6 +88,11 @@ impl Fields {
         Self(named.collect())
     }
 
+    /// The fields as the struct names them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|field| &*field.name)
+    }
+
     /// The paths in the payload that these fields may have there.
     pub(crate) fn paths(&self, given: &[Path], mistakes: &mut Mistakes) -> Vec<String> {
         let (mut paths, mut seen) = (Vec::new(), Vec::new());
@@ -117,14 +122,13 @@ impl Fields {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let names = self.0.iter().map(|field| &*field.name);
-        match nearest(name, names.clone()) {
+        match nearest(name, self.names()) {
             Some(meant) => format!("no field `{name}` to redact: did you mean `{meant}`?"),
             None if self.0.is_empty() => {
                 format!("no field `{name}` to redact: this struct has no named fields")
             }
             None => {
-                let names = listed(names.collect::<Vec<_>>().into_iter());
+                let names = listed(self.names().collect::<Vec<_>>().into_iter());
                 format!("no field `{name}` to redact: the fields are {names}")
             }
         }

@@ -272,3 +272,24 @@ fn redacted_fields_become_every_key_that_they_may_have() {
     let split = "#[serde(rename(serialize = \"out\", deserialize = \"in\"))] a: N";
     assert_eq!(redacted("redact(a)", "", split), ["a", "in", "out"]);
 }
+
+#[test]
+fn a_key_in_quotes_is_refused_with_what_to_write_instead() {
+    let refused = |key: &str| {
+        let item = "struct Charge { tenant: u64, region: String }";
+        let code = declared(&format!("concurrency_key = \"{key}\""), item);
+        let advice = code.split_once("withoutquotes:`concurrency_key=");
+        advice.map(|(_, write)| write.split('`').next().expect("text").replace('\\', ""))
+    };
+    assert_eq!(refused("self.tenant").as_deref(), Some("self.tenant"));
+    assert_eq!(refused("tenant").as_deref(), Some("self.tenant"));
+    assert_eq!(refused("{tenant}").as_deref(), Some("self.tenant"));
+    assert_eq!(refused("{self.tenant}").as_deref(), Some("self.tenant"));
+    let both = Some("format!(\"{}/{}\",self.region,self.tenant)");
+    assert_eq!(refused("{region}/{tenant}").as_deref(), both);
+    assert_eq!(refused("{self.region}/{self.tenant}").as_deref(), both);
+    assert_eq!(refused("self.tenant % 10").as_deref(), Some("self.tenant%10"));
+    for constant in ["all", "the tenant", "tenants", "a{b}", "itself", "don't"] {
+        assert_eq!(refused(constant), None, "{constant}");
+    }
+}
