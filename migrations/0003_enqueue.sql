@@ -14,6 +14,13 @@ declare
     -- Not now(): that is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
 begin
+    if p_run_at <> '{}' or p_delay <> '{}' then
+        perform jobkit.require_time(min(t.due)), jobkit.require_time(max(t.due))
+        from (
+            select coalesce(v_now + i.delay, i.run_at) as due
+            from unnest(p_delay, p_run_at) as i (delay, run_at)
+        ) t;
+    end if;
     return query
     with input as materialized (
         select nextval('jobkit.jobs_id_seq') as id, i.*,
@@ -67,6 +74,19 @@ begin
     if v_wrong is not null then
         raise exception 'jobkit: %', v_wrong
             using errcode = 'JK008', hint = 'Nothing was stored.';
+    end if;
+end
+$$;
+
+-- require_time: refuses a time to run at that not every client can read. Null: at once.
+create function jobkit.require_time(p_at timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_at not between '0001-01-01 00:00:00 UTC' and '9999-12-31 23:59:59 UTC' then
+        raise exception 'jobkit: a time to run at is in the years 1 to 9999, not %', p_at
+            using errcode = 'JK008', hint = 'Nothing was stored. Null means at once.';
     end if;
 end
 $$;

@@ -16,6 +16,7 @@ declare
     v_taken bigint[];
     v_pulled record;
 begin
+    perform jobkit.require_time(p_run_at);
     perform jobkit.gate();
     select * into v_pulled from jobkit.pull(array(
         select j.id from jobkit.jobs j

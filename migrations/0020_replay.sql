@@ -105,6 +105,7 @@ declare
 begin
     perform jobkit.require_read_committed();
     perform jobkit.require_options(p_queue, null, p_max_attempts, variadic p_concurrency);
+    perform jobkit.require_time(p_run_at);
     select d.state, d.replay_id, d.generation into v_entry
     from jobkit.dead_letters d where d.id = p_id for update;
     if not found then

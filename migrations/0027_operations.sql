@@ -48,6 +48,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform jobkit.require_read_committed();
+    perform jobkit.require_time(p_run_at);
     delete from jobkit.operations o where o.id = any (array(
         select d.id from jobkit.operations d
         where d.ended_at < clock_timestamp() - interval '90 days'

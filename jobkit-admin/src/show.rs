@@ -37,18 +37,40 @@ pub(crate) fn count(count: &jobkit::Count) -> String {
     format!("{}{more}", number(count.number()))
 }
 
+/// The ends of time, which PostgreSQL has as well: what lies beyond all calendars is read as them.
+fn end(time: &DateTime<Utc>) -> Option<&'static str> {
+    match *time {
+        time if time == DateTime::<Utc>::MAX_UTC => Some("infinity"),
+        time if time == DateTime::<Utc>::MIN_UTC => Some("-infinity"),
+        _ => None,
+    }
+}
+
+/// Whether there is an age of it.
+pub(crate) fn is_finite(time: &DateTime<Utc>) -> bool {
+    end(time).is_none()
+}
+
+/// A time in one of two forms; the ends of time as what they are.
+fn formatted(time: &DateTime<Utc>, form: &str) -> String {
+    end(time).map_or_else(|| time.format(form).to_string(), str::to_owned)
+}
+
 /// For `datetime`.
 pub(crate) fn iso(time: &DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    formatted(time, "%Y-%m-%dT%H:%M:%S%.3fZ")
 }
 
 /// `2026-11-21 19:05:44 UTC`.
 pub(crate) fn utc(time: &DateTime<Utc>) -> String {
-    time.format("%Y-%m-%d %H:%M:%S UTC").to_string()
+    formatted(time, "%Y-%m-%d %H:%M:%S UTC")
 }
 
 /// How long ago, or how soon: `3 min ago`, `in 2 h`.
 pub(crate) fn ago(time: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
+    if let Some(end) = end(time) {
+        return end.to_owned();
+    }
     let past = now.signed_duration_since(time);
     match past.to_std() {
         Ok(past) if past.as_millis() < 1500 => "now".into(),

@@ -113,7 +113,7 @@ impl NewJob {
             priority,
             max_attempts,
             after: overrides.after,
-            at: overrides.at.map(limits::time),
+            at: overrides.at.map(limits::run_at).transpose()?,
             group,
             key: policy.concurrency.and(concurrency_key),
             dead_letter_key,

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc};
 
 use crate::Error;
 
@@ -80,9 +80,15 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// A time the server can store; everything long past means now.
+/// A time the server can store, to compare others with.
 pub(crate) fn time(time: DateTime<Utc>) -> DateTime<Utc> {
     time.max(DateTime::UNIX_EPOCH)
+}
+
+/// A time to run at: everything long past means now, and no calendar goes beyond the year 9999.
+pub(crate) fn run_at(time: DateTime<Utc>) -> Result<DateTime<Utc>, Error> {
+    range("year of the time to run at", time.year(), i32::MIN..=9999, "up to 9999")?;
+    Ok(self::time(time))
 }
 
 /// Whether `\u0000` really is an escape: an odd number of backslashes stands before the `u`.
@@ -140,6 +146,15 @@ mod tests {
         assert!(json("payload", "nesting", &nested(NESTING)).is_ok());
         assert!(json("payload", "nesting", &nested(NESTING + 1)).is_err());
         assert_eq!(depth(&format!(r#"{{"{}\\\"[":[1]}}"#, "[".repeat(300))), 2);
+    }
+
+    #[test]
+    fn a_time_beyond_the_calendar_is_refused() {
+        let at = |text: &str| run_at(text.parse().expect("a time"));
+        assert_eq!(at("1066-10-14T09:00:00Z").expect("the past is now"), DateTime::UNIX_EPOCH);
+        assert!(at("9999-12-31T23:59:59Z").is_ok());
+        let error = at("+10000-01-01T00:00:00Z").expect_err("beyond it").to_string();
+        assert_eq!(error, "the year of the time to run at is 10000; up to 9999 is allowed");
     }
 
     #[test]

@@ -63,7 +63,8 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         self
     }
 
-    /// Runs the job no earlier than at this time; a time in the past means now.
+    /// Runs the job no earlier than at this time; a time in the past means now, and the year 9999
+    /// is the last.
     pub fn at(mut self, time: DateTime<Utc>) -> Self {
         self.overrides.at = Some(time);
         self

@@ -171,3 +171,27 @@ async fn large_numbers_are_shown_to_the_last_digit() {
     let id: i64 = lab.value("select min(id) from jobkit.dead_letters").await;
     assert!(get(&app, &format!("/dead/{id}")).await.body.contains("9007199254740995"));
 }
+
+#[tokio::test]
+async fn a_time_beyond_all_calendars_costs_no_page() {
+    let lab = Lab::new().await;
+    world::fill(&lab, &["kind"]).await;
+    let app = dashboard(&lab, Permissions::admin());
+    for far in ["infinity", "-infinity", "294276-12-31"] {
+        lab.run(&format!(
+            "update jobkit.jobs set run_at = '{far}', created_at = '{far}'
+             where id in (select job_id from jobkit.scheduled);
+             update jobkit.scheduled set run_at = '{far}';
+             update jobkit.kinds set announced_at = '{far}';
+             update jobkit.audit set at = '{far}'"
+        ))
+        .await;
+        for from in ["/", "/jobs?state=scheduled", "/dead/entries", "/audit"] {
+            crawl(&app, from, 20).await;
+        }
+        for path in ["/metrics", "/api/v1/overview", "/api/v1/jobs", "/api/v1/dead-letters"] {
+            let reply = get(&app, path).await;
+            assert!(reply.status == StatusCode::OK, "{far}: {path}: {}", reply.body);
+        }
+    }
+}

@@ -42,6 +42,35 @@ async fn every_command_that_looks_answers_people_and_programs() {
 }
 
 #[tokio::test]
+async fn a_time_beyond_all_calendars_is_shown_as_what_it_is() {
+    let lab = filled(&NAMES).await;
+    for (far, shown) in
+        [("infinity", "infinity"), ("-infinity", "-infinity"), ("294276-12-31", "infinity")]
+    {
+        lab.run(&format!(
+            "update jobkit.jobs set run_at = '{far}', created_at = '{far}'
+             where id in (select job_id from jobkit.scheduled);
+             update jobkit.scheduled set run_at = '{far}'"
+        ))
+        .await;
+        let job = text(&lab, "select min(job_id) from jobkit.scheduled").await;
+        let of_job = both(&lab, &["jobs", "show", &job], &[shown]).await;
+        assert_eq!((&of_job["run_at"], &of_job["created_at"]), (&shown.into(), &shown.into()));
+        for args in [
+            &["status"][..],
+            &["jobs", "list"],
+            &["jobs", "list", "state:scheduled"],
+            &["jobs", "explain", &job],
+            &["queues", "list"],
+            &["doctor"],
+        ] {
+            let run = run(&lab, args).await;
+            assert!(run.code <= 1 && run.err.is_empty(), "{far}: {args:?}: {run:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn one_of_each_is_shown_whole() {
     let lab = filled(&NAMES).await;
     let sql =

@@ -251,9 +251,9 @@ impl Admin {
         at: Option<DateTime<Utc>>,
     ) -> Result<RescheduleCounts, Error> {
         filter.check()?;
+        let run_at = at.map(limits::run_at).transpose()?;
         let mut link = self.link();
         let mut counts = RescheduleCounts::default();
-        let run_at = at.map(limits::time);
         let detail = json!({ "filter": filter.described() });
         let act = Act { actor: self.actor(), detail: &detail };
         let mut pages = Pages::begin(&mut link, filter).await?;

@@ -116,9 +116,10 @@ impl Admin {
         id: JobId,
         at: Option<DateTime<Utc>>,
     ) -> Result<Rescheduled, Error> {
+        let at = at.map(limits::run_at).transpose()?;
         let mut link = self.link();
         let act = Act { actor: self.actor(), detail: &Value::Null };
-        let rescheduled = reschedule(&mut link, id, at.map(limits::time), act).await?;
+        let rescheduled = reschedule(&mut link, id, at, act).await?;
         link.close().await;
         Ok(rescheduled)
     }

@@ -101,6 +101,7 @@ impl BulkAction {
     }
 
     fn check(&self) -> Result<(), Error> {
+        self.run_at().map(limits::run_at).transpose()?;
         if let Self::Selected(selected) = self {
             return selected.check();
         }

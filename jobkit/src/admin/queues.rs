@@ -9,7 +9,7 @@ use crate::limits::{self, NAME_BYTES};
 use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
 use crate::store::{
     Held, KnownQueue, KnownQueues, Pause, PausedQueues, QueuesBlocked, QueuesReady, QueuesRunning,
-    QueuesScheduled, Resume, sweep_all,
+    QueuesScheduled, Resume, Time, sweep_all,
 };
 
 impl Admin {
@@ -94,7 +94,8 @@ impl Admin {
     /// As all of [`Admin`].
     pub async fn paused(&self) -> Result<Vec<PausedQueue>, Error> {
         let rows = self.ask(&PausedQueues).await?;
-        let paused = |(queue, since, actor, reason)| PausedQueue { queue, since, actor, reason };
+        let paused =
+            |(queue, Time(since), actor, reason)| PausedQueue { queue, since, actor, reason };
         Ok(rows.into_iter().map(paused).collect())
     }
 }

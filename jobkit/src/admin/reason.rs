@@ -249,7 +249,10 @@ struct Time<'a>(&'a DateTime<Utc>);
 
 impl fmt::Display for Time<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.format("%Y-%m-%d %H:%M:%S UTC").fmt(f)
+        match *self.0 {
+            time if time == DateTime::<Utc>::MAX_UTC => f.write_str("infinity"),
+            time => time.format("%Y-%m-%d %H:%M:%S UTC").fmt(f),
+        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Replay<'_> {
 
     /// Runs the job no earlier than at this time, instead of at once; a time in the past means now.
     pub fn run_at(mut self, time: DateTime<Utc>) -> Self {
-        self.otherwise.run_at = Some(limits::time(time));
+        self.otherwise.run_at = Some(time);
         self
     }
 
@@ -82,6 +82,7 @@ impl Replay<'_> {
     }
 
     async fn run(mut self) -> Result<JobId, ReplayError> {
+        self.otherwise.run_at = self.otherwise.run_at.map(limits::run_at).transpose()?;
         let Otherwise { queue, max_attempts, .. } = &self.otherwise;
         queue.as_ref().map_or(Ok(()), |queue| limits::name("queue", queue, NAME_BYTES))?;
         limits::range("number of attempts", max_attempts.unwrap_or(1), ATTEMPTS, "1 to 1000")?;

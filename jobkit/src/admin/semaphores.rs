@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Admin, count};
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
 use crate::store::{
-    FirstBlocked, Groups, LimitGroup, LimitKey, PermitsHeld, SemaphoreRow, SemaphoresPage,
+    FirstBlocked, Groups, LimitGroup, LimitKey, PermitsHeld, SemaphoreRow, SemaphoresPage, Time,
     sweep_all,
 };
 use crate::{Error, JobId};
@@ -138,7 +138,15 @@ impl Semaphore {
     fn of((group, key, limit, own, taken, blocked, blocked_since): SemaphoreRow) -> Self {
         let (limit, taken, blocked) = (count(limit), count(taken), count(blocked));
         let override_limit = own.map(count);
-        Self { group, key, limit, override_limit, taken, blocked, blocked_since }
+        Self {
+            group,
+            key,
+            limit,
+            override_limit,
+            taken,
+            blocked,
+            blocked_since: blocked_since.map(|Time(at)| at),
+        }
     }
 }
 
@@ -274,8 +282,8 @@ impl Admin {
         let holders = link.call(&PermitsHeld(group, key)).await?;
         let blocked = link.call(&FirstBlocked(group, key)).await?;
         link.close().await;
-        let holder = |(job, worker, since)| PermitHolder { job: JobId(job), worker, since };
-        let waiting = |(job, kind, queue, priority, since)| BlockedJob {
+        let holder = |(job, worker, Time(since))| PermitHolder { job: JobId(job), worker, since };
+        let waiting = |(job, kind, queue, priority, Time(since))| BlockedJob {
             job: JobId(job),
             kind,
             queue,

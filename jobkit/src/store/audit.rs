@@ -5,6 +5,7 @@ use tracing::Span;
 
 use super::Call;
 use super::payloads::hides;
+use super::time::Times;
 use super::worker::interval;
 use crate::observed::audit::{AuditEntry, AuditFilter, AuditPage};
 use crate::payload::Payload;
@@ -38,7 +39,7 @@ impl Call for Audit<'_> {
             let hides = hides(row)?;
             page.entries.push(AuditEntry {
                 id,
-                at: row.try_get("at")?,
+                at: row.time("at")?,
                 actor: row.try_get("actor")?,
                 action: row.try_get("action")?,
                 subject: row.try_get("subject")?,

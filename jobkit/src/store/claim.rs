@@ -11,6 +11,7 @@ use tracing::Span;
 
 use super::Call;
 use super::count::duration;
+use super::time::Time;
 
 /// How many (priority, permit) combinations a queue has; the claim keeps a mark for each.
 pub(crate) const LANES: usize = 14;
@@ -140,7 +141,7 @@ impl ClaimedJob {
             max_attempts: count(row.try_get::<i16, _>(attempt + 1)?.into()),
             crashes: count(row.try_get(attempt + 2)?),
             snoozes: count(row.try_get(attempt + 3)?),
-            created_at: row.try_get(attempt + 4)?,
+            created_at: row.try_get::<Time, _>(attempt + 4)?.0,
             cancelled: row.try_get(attempt + 5)?,
             keyed: row.try_get(attempt + 6)?,
             payload: payload(row, attempt + 7)?,

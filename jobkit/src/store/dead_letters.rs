@@ -9,6 +9,7 @@ use sqlx::{PgConnection, Row};
 use super::Call;
 use super::count::{count, number};
 use super::payloads::{metadata, payload};
+use super::time::{Time, Times};
 use crate::JobId;
 use crate::dead_letter::{
     Count, DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage,
@@ -48,7 +49,7 @@ impl Call for DeadLetters<'_> {
             .bind(meant.queue.as_deref())
             .bind(meant.key.as_deref())
             .bind(meant.fingerprint.as_deref())
-            .bind(place.map(|(at, _)| at))
+            .bind(place.map(|(at, _)| Time(at)))
             .bind(place.map(|(_, id)| id))
             .bind(meant.failed_after)
             .bind(self.limit)
@@ -57,7 +58,7 @@ impl Call for DeadLetters<'_> {
         let mut next = None;
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {
-            next = cursor(row.try_get("next_at")?, row.try_get("next_id")?);
+            next = cursor(row.time("next_at")?, row.try_get("next_id")?);
             if row.try_get::<Option<i64>, _>("id")?.is_some() {
                 entries.push(summary(row)?);
             }
@@ -85,8 +86,8 @@ pub(super) fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
         fingerprint: row.try_get("fingerprint")?,
         cycles: number(row.try_get::<i32, _>("cycles")?),
         attempts: number(row.try_get::<i32, _>("attempts")?),
-        first_failed_at: row.try_get("first_failed_at")?,
-        failed_at: row.try_get("failed_at")?,
+        first_failed_at: row.time("first_failed_at")?,
+        failed_at: row.time("failed_at")?,
     })
 }
 
@@ -126,8 +127,8 @@ impl Call for DeadLetterGroups {
                 count: count(row.try_get("number")?, row.try_get("more")?),
                 sample: DeadLetterId(row.try_get("id")?),
                 error: row.try_get("error")?,
-                first_failed_at: row.try_get("first_failed_at")?,
-                last_failed_at: row.try_get("last_failed_at")?,
+                first_failed_at: row.time("first_failed_at")?,
+                last_failed_at: row.time("last_failed_at")?,
                 lately: row.try_get::<Vec<i32>, _>("lately")?.into_iter().map(number).collect(),
             })
         };
@@ -186,13 +187,13 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         generation: number(row.try_get::<i32, _>("generation")?),
         job: JobId(row.try_get("job_id")?),
         replay: row.try_get::<Option<i64>, _>("replay_id")?.map(JobId),
-        replay_at: row.try_get("replay_at")?,
-        resolved_at: row.try_get("resolved_at")?,
+        replay_at: row.time("replay_at")?,
+        resolved_at: row.time("resolved_at")?,
         priority: row.try_get("priority")?,
         max_attempts: number(row.try_get::<i16, _>("max_attempts")?),
         attempt: number(row.try_get::<i32, _>("attempt")?),
         snoozes: number(row.try_get::<i32, _>("snoozes")?),
-        created_at: row.try_get("created_at")?,
+        created_at: row.time("created_at")?,
         worker: row.try_get("worker_id")?,
         concurrency: group.zip(row.try_get("concurrency_key")?),
         args: payload(row)?,

@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, Row};
 
 use super::Call;
+use super::time::{Time, Times};
 
 /// Asks where a live job is, and who might run it.
 pub(crate) struct ExplainJob(pub(crate) i64);
@@ -43,18 +44,18 @@ impl Call for ExplainJob {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let query = sqlx::query(include_str!("sql/jobs_explain.sql")).bind(self.0);
         let Some(row) = query.fetch_optional(connection).await? else { return Ok(None) };
-        let paused_at: Option<_> = row.try_get("paused_at")?;
+        let paused_at: Option<_> = row.time("paused_at")?;
         let (actor, reason) = (row.try_get("paused_by")?, row.try_get("pause_reason")?);
         let group: Option<String> = row.try_get("concurrency_group")?;
         let worker: Option<i64> = row.try_get("worker_id")?;
-        let due: Option<DateTime<Utc>> = row.try_get("run_at")?;
+        let due: Option<DateTime<Utc>> = row.time("run_at")?;
         Ok(Some(LiveJob {
             kind: row.try_get("kind")?,
             queue: row.try_get("queue")?,
             priority: row.try_get("priority")?,
             key: group.zip(row.try_get("concurrency_key")?),
-            cancel_requested_at: row.try_get("cancel_requested_at")?,
-            runs: worker.zip(row.try_get("claimed_at")?),
+            cancel_requested_at: row.time("cancel_requested_at")?,
+            runs: worker.zip(row.time("claimed_at")?),
             scheduled: due.zip(row.try_get("due")?),
             blocked: row.try_get("blocked")?,
             without_permit: row.try_get("without_permit")?,
@@ -129,11 +130,11 @@ impl Call for ExplainEnded {
     type Answer = Option<EndedJob>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (bool, String, Option<String>, DateTime<Utc>);
+        type Row = (bool, String, Option<String>, Time);
         let row: Option<Row> = sqlx::query_as(include_str!("sql/jobs_ended.sql"))
             .bind(self.0)
             .fetch_optional(connection)
             .await?;
-        Ok(row.map(|(dead, ending, why, at)| EndedJob { dead, ending, why, at }))
+        Ok(row.map(|(dead, ending, why, Time(at))| EndedJob { dead, ending, why, at }))
     }
 }

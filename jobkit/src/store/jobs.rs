@@ -8,6 +8,7 @@ use super::count::capped;
 use super::dead_letters::Attempt;
 use super::maintain::wait;
 use super::payloads::{metadata, payload};
+use super::time::Times;
 use crate::JobId;
 use crate::dead_letter::{Count, DeadLetterId};
 use crate::detail::JobDetail;
@@ -128,14 +129,14 @@ fn detail(row: &PgRow) -> sqlx::Result<JobDetail> {
         attempts: attempts.into_iter().map(Attempt::failed).collect(),
         crashes: row.try_get::<i32, _>("crashes")?.try_into().unwrap_or(0),
         snoozes: row.try_get::<i32, _>("snoozes")?.try_into().unwrap_or(0),
-        cancel_requested_at: row.try_get("cancel_requested_at")?,
-        permit_since: row.try_get("permit_since")?,
+        cancel_requested_at: row.time("cancel_requested_at")?,
+        permit_since: row.time("permit_since")?,
         dead_letter_key: row.try_get("dead_letter_key")?,
         replays: letter(row.try_get("replays")?),
         dead_letter: letter(row.try_get("dead_letter")?),
         replayed_by: row.try_get::<Option<i64>, _>("replay_id")?.map(JobId),
         reason: row.try_get("reason")?,
-        expires_at: row.try_get("expires_at")?,
+        expires_at: row.time("expires_at")?,
     })
 }
 
@@ -153,9 +154,9 @@ fn summary(row: &PgRow) -> sqlx::Result<JobSummary> {
         max_attempts: row.try_get::<i16, _>("max_attempts")?.try_into().unwrap_or(0),
         worker: row.try_get("worker_id")?,
         cancel_requested: row.try_get("cancel_requested")?,
-        run_at: row.try_get("run_at")?,
-        created_at: row.try_get("created_at")?,
-        since: row.try_get("since")?,
+        run_at: row.time("run_at")?,
+        created_at: row.time("created_at")?,
+        since: row.time("since")?,
         took: row.try_get::<Option<PgInterval>, _>("took")?.map(wait),
         concurrency: group.zip(row.try_get("concurrency_key")?),
         tags: tags.unwrap_or_default(),

@@ -8,6 +8,7 @@ use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
+use super::time::Times;
 use super::worker::interval;
 use crate::observed::histogram::Histogram;
 use crate::observed::measure::{MeasureFilter, MeasurePoint, Measures};
@@ -84,7 +85,7 @@ impl Call for Series<'_> {
             .fetch_all(connection)
             .await?;
         let point =
-            |row: &PgRow| Ok(MeasurePoint { at: row.try_get("at")?, measures: measures(row)? });
+            |row: &PgRow| Ok(MeasurePoint { at: row.time("at")?, measures: measures(row)? });
         rows.iter().map(point).collect()
     }
 }

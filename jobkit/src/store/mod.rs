@@ -34,6 +34,7 @@ mod selected;
 mod semaphores;
 mod settle;
 mod sweep;
+mod time;
 mod worker;
 
 pub(crate) use self::audit::{Audit, PruneAudit};
@@ -84,6 +85,7 @@ pub(crate) use self::settle::{Ending, Next, Outcome, Ran, Settle, Settlement, Un
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
+pub(crate) use self::time::Time;
 pub(crate) use self::worker::{
     Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost, Rise,
     SchemaCheck, Sleep,

@@ -3,6 +3,7 @@ use sqlx::{PgConnection, Row};
 
 use super::Call;
 use super::count::{duration, number};
+use super::time::Times;
 use crate::JobId;
 use crate::observed::kind::KindSummary;
 use crate::observed::measure::Measures;
@@ -34,14 +35,14 @@ fn worker(row: &PgRow) -> sqlx::Result<WorkerSummary> {
     Ok(WorkerSummary {
         id: row.try_get("id")?,
         name: row.try_get("name")?,
-        started_at: row.try_get("started_at")?,
+        started_at: row.time("started_at")?,
         heartbeat_age: duration(row.try_get("heartbeat_age")?),
         lease: duration(row.try_get("lease")?),
-        lease_until: row.try_get("lease_until")?,
+        lease_until: row.time("lease_until")?,
         lapsed: row.try_get("lapsed")?,
         late: row.try_get("late")?,
         stopping: row.try_get("stopping")?,
-        stop_requested_at: row.try_get("stop_requested_at")?,
+        stop_requested_at: row.time("stop_requested_at")?,
         queues: queues.into_iter().map(served).collect(),
         kinds: row.try_get("kinds")?,
         running: number(row.try_get::<i64, _>("running")?),
@@ -61,7 +62,7 @@ impl Call for WorkerJobs {
                 kind: row.try_get("kind")?,
                 queue: row.try_get("queue")?,
                 attempt: number(row.try_get::<i32, _>("attempt")?),
-                since: row.try_get("claimed_at")?,
+                since: row.time("claimed_at")?,
             })
         };
         let query = sqlx::query(include_str!("sql/workers_jobs.sql")).bind(self.0);
@@ -94,7 +95,7 @@ fn kind(row: &PgRow) -> sqlx::Result<KindSummary> {
         retention: row.try_get::<Option<i64>, _>("retention")?.map(duration),
         concurrency: group.map(|group| (group, limit.map_or(1, number))),
         auto_replay: replay.map(|wait| (duration(wait), cycles)),
-        announced_at: row.try_get("announced_at")?,
+        announced_at: row.time("announced_at")?,
         workers: number(row.try_get::<i64, _>("workers")?),
         lately: Measures::default(),
     })

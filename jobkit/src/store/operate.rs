@@ -4,6 +4,7 @@ use sqlx::PgConnection;
 use tracing::Span;
 
 use super::Call;
+use super::time::Time;
 
 /// Who does something, and what the audit has to say of it.
 #[derive(Clone, Copy)]
@@ -221,7 +222,7 @@ pub(crate) struct PausedQueues;
 
 impl Call for PausedQueues {
     /// Queue, since when, by whom, why.
-    type Answer = Vec<(String, DateTime<Utc>, Option<String>, Option<String>)>;
+    type Answer = Vec<(String, Time, Option<String>, Option<String>)>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         sqlx::query_as(include_str!("sql/queues_paused.sql")).fetch_all(connection).await

@@ -5,6 +5,7 @@ use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
+use super::time::Times;
 use crate::operation::{Operation, OperationState};
 
 /// Begins an operation, once for its key.
@@ -130,7 +131,7 @@ fn operation(row: &PgRow) -> sqlx::Result<Operation> {
         verb: row.try_get("verb")?,
         filter: row.try_get("filter")?,
         reason: row.try_get("reason")?,
-        run_at: row.try_get("run_at")?,
+        run_at: row.time("run_at")?,
         actor: row.try_get("actor")?,
         idempotency_key: row.try_get("idempotency_key")?,
         state: OperationState::of(row.try_get("state")?),
@@ -138,9 +139,9 @@ fn operation(row: &PgRow) -> sqlx::Result<Operation> {
         done: number("done")?,
         skipped: number("skipped")?,
         error: row.try_get("error")?,
-        created_at: row.try_get("created_at")?,
-        started_at: row.try_get("started_at")?,
-        ended_at: row.try_get("ended_at")?,
+        created_at: row.time("created_at")?,
+        started_at: row.time("started_at")?,
+        ended_at: row.time("ended_at")?,
     })
 }
 

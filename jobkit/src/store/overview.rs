@@ -6,6 +6,7 @@ use sqlx::{PgConnection, Row};
 
 use super::Call;
 use super::count::{capped, count, duration, number};
+use super::time::Times;
 use super::worker::interval;
 use crate::dead_letter::Count;
 use crate::observed::overview::Attention;
@@ -36,13 +37,13 @@ impl Call for OverviewCounts {
         let query = sqlx::query(include_str!("sql/overview_counts.sql"));
         let row = query.fetch_one(connection).await?;
         Ok(OverviewRow {
-            at: row.try_get("at")?,
+            at: row.time("at")?,
             ready: capped(row.try_get("ready")?),
             running: number(row.try_get::<i64, _>("running")?),
             capacity: number(row.try_get::<i64, _>("capacity")?),
             scheduled: capped(row.try_get("scheduled")?),
             due_soon: capped(row.try_get("due_soon")?),
-            next_run_at: row.try_get("next_run_at")?,
+            next_run_at: row.time("next_run_at")?,
             retrying: capped(row.try_get("retrying")?),
             blocked: capped(row.try_get("blocked")?),
             dead: capped(row.try_get("dead")?),
@@ -101,7 +102,7 @@ impl Call for PausedBacklogs {
         let queue = |row: PgRow| {
             Ok(Attention::PausedQueue {
                 queue: row.try_get("name")?,
-                since: row.try_get("paused_at")?,
+                since: row.time("paused_at")?,
                 actor: row.try_get("paused_by")?,
                 reason: row.try_get("reason")?,
                 ready: capped(row.try_get("number")?),

@@ -6,6 +6,7 @@ use sqlx::{PgConnection, Row};
 
 use super::Call;
 use super::count::{duration, number};
+use super::time::Times;
 use crate::observed::queue::PausedQueue;
 
 /// A queue that workers serve, or that is paused.
@@ -26,7 +27,7 @@ impl Call for KnownQueues {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let known = |row: PgRow| {
             let queue: String = row.try_get("name")?;
-            let paused_at: Option<DateTime<Utc>> = row.try_get("paused_at")?;
+            let paused_at: Option<DateTime<Utc>> = row.time("paused_at")?;
             let (actor, reason) = (row.try_get("paused_by")?, row.try_get("reason")?);
             let paused =
                 paused_at.map(|since| PausedQueue { queue: queue.clone(), since, actor, reason });
@@ -116,7 +117,7 @@ impl Call for QueuesScheduled {
         let held = |row: PgRow| {
             Ok(Held {
                 retrying: number(row.try_get::<i64, _>("retrying")?),
-                next_run_at: row.try_get("next_run_at")?,
+                next_run_at: row.time("next_run_at")?,
                 ..of_kind(&row)?
             })
         };

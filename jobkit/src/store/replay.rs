@@ -11,6 +11,7 @@ use tracing::Span;
 
 use super::Call;
 use super::dead_letters::{Meant, cursor};
+use super::time::Time;
 use super::worker::interval;
 use crate::dead_letter::DeadLetterCursor;
 
@@ -101,7 +102,7 @@ impl Stretch<'_> {
 }
 
 /// How many, how many skipped, and where the next page begins.
-type PageRow = (i32, i32, Option<DateTime<Utc>>, Option<i64>);
+type PageRow = (i32, i32, Option<Time>, Option<i64>);
 
 /// What was done with a page.
 #[derive(Debug)]
@@ -114,7 +115,11 @@ pub(crate) struct PageDone {
 impl PageDone {
     fn of((done, skipped, at, id): PageRow) -> Self {
         let number = |number: i32| u64::try_from(number).unwrap_or(0);
-        Self { done: number(done), skipped: number(skipped), next: cursor(at, id) }
+        Self {
+            done: number(done),
+            skipped: number(skipped),
+            next: cursor(at.map(|Time(at)| at), id),
+        }
     }
 }
 
@@ -205,5 +210,6 @@ impl Call for Until {
             .bind(last)
             .fetch_one(connection)
             .await
+            .map(|Time(until)| until)
     }
 }

@@ -1,7 +1,7 @@
-use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::Call;
+use super::time::Time;
 
 /// A page of the semaphores that a filter means; `None` is any.
 pub(crate) struct SemaphoresPage<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct SemaphoresPage<'a> {
 }
 
 /// Group, key, effective limit, override, taken, blocked jobs, since when the oldest is.
-pub(crate) type SemaphoreRow = (String, String, i32, Option<i32>, i32, i64, Option<DateTime<Utc>>);
+pub(crate) type SemaphoreRow = (String, String, i32, Option<i32>, i32, i64, Option<Time>);
 
 impl Call for SemaphoresPage<'_> {
     type Answer = Vec<SemaphoreRow>;
@@ -39,7 +39,7 @@ pub(crate) struct PermitsHeld<'a>(pub(crate) &'a str, pub(crate) &'a str);
 
 impl Call for PermitsHeld<'_> {
     /// Job, worker when it runs, since when.
-    type Answer = Vec<(i64, Option<i64>, DateTime<Utc>)>;
+    type Answer = Vec<(i64, Option<i64>, Time)>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         sqlx::query_as(include_str!("sql/permits_held.sql"))
@@ -55,7 +55,7 @@ pub(crate) struct FirstBlocked<'a>(pub(crate) &'a str, pub(crate) &'a str);
 
 impl Call for FirstBlocked<'_> {
     /// Job, kind, queue, priority, since when.
-    type Answer = Vec<(i64, String, String, i16, DateTime<Utc>)>;
+    type Answer = Vec<(i64, String, String, i16, Time)>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         sqlx::query_as(include_str!("sql/blocked_first.sql"))

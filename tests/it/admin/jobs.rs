@@ -83,7 +83,7 @@ async fn a_waiting_job_is_rescheduled_wherever_it_waits() {
         (None, "ready"),
         (Some(past), "ready"),
         (Some(Utc::now() + TimeDelta::hours(1)), "scheduled"),
-        (Some(chrono::DateTime::<Utc>::MAX_UTC), "scheduled"),
+        (Some("9999-12-31T23:59:59Z".parse().unwrap()), "scheduled"),
     ];
     for (at, expected) in times {
         for place in WAITING {
@@ -94,6 +94,8 @@ async fn a_waiting_job_is_rescheduled_wherever_it_waits() {
             expect_next(&desk, place, next).await;
         }
     }
+    let never = desk.admin.reschedule(JobId(1), Some(chrono::DateTime::<Utc>::MAX_UTC)).await;
+    assert!(matches!(never, Err(jobkit::Error::Range { .. })), "{never:?}");
 }
 
 #[tokio::test]

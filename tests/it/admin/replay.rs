@@ -155,7 +155,7 @@ async fn sql_replays_nothing_with_options_that_no_job_may_have() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;
     let mut session = desk.lab.session("operator").await;
-    for option in ["p_queue => ''", "p_max_attempts => 0"] {
+    for option in ["p_queue => ''", "p_max_attempts => 0", "p_run_at => 'infinity'"] {
         let replay = session.run(&format!("select jobkit.replay({id}, {option})")).await;
         let error = replay.expect_err(option);
         assert_eq!(error.as_database_error().unwrap().code().unwrap(), "JK008", "{option}");

@@ -1,0 +1,94 @@
+//! Times as the server has them: its years go from 4713 BC to 294276, and there are `infinity` and
+//! `-infinity`. chrono's conversion panics on what is beyond its own.
+
+use chrono::{DateTime, Utc};
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArgumentBuffer, PgRow, PgTypeInfo, PgValueRef};
+use sqlx::{Decode, Encode, Postgres, Row, Type};
+
+/// Microseconds from 1970 to 2000, where the server's count begins.
+const EPOCH: i64 = 946_684_800_000_000;
+
+/// A time that is one of chrono's, whatever the server says: what is beyond is the first or the
+/// last there is. The last goes back to the server as `infinity`, so that a place behind it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Time(pub(crate) DateTime<Utc>);
+
+impl Time {
+    fn from_micros(since_2000: i64) -> Self {
+        let time = since_2000.checked_add(EPOCH).and_then(DateTime::from_timestamp_micros);
+        let end = if since_2000 < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
+        Self(time.unwrap_or(end))
+    }
+
+    fn micros(self) -> i64 {
+        match self.0 {
+            time if time == DateTime::<Utc>::MAX_UTC => i64::MAX,
+            time if time == DateTime::<Utc>::MIN_UTC => i64::MIN,
+            time => time.timestamp_micros().saturating_sub(EPOCH),
+        }
+    }
+}
+
+impl Type<Postgres> for Time {
+    fn type_info() -> PgTypeInfo {
+        <DateTime<Utc> as Type<Postgres>>::type_info()
+    }
+}
+
+impl<'r> Decode<'r, Postgres> for Time {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
+        <i64 as Decode<Postgres>>::decode(value).map(Self::from_micros)
+    }
+}
+
+impl Encode<'_, Postgres> for Time {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        self.micros().encode_by_ref(buffer)
+    }
+}
+
+/// What a column with times is read as.
+pub(crate) trait Timed: Sized {
+    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self>;
+}
+
+impl Timed for DateTime<Utc> {
+    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self> {
+        row.try_get(column).map(|Time(time)| time)
+    }
+}
+
+impl Timed for Option<DateTime<Utc>> {
+    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self> {
+        Ok(row.try_get::<Option<Time>, _>(column)?.map(|Time(time)| time))
+    }
+}
+
+/// Reads times, however far they are.
+pub(super) trait Times {
+    /// A time of this column, or none where it may be null.
+    fn time<T: Timed>(&self, column: &str) -> sqlx::Result<T>;
+}
+
+impl Times for PgRow {
+    fn time<T: Timed>(&self, column: &str) -> sqlx::Result<T> {
+        T::read(self, column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_can_say_is_a_time_and_comes_back_as_it_was() {
+        for micros in [i64::MIN, -EPOCH, 0, 1, 845_486_544_000_000, i64::MAX] {
+            assert_eq!(Time::from_micros(micros).micros(), micros);
+        }
+        assert_eq!(Time::from_micros(0).0.to_rfc3339(), "2000-01-01T00:00:00+00:00");
+        // The year 294276: further than chrono counts.
+        assert_eq!(Time::from_micros(9_223_371_331_200_000_000 - 1).0, DateTime::<Utc>::MAX_UTC);
+    }
+}
