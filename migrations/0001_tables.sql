@@ -169,9 +169,9 @@ create table jobkit.attempts (
     error_type text,                             -- the Rust type of the error, if it had one
     worker_id bigint,
     ended_at timestamptz not null,
-    took interval
+    took interval,
+    primary key (job_id, attempt)                -- a publication of all tables needs one
 );
-create index attempts_job on jobkit.attempts (job_id, attempt);
 
 -- Ended jobs, partitioned by the day they expire, so that dropping a partition is exact.
 create table jobkit.finished (

@@ -1,6 +1,7 @@
 -- The ways out of a job, shared by settle, reap and cancel. The caller holds the job's row.
 
--- log_attempt: remembers a failed attempt of a live job.
+-- log_attempt: remembers a failed attempt of a live job. Where one of that number is there already,
+-- since somebody set a job back by hand, the new one takes its place: no outcome fails for that.
 create function jobkit.log_attempt(
     p_job bigint, p_attempt integer, p_outcome text, p_error text, p_error_type text,
     p_worker bigint, p_took interval
@@ -10,16 +11,18 @@ language sql as $$
         took)
     values (p_job, p_attempt, p_outcome, p_error, p_error_type, p_worker, clock_timestamp(),
         p_took)
+    on conflict (job_id, attempt) do update set outcome = excluded.outcome,
+        error = excluded.error, error_type = excluded.error_type,
+        worker_id = excluded.worker_id, ended_at = excluded.ended_at, took = excluded.took
 $$;
 
 -- errors_of: the failed attempts of a job, oldest first, as its last resting place keeps them.
 -- The newest 20 only: a job may have a thousand attempts.
 create function jobkit.errors_of(p_job bigint) returns jsonb
 language sql as $$
-    select jsonb_agg(to_jsonb(a) - 'job_id' order by a.ended_at)
+    select jsonb_agg(to_jsonb(a) - 'job_id' order by a.attempt)
     from (
-        select * from jobkit.attempts a where a.job_id = p_job
-        order by a.attempt desc, a.ended_at desc limit 20
+        select * from jobkit.attempts a where a.job_id = p_job order by a.attempt desc limit 20
     ) a
 $$;
 

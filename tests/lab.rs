@@ -229,6 +229,10 @@ const FORGET_DAYS: &str = "do $$ declare v_day text; begin
     delete from jobkit.finished_days;
 end $$";
 
+/// Every test runs as beside a logical replica: under such a publication the server refuses each
+/// UPDATE and DELETE in a table without a replica identity, whatever its `wal_level`.
+const PUBLISH: &str = "create publication everything for all tables";
+
 /// The migrated database that tests copy; made once for each state of the migrations.
 async fn template() -> String {
     static TEMPLATE: OnceCell<String> = OnceCell::const_new();
@@ -237,10 +241,10 @@ async fn template() -> String {
 
 async fn make_template() -> String {
     let sql = jobkit::migration_sql();
-    let hash =
-        sql.bytes().chain(FORGET_DAYS.bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let text = [&*sql, FORGET_DAYS, PUBLISH].concat();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     let name = format!("jobkit_template_{hash:016x}");
     let mut server = server().await;
     // Other test binaries may be at it; the lock ends with the connection.
@@ -263,6 +267,7 @@ async fn make_template() -> String {
         let pool = PgPool::connect(&at_database(&half)).await.expect("it was just made");
         jobkit::migrate(&pool).await.expect("the migrations apply");
         (&pool).execute(FORGET_DAYS).await.expect("nothing is in them");
+        (&pool).execute(PUBLISH).await.expect("the tests are a superuser");
         pool.close().await;
         server
             .execute(AssertSqlSafe(format!("alter database {half} rename to {name}")))

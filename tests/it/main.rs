@@ -28,6 +28,7 @@ mod mutants;
 mod plans;
 mod producers;
 mod prune;
+mod publication;
 mod queues;
 mod races;
 mod recovery;

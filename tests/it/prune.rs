@@ -25,7 +25,7 @@ async fn start(lab: &Lab) -> WorkerHandle {
 }
 
 /// Makes the partition of a day long past, with a job in it.
-async fn make_day(lab: &Lab, day: &str) {
+pub(crate) async fn make_day(lab: &Lab, day: &str) {
     let table = format!("jobkit.finished_{}", day.replace('-', ""));
     lab.run(&format!(
         "create table {table} (like jobkit.finished including all);
@@ -45,7 +45,7 @@ fn table(day: &str) -> String {
 }
 
 /// Waits until nothing is left of these days.
-async fn gone(lab: &Lab, days: &[&str]) {
+pub(crate) async fn gone(lab: &Lab, days: &[&str]) {
     for day in days {
         lab.until(&format!("{} is null", table(day))).await;
         assert_eq!(lab.count(&format!("jobkit.finished_days where day = '{day}'")).await, 0);

@@ -3,7 +3,7 @@ use crate::observed::doctor::{Check, Finding, Severity};
 /// The indexes that the migrations make, but for those of the days of history.
 const INDEXES: &[&str] = &[
     "_migrations_pkey",
-    "attempts_job",
+    "attempts_pkey",
     "audit_pkey",
     "blocked_executions_pkey",
     "claims_pkey",
