@@ -40,7 +40,8 @@ language sql as $$
 $$;
 
 -- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
--- then `alive` is false. `lapsed` says that the lease had a gap. `cancel` lists jobs this worker
+-- then `alive` is false. `lapsed` says that the lease had a gap, or that the clock has stepped back
+-- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
 -- runs that somebody wants cancelled; `stop` asks the worker to stop.
 create function jobkit.heartbeat(
     p_worker bigint, p_stopping boolean,
@@ -50,7 +51,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    select true, w.lease_until <= clock_timestamp(), w.stop_requested_at is not null
+    select true, clock_timestamp() not between w.heartbeat_at and w.lease_until,
+        w.stop_requested_at is not null
     into alive, lapsed, stop
     from jobkit.workers w where w.id = p_worker for no key update;
     if not found then

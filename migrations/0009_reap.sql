@@ -1,8 +1,19 @@
+-- has_lapsed: whether a worker's lease is over, as a reaper sees it whose own lease is that long
+-- (null = an operator). Or its last beat is ahead by more than either lease: the clock has stepped
+-- back since, and a worker that lives has beaten again before a reaper is entitled to judge.
+create function jobkit.has_lapsed(p_worker jobkit.workers, p_lease interval) returns boolean
+language sql as $$
+    select p_worker.lease_until < clock_timestamp()
+        or p_worker.heartbeat_at - p_worker.lease > clock_timestamp()
+            and p_worker.heartbeat_at - p_lease > clock_timestamp()
+$$;
+
 -- reap_workers: removes workers whose lease has lapsed and says which. A worker in the middle of a
--- claim is skipped until the next time. Not within one lease of the server's start: nobody could
--- renew while it was down. And not by a worker without a lease of its own (p_reaper; null = an
--- operator), held for one whole lease: after a thaw it would find everyone lapsed, itself among
--- them, and a request that a network held back may arrive right behind such a heartbeat.
+-- claim is skipped until the next time. Not within one lease of the server's start, before or after
+-- by a clock that may have stepped back: nobody could renew while it was down. And not by a worker
+-- without a lease of its own (p_reaper; null = an operator), held for one whole lease, of its own
+-- and of the other, by this clock: after a thaw it would find everyone lapsed, itself among them,
+-- and a request that a network held back may arrive right behind such a heartbeat.
 create function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -12,13 +23,15 @@ begin
     return query
     with lapsed as materialized (
         select w.id from jobkit.workers w
-        where w.lease_until < clock_timestamp()
+        where jobkit.has_lapsed(w, (select r.lease from jobkit.workers r where r.id = p_reaper))
             and (p_reaper is null or exists (
                 select from jobkit.workers r
-                where r.id = p_reaper and r.lease_until > clock_timestamp()
-                    and r.steady_since + r.lease < clock_timestamp()
+                where r.id = p_reaper
+                    and clock_timestamp() between r.heartbeat_at and r.lease_until
+                    and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()
             ))
-            and pg_postmaster_start_time() + w.lease < clock_timestamp()
+            and pg_postmaster_start_time()
+                not between clock_timestamp() - w.lease and clock_timestamp() + w.lease
         order by w.id for update skip locked
     ), asleep as (
         delete from jobkit.sleepers s using lapsed l where s.worker_id = l.id

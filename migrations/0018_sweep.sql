@@ -11,7 +11,8 @@ insert into jobkit.sweeps (began_at) values ('-infinity');
 
 -- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
 -- anything that it might look at; and whether a start, a resume or a change of a limit since the
--- last one explains what it may find.
+-- last one explains what it may find. One that began later than now did so before the clock stepped
+-- back: the next is due, and whatever it finds is explained.
 create function jobkit.sweep_begin(p_every interval, out due boolean, out explained boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,11 +23,13 @@ declare
     v_last timestamptz;
 begin
     select s.began_at into v_last from jobkit.sweeps s
-    where s.began_at < clock_timestamp() - p_every for update skip locked;
+    where clock_timestamp() not between s.began_at and s.began_at + p_every
+    for update skip locked;
     due := found;
     -- A start is noted a moment before its commit, and its own sweep follows a moment later.
     v_last := v_last - interval '10 s';
-    explained := exists (select from jobkit.workers w where w.started_at > v_last)
+    explained := (v_last > clock_timestamp() - interval '10 s') is true
+        or exists (select from jobkit.workers w where w.started_at > v_last)
         or exists (select from jobkit.queues q where q.resumed_at > v_last)
         or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
     update jobkit.sweeps s set began_at = clock_timestamp() where due;
@@ -174,8 +177,8 @@ begin
 end
 $$;
 
--- sweep_cancelled: waiting jobs that were marked a while ago; whoever marked them did not get round
--- to taking them.
+-- sweep_cancelled: waiting jobs that were marked a while ago (or later than now, before the clock
+-- stepped back); whoever marked them did not get round to taking them.
 create function jobkit.sweep_cancelled(p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp
@@ -183,7 +186,8 @@ set jit = off
 as $$
     select count(*)::integer from jobkit.cancel_take(array(
         select j.id from jobkit.jobs j
-        where j.cancel_requested_at < clock_timestamp() - interval '10 s'
+        where clock_timestamp() not between j.cancel_requested_at
+                and j.cancel_requested_at + interval '10 s'
             and not exists (select from jobkit.claims c where j.id = any (c.job_ids))
         order by j.id limit p_limit
     ), 'cancel', 'cancelled')

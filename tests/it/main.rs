@@ -15,6 +15,7 @@ macro_rules! in_a_lab {
 
 mod admin;
 mod badinput;
+mod clock;
 mod enqueue;
 mod examples;
 mod grants;

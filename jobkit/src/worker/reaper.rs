@@ -33,7 +33,7 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        let (lapsed, orphaned) = self.link.call(&ReapLook).await?;
+        let (lapsed, orphaned) = self.link.call(&ReapLook(self.ledger.worker())).await?;
         if lapsed {
             for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
                 tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");

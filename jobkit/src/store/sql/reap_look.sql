@@ -1,5 +1,9 @@
 -- reap: whether a lease has lapsed, and whether a claim has no worker.
-select exists (select from jobkit.workers w where w.lease_until < clock_timestamp()) as lapsed,
+-- $1 reaper
+select exists (
+        select from jobkit.workers w
+        where jobkit.has_lapsed(w, (select r.lease from jobkit.workers r where r.id = $1))
+    ) as lapsed,
     exists (
         select from jobkit.claims c
         where not exists (select from jobkit.workers w where w.id = c.worker_id)
