@@ -200,7 +200,8 @@ create table jobkit.finished (
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
 
--- The partitions of `finished`; settle clamps an expiry to the last day listed here.
+-- The partitions of `finished`: an expiry goes to a day listed here (`expiry`). A default partition
+-- would do without, but then no day could be detached without waiting for every reader.
 create table jobkit.finished_days (
     day date primary key
 );

@@ -26,11 +26,28 @@ language sql as $$
     ) a
 $$;
 
--- last_expiry: the end of the last partition of `finished`. No job is kept longer than that.
-create function jobkit.last_expiry() returns timestamptz
-language sql stable as $$
-    select (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'
-    from jobkit.finished_days d
+-- expiry: when a job expires that is to be kept until p_wanted: then, if `finished` has that day,
+-- else when the next one that it has begins, else at the end of the last; makes today's where it
+-- has none. Days are missing before the first and between others once the clock has been wrong, and
+-- no outcome may fail for that.
+create function jobkit.expiry(p_wanted timestamptz) returns timestamptz
+language plpgsql as $$
+declare
+    v_day date;
+begin
+    select min(d.day) into v_day from jobkit.finished_days d
+    where d.day >= (p_wanted at time zone 'UTC')::date;
+    if v_day is not null then
+        return greatest(p_wanted, v_day::timestamp at time zone 'UTC');
+    end if;
+    if not exists (select from jobkit.finished_days) then
+        perform jobkit.finished_prepare(0);
+    end if;
+    return least(p_wanted, (
+        select (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'
+        from jobkit.finished_days d
+    ));
+end
 $$;
 
 -- make_ready: a job without a concurrency key that must run again at once; one with a key asks for
@@ -61,8 +78,12 @@ create function jobkit.finish(
     p_worker bigint, p_took interval
 ) returns void
 language plpgsql as $$
+declare
+    v_expiry timestamptz;
 begin
     if p_keep is not null then
+        -- Not in the statement, which would be in the way of a day that is made.
+        v_expiry := jobkit.expiry(clock_timestamp() + p_keep);
         insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
             snoozes, created_at, run_at, finished_at, took, worker_id, concurrency_group,
             concurrency_key, dead_letter_id, reason, errors, args, tags, metadata, expires_at)
@@ -71,8 +92,7 @@ begin
             p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key,
             p_job.dead_letter_id, p_reason,
             case when p_job.attempt > 0 then jobkit.errors_of(p_job.id) end,
-            p_job.args, p_job.tags, p_job.metadata,
-            least(clock_timestamp() + p_keep, jobkit.last_expiry()));
+            p_job.args, p_job.tags, p_job.metadata, v_expiry);
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
@@ -94,7 +114,9 @@ create function jobkit.finish_all(
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
+    v_first timestamptz;
     v_last timestamptz;
+    v_gaps boolean;
     v_gone bigint[];
     v_retried boolean;
 begin
@@ -105,8 +127,15 @@ begin
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
         from gone g;
     else
-        -- Not in the statement, which would ask for each row.
-        v_last := jobkit.last_expiry();
+        -- What `expiry` says, which would ask for each row: here only where a day is missing.
+        select min(d.day)::timestamp at time zone 'UTC',
+            (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond',
+            max(d.day) - min(d.day) >= count(*)
+        into v_first, v_last, v_gaps
+        from jobkit.finished_days d;
+        if v_last is null then
+            v_last := jobkit.expiry('infinity');
+        end if;
         with gone as (
             delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
         ), kept as (
@@ -117,7 +146,9 @@ begin
                 g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key,
                 case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, least(v_now + i.keep, v_last)
+                g.args, g.tags, g.metadata,
+                case when v_gaps then jobkit.expiry(v_now + i.keep)
+                    else greatest(least(v_now + i.keep, v_last), v_first) end
             from unnest(p_job, p_keep, p_took) as i (job, keep, took)
             join gone g on g.id = i.job
             where i.keep is not null

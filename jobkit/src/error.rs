@@ -186,7 +186,14 @@ impl Error {
         }
     }
 
-    /// The same; but a lock that was not to be had in time is called what it is.
+    /// Whether the history has no partition for the day on which a job would expire: somebody has
+    /// dropped its table. The pruner makes it again.
+    pub(crate) fn lacks_a_day(&self) -> bool {
+        matches!(self, Self::Database(sqlx::Error::Database(answer))
+            if answer.code().as_deref() == Some("23514") && answer.table() == Some("finished"))
+    }
+
+    /// This error; but a lock that was not to be had in time is called what it is.
     pub(crate) fn or_busy(self) -> Self {
         if self.code().as_deref() == Some("55P03") { Self::Busy } else { self }
     }

@@ -54,7 +54,8 @@ pub(crate) async fn gone(lab: &Lab, days: &[&str]) {
 }
 
 const LISTED_AND_ATTACHED: &str = "(select array_agg(day order by day) from jobkit.finished_days)
-    = (select array_agg(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') order by 1)
+    = (select array_agg(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD')
+        order by right(inhrelid::regclass::text, 8))
        from pg_inherits where inhparent = 'jobkit.finished'::regclass)";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,6 +188,141 @@ async fn an_expiry_beyond_the_last_day_is_clamped() {
     assert_eq!(lab.count(&clamped).await, 2);
     assert_eq!(lab.count("jobkit.finished where expires_at - finished_at <= '1 hour'").await, 1);
     lab.run("select jobkit.deregister(1)").await;
+    lab.check_invariants().await;
+}
+
+/// Leaves these days of history, counted from today, and no other.
+async fn days(lab: &Lab, offsets: &str) {
+    lab.run(&format!(
+        "do $$ declare v_table text; v_day date; begin
+            for v_table in select inhrelid::regclass from pg_inherits
+                where inhparent = 'jobkit.finished'::regclass
+            loop execute 'drop table ' || v_table; end loop;
+            delete from jobkit.finished_days;
+            insert into jobkit.finished_days
+            select (now() at time zone 'UTC')::date + o from unnest('{{{offsets}}}'::integer[]) o;
+            for v_day in select day from jobkit.finished_days loop
+                v_table := 'jobkit.finished_' || to_char(v_day, 'YYYYMMDD');
+                execute format('create table %s (like jobkit.finished including all)', v_table);
+                execute format('alter table jobkit.finished attach partition %s
+                    for values from (%L) to (%L)', v_table, v_day || ' 00:00Z',
+                    v_day + 1 || ' 00:00Z');
+            end loop;
+        end $$"
+    ))
+    .await;
+}
+
+/// Ends four jobs that are kept for two days: with success, discarded, cancelled where it waits,
+/// and cancelled by the reaper.
+async fn four_ends(lab: &Lab) {
+    let jobs = [(); 4].map(|()| Act::then(Then::Succeed));
+    let ids = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    let [a, b, c, d] = [ids[0], ids[1], ids[2], ids[3]];
+    let settle = |job, outcome| {
+        let rest = format!("'{{{job}}}', '{{{outcome}}}', '{{}}', '{{}}', '{{}}', '{{2 days}}'");
+        format!("select * from jobkit.settle(1, '{{1}}', {rest}, '{{}}');")
+    };
+    let (finish, discard) = (settle(a, "finish"), settle(b, "discard"));
+    lab.run(&format!(
+        "select jobkit.announce('{{act}}', '{{default}}', '{{0}}', '{{3}}', '{{2 days}}', '{{null}}',
+            '{{null}}');
+        select jobkit.register(1, 'w', '{{default}}', '{{act}}', '1 min');
+        select * from jobkit.claim(1, 1, '{{act}}', '{{default}}', '{{3}}');
+        {finish} {discard}
+        select jobkit.cancel_mark('{{{c},{d}}}');
+        select jobkit.cancel_take('{{{d}}}', 'cancel', 'cancelled');
+        select jobkit.deregister(1);
+        select jobkit.reap_claim(1, 1)"
+    ))
+    .await;
+    lab.check_invariants().await;
+}
+
+/// Days are missing before the first worker, and once the clock has been wrong: it jumped ahead, a
+/// pruner made days there and dropped those of now, and it was put right.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_finds_a_day_whatever_days_there_are() {
+    let lab = Lab::new().await;
+    let begins = |day| format!("((finished_at at time zone 'UTC')::date + {day})::timestamp");
+    let wanted = "finished_at at time zone 'UTC' + interval '2 days'".to_owned();
+    for (offsets, expires) in [
+        ("", begins(1)),
+        ("0,1,2,3", wanted.clone()),
+        ("2,3,40", wanted),
+        ("0,1", begins(2)),
+        ("0,1,5,6", begins(5)),
+        ("40,41", begins(40)),
+        ("40,42", begins(40)),
+        ("-3,-2", begins(-1)),
+        ("-9,-2", begins(-1)),
+    ] {
+        days(&lab, offsets).await;
+        four_ends(&lab).await;
+        let off = format!("extract(epoch from expires_at at time zone 'UTC' - ({expires}))");
+        let right = format!("jobkit.finished where abs({off}) < 5");
+        assert_eq!(lab.count(&right).await, 4, "{offsets}");
+    }
+}
+
+/// A dump that was taken while a day was made or removed, a table dropped by hand, a removal cut
+/// short of a day that has come again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_days_that_is_wrong_is_put_right() {
+    let lab = Lab::new().await;
+    days(&lab, "0,1,2,3,4,5").await;
+    let day = |day: i32| format!("(now() at time zone 'UTC')::date + {day}");
+    let table = async |offset: i32| {
+        let sql = format!("select 'jobkit.finished_' || to_char({}, 'YYYYMMDD')", day(offset));
+        lab.value::<String>(&sql).await
+    };
+    lab.run(&format!("delete from jobkit.finished_days where day = {}", day(1))).await;
+    lab.run(&format!("drop table {}", table(2).await)).await;
+    lab.run(&format!("alter table jobkit.finished detach partition {}", table(3).await)).await;
+    let mut reader = lab.session("reader").await;
+    reader.run("begin; select count(*) from jobkit.finished").await.unwrap();
+    let mut pruner = lab.session("pruner").await;
+    pruner.run("set statement_timeout = '300ms'").await.unwrap();
+    let detach = format!("alter table jobkit.finished detach partition {}", table(4).await);
+    pruner.run(&format!("{detach} concurrently")).await.unwrap_err();
+    reader.run("commit").await.unwrap();
+
+    assert_eq!(lab.value::<i32>("select jobkit.finished_prepare(5)").await, 3);
+    let fourth = format!("jobkit.finished_days where day = {}", day(4));
+    assert_eq!(lab.count(&fourth).await, 0);
+    assert_eq!(lab.count("jobkit.finished_days").await, 5);
+    lab.run(&format!("{detach} finalize")).await;
+    assert_eq!(lab.value::<i32>("select jobkit.finished_prepare(5)").await, 1);
+    assert_eq!(lab.value::<i32>("select jobkit.finished_prepare(5)").await, 0);
+    lab.until(LISTED_AND_ATTACHED).await;
+}
+
+/// Not before the pruner has made it again: but that is no failure of the job.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_success_waits_for_a_day_that_somebody_dropped() {
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    let worker = start(&lab).await;
+    lab.run(
+        "create sequence tries;
+        create function try() returns trigger language plpgsql as
+            $$ begin perform nextval('public.tries'); return old; end $$;
+        create trigger try before delete on jobkit.jobs for each row execute function try();
+        do $$ declare v_table text; begin
+            for v_table in select inhrelid::regclass from pg_inherits
+                where inhparent = 'jobkit.finished'::regclass
+            loop execute 'drop table ' || v_table; end loop;
+        end $$",
+    )
+    .await;
+    let job = Act::then(Then::Succeed).enqueue(lab.pool()).await.unwrap();
+    lab.until("last_value >= 2 from tries").await;
+    assert_eq!(lab.count("jobkit.attempts").await, 0);
+    lab.run("select jobkit.finished_prepare(1)").await;
+    lab.until(&format!("exists (select from jobkit.finished where job_id = {job})")).await;
+    let attempt = format!("select attempt from jobkit.finished where job_id = {job}");
+    assert_eq!(lab.value::<i32>(&attempt).await, 1);
+    worker.stop().await;
     lab.check_invariants().await;
 }
 

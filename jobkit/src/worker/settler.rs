@@ -46,8 +46,8 @@ enum Remedy {
     Split,
     /// This one is the cause: record that, as a failed attempt.
     StandIn,
-    /// Not even that can be recorded, or somebody holds what it needs: let the others go first,
-    /// and try again after this long.
+    /// Not even that can be recorded, or it needs what somebody holds, or what the pruner is to make
+    /// again: let the others go first, and try again after this long.
     Later(Duration),
 }
 
@@ -235,6 +235,7 @@ fn remedy(error: &Error, group: &[Settlement], stopping: bool) -> Remedy {
         matches!(error, Error::Deadline(_)) || matches!(code.as_deref(), Some("57014" | "55P03"));
     match (error.is_final(), group.len()) {
         (_, 2..) if error.is_final() || held_up => Remedy::Split,
+        (true, 1) if error.lacks_a_day() => Remedy::Later(Duration::from_secs(2)),
         (true, 1) if group[0].stand_in => Remedy::Later(Duration::from_secs(10)),
         (true, 1) => Remedy::StandIn,
         (false, 1) if held_up && !stopping => Remedy::Later(Duration::from_secs(2)),

@@ -1,8 +1,8 @@
 //! Mutants of the transitions of jobs without concurrency keys.
 
 use super::Mutant;
-use crate::plans;
 use crate::races::{cancel, claim, isolation, producers, prune, reap, settle};
+use crate::{clock, plans};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
@@ -114,14 +114,31 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // What a settle asks for.
-    finish_all: "least(v_now + i.keep, v_last)" =>
-        "least(v_now + i.keep, (select jobkit.last_expiry() where i.keep is not null))",
-        plans::a_settle_looks_up_the_last_day_of_history_once_for_all_jobs;
+    finish_all: "greatest(least(v_now + i.keep, v_last), v_first)" =>
+        "jobkit.expiry(v_now + i.keep)",
+        plans::a_settle_looks_up_the_days_of_history_once_for_all_jobs;
     // Reapers.
-    reap_workers: "w.lease_until < clock_timestamp()" => "true",
+    has_lapsed: "p_worker.lease_until < clock_timestamp()" => "true",
         reap::a_worker_with_a_lease_is_not_reaped;
-    reap_workers: "and pg_postmaster_start_time() + w.lease < clock_timestamp()" => "",
+    reap_workers: "and pg_postmaster_start_time()
+                not between clock_timestamp() - w.lease and clock_timestamp() + w.lease" => "",
         reap::nobody_is_reaped_within_a_lease_of_the_servers_start;
+    // A clock that stepped back.
+    heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
+        "w.lease_until < clock_timestamp()",
+        clock::who_dies_after_a_step_back_is_reaped;
+    has_lapsed: "or p_worker.heartbeat_at" => "or false and p_worker.heartbeat_at",
+        clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
+    has_lapsed: "and p_worker.heartbeat_at - p_lease" => "or p_worker.heartbeat_at - p_lease",
+        clock::a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody;
+    has_lapsed: "p_worker.heartbeat_at - p_lease >" => "p_worker.heartbeat_at >",
+        clock::an_operator_judges_by_the_lease_alone;
+    reap_workers: "clock_timestamp() between r.heartbeat_at and" => "clock_timestamp() <=",
+        clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
+    reap_workers: "greatest(r.lease, w.lease)" => "r.lease",
+        clock::a_worker_that_lives_outlives_a_step_back;
+    reap_workers: "and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()" => "",
+        clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
     reap_workers: "for update skip locked" => "for update",
         reap::a_heartbeat_in_flight_keeps_its_worker;
     reap_workers: "for update skip locked" => "for no key update skip locked",
