@@ -8,7 +8,7 @@ use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity
 use crate::observed::overview::Attention;
 use crate::store::{
     DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, Tables,
-    UnservedKinds, Upkeep, UpkeepRow, Violations,
+    Unpublishable, UnservedKinds, Upkeep, UpkeepRow, Violations,
 };
 use crate::{Error, migrate};
 
@@ -34,8 +34,9 @@ impl Finding {
 impl Admin {
     /// Looks for what is wrong, or might be: the version and state of the schema; rows that no
     /// committed state may have; indexes that are gone or unusable; settings by which a commit may
-    /// be lost; transactions that keep old row versions alive; tables full of dead ones; ready jobs
-    /// that nobody serves; and how workers keep things up.
+    /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
+    /// which a publication lets nothing be changed; ready jobs that nobody serves; how workers keep
+    /// things up; and a clock that has stepped back.
     ///
     /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
     /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
@@ -69,6 +70,7 @@ impl Admin {
         findings.extend(durability(&link.call(&DurabilitySettings).await?));
         findings.extend(indexes::findings(&link.call(&Indexes).await?));
         findings.extend(unserved(link.call(&UnservedKinds(50)).await?));
+        findings.extend(unpublishable(&link.call(&Unpublishable).await?));
         findings.extend(upkeep(&link.call(&Upkeep).await?));
         diagnosis.holders = link.call(&HorizonHolders).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
@@ -208,24 +210,42 @@ fn unserved(kinds: Vec<Attention>) -> Vec<Finding> {
     kinds.into_iter().filter_map(finding).collect()
 }
 
+fn unpublishable(tables: &[String]) -> Option<Finding> {
+    let first = tables.first()?;
+    let names = tables.join(", ");
+    let found = format!("a publication has tables without a replica identity: {names}");
+    let advice = format!(
+        "the server refuses every UPDATE and DELETE there, and what needs one is never recorded: \
+         `alter table jobkit.{first} replica identity full`, or give it a primary key"
+    );
+    Some(Finding::of(Severity::Critical, Check::Publication, found, advice))
+}
+
 fn upkeep(row: &UpkeepRow) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut add = |severity, found: String, advice: &str| {
-        findings.push(Finding::of(severity, Check::Upkeep, found, advice));
+    let mut add = |check, found: String, advice: &str| {
+        findings.push(Finding::of(Severity::Warning, check, found, advice));
     };
     if row.found > 0 {
         let found = format!("sweeps found {} blocked jobs that had a free permit", row.found);
-        add(Severity::Warning, found, "permits are passed on when a job ends: report it");
+        add(Check::Upkeep, found, "permits are passed on when a job ends: report it");
     }
     if row.ahead.is_some_and(|days| days < 1) {
         let found = "the history has no partition for tomorrow".to_owned();
         let advice = "jobs are kept for less than they should: see why no worker's pruner gets on";
-        add(Severity::Warning, found, advice);
+        add(Check::Upkeep, found, advice);
     }
     if let Some(ago) = row.swept_ago.filter(|ago| *ago > Duration::from_secs(60 * 60)) {
         let hours = ago.as_secs() / 3600;
         let found = format!("no worker has looked after the queue for {hours} hours");
-        add(Severity::Warning, found, "start a worker, or see what its log says");
+        add(Check::Upkeep, found, "start a worker, or see what its log says");
+    }
+    if let Some(behind) = row.behind.filter(|behind| *behind > Duration::from_secs(5)) {
+        let seconds = behind.as_secs();
+        let found = format!("the database's clock is {seconds} s behind what it wrote before");
+        let advice = "it stepped back, or another host took over: see to its time service. Workers \
+                      go on, but until it has caught up what was scheduled before is late by as much";
+        add(Check::Clock, found, advice);
     }
     findings
 }

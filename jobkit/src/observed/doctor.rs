@@ -74,6 +74,10 @@ pub enum Check {
     Kinds,
     /// What workers do by themselves: sweeps, partitions for the history.
     Upkeep,
+    /// The clock of the database's host.
+    Clock,
+    /// Tables in which a publication lets nothing be changed.
+    Publication,
 }
 
 impl Check {
@@ -89,6 +93,8 @@ impl Check {
             Self::Bloat => "bloat",
             Self::Kinds => "kinds",
             Self::Upkeep => "upkeep",
+            Self::Clock => "clock",
+            Self::Publication => "publication",
         }
     }
 }

@@ -118,6 +118,8 @@ pub(crate) struct UpkeepRow {
     pub(crate) ahead: Option<i32>,
     /// How long ago the last sweep was; `None` before the first.
     pub(crate) swept_ago: Option<Duration>,
+    /// How far the clock is behind the newest that it wrote; `None` where nothing is written.
+    pub(crate) behind: Option<Duration>,
 }
 
 impl Call for Upkeep {
@@ -130,7 +132,20 @@ impl Call for Upkeep {
             found: row.try_get("found")?,
             ahead: row.try_get("ahead")?,
             swept_ago: row.try_get::<Option<i64>, _>("swept_ago")?.map(duration),
+            behind: row.try_get::<Option<i64>, _>("behind")?.map(duration),
         })
+    }
+}
+
+/// Tables in which a publication lets nothing be changed.
+pub(crate) struct Unpublishable;
+
+impl Call for Unpublishable {
+    /// Their names.
+    type Answer = Vec<String>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_scalar(include_str!("sql/doctor_publications.sql")).fetch_all(connection).await
     }
 }
 

@@ -45,8 +45,8 @@ pub(crate) use self::dead_letters::{
     DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
 };
 pub(crate) use self::doctor::{
-    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, ServerSettings, Tables, Upkeep,
-    UpkeepRow, Violations,
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, ServerSettings, Tables,
+    Unpublishable, Upkeep, UpkeepRow, Violations,
 };
 pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};

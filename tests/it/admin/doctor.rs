@@ -244,3 +244,50 @@ async fn what_sweeps_found_and_a_history_that_ends_are_warnings() {
         .await;
     assert!(desk.finding(Check::Upkeep).await.found.contains("no partition for tomorrow"));
 }
+
+#[tokio::test]
+async fn a_clock_that_is_behind_what_it_wrote_is_a_warning() {
+    let desk = Desk::new().await;
+    desk.pay("a").await;
+    assert_eq!(desk.findings(Check::Clock).await, []);
+    for ahead in [
+        "jobkit.sweeps set began_at =",
+        "jobkit.jobs set created_at =",
+        "jobkit.workers set heartbeat_at =",
+    ] {
+        desk.lab.run(&format!("update {ahead} now() + interval '1 hour 1 min'")).await;
+        let finding = desk.finding(Check::Clock).await;
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(finding.found.starts_with("the database's clock is 36"), "{finding:?}");
+        desk.lab.run(&format!("update {ahead} now()")).await;
+    }
+    assert_eq!(desk.findings(Check::Clock).await, []);
+}
+
+#[tokio::test]
+async fn a_table_in_which_a_publication_lets_nothing_be_changed_is_critical() {
+    let desk = Desk::without_worker().await;
+    desk.lab.run("create table jobkit.mine (); create unlogged table jobkit.hint ()").await;
+    let finding = desk.finding(Check::Publication).await;
+    assert_eq!(finding.severity, Severity::Critical);
+    assert!(finding.found.ends_with("without a replica identity: mine"), "{finding:?}");
+    assert!(finding.advice.contains("alter table jobkit.mine replica identity full"));
+    desk.lab.run("alter table jobkit.mine replica identity full").await;
+    assert_eq!(desk.findings(Check::Publication).await, []);
+    desk.lab.run("alter table jobkit.mine replica identity default").await;
+    desk.lab.run("drop publication everything").await;
+    assert_eq!(desk.findings(Check::Publication).await, []);
+    // By name, and as a partition of what is published as a whole.
+    desk.lab
+        .run(
+            "select jobkit.finished_prepare(1);
+            create publication few for table jobkit.finished, jobkit.jobs
+                with (publish_via_partition_root);
+            do $$ begin execute (select 'alter table ' || min(inhrelid::regclass::text)
+                || ' replica identity nothing' from pg_inherits
+                where inhparent = 'jobkit.finished'::regclass); end $$",
+        )
+        .await;
+    let finding = desk.finding(Check::Publication).await;
+    assert!(finding.found.contains(": finished_"), "{finding:?}");
+}

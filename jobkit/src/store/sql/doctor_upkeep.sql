@@ -1,9 +1,23 @@
--- What the sweeps found that nothing explains, how many days of history the partitions are ahead
--- (null before the first worker has made any), and how long ago the last sweep was, in
--- microseconds (null before the first).
+-- What the sweeps found that nothing explains; how many days of history the partitions are ahead (0
+-- without one for tomorrow, null before the first worker has made any); how long ago the last sweep
+-- was (null before the first), and how far the clock is behind the newest that it wrote, both in
+-- microseconds.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
-    (extract(epoch from now() - s.began_at) * 1000000)::bigint end as swept_ago
+    (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
+    (extract(epoch from n.newest - clock_timestamp()) * 1000000)::bigint as behind
 from jobkit.sweeps s
 cross join (
-    select max(d.day) - (now() at time zone 'UTC')::date as ahead from jobkit.finished_days d
+    select case when bool_or(d.day = t.today + 1) then max(d.day) - t.today
+        when count(d.day) > 0 then 0 end as ahead
+    from (select (now() at time zone 'UTC')::date as today) t
+    left join jobkit.finished_days d on true
+    group by t.today
 ) d
+cross join lateral (
+    select greatest(
+        nullif(s.began_at, '-infinity'),
+        (select max(w.heartbeat_at) from jobkit.workers w),
+        (select j.created_at from jobkit.jobs j order by j.id desc limit 1),
+        (select a.at from jobkit.audit a order by a.id desc limit 1)
+    ) as newest
+) n
