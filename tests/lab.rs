@@ -56,6 +56,13 @@ impl Lab {
         Self { url, pool: pool.expect("the database was just made") }
     }
 
+    /// Publishes every table, as for a logical replica. The databases of tests begin so: under such
+    /// a publication the server refuses each UPDATE and DELETE in a table without a replica
+    /// identity, whatever its `wal_level`.
+    pub async fn publish(&self) {
+        self.run(PUBLISH).await;
+    }
+
     /// The address of the database.
     pub fn url(&self) -> &str {
         &self.url
@@ -229,8 +236,7 @@ const FORGET_DAYS: &str = "do $$ declare v_day text; begin
     delete from jobkit.finished_days;
 end $$";
 
-/// Every test runs as beside a logical replica: under such a publication the server refuses each
-/// UPDATE and DELETE in a table without a replica identity, whatever its `wal_level`.
+/// What [`Lab::publish`] does.
 const PUBLISH: &str = "create publication everything for all tables";
 
 /// The migrated database that tests copy; made once for each state of the migrations.

@@ -54,8 +54,9 @@ async fn no_acknowledged_job_is_lost_when_the_server_crashes() {
 }
 
 /// Enqueues jobs one by one; returns those that were acknowledged.
-async fn produce(url: String, enough: Arc<AtomicBool>) -> Vec<i64> {
-    let pool = PgPoolOptions::new().max_connections(1).connect_lazy(&url).unwrap();
+pub(crate) async fn produce(url: String, enough: Arc<AtomicBool>) -> Vec<i64> {
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(1));
+    let pool = pool.connect_lazy(&url).unwrap();
     let mut acknowledged = Vec::new();
     while !enough.load(Ordering::Relaxed) {
         match (Deed { act: Act::Tally }).enqueue(&pool).await {

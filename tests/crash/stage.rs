@@ -37,6 +37,7 @@ pub(crate) async fn crashable(settings: &'static [(&str, &str)]) -> (Arc<Cluster
     let cluster = Arc::new(cluster.await.unwrap());
     let lab = Lab::at(cluster.url()).await;
     jobkit::migrate(lab.pool()).await.unwrap();
+    lab.publish().await;
     lab.run(TABLES).await;
     (cluster, lab)
 }

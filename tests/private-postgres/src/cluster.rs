@@ -42,14 +42,46 @@ impl Cluster {
     pub fn throwaway(settings: &[(&str, &str)]) -> Result<Self> {
         let project = Project::find()?;
         let template = project.template()?;
-        let host = project.host();
+        let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Self::make(project.host(), settings, |host, data| {
+            run(host.account.command("cp").arg("-Rp").arg(template).arg(data))
+        })
+    }
+
+    /// Makes a standby of this cluster, which runs, and starts it: it receives what is committed
+    /// here, as `walreceiver` in `synchronous_standby_names`, and answers questions.
+    ///
+    /// # Errors
+    ///
+    /// When the programs are not installed (`pg_basebackup` may be in a package of its own), or
+    /// when the standby does not start.
+    pub fn standby(&self) -> Result<Self> {
+        Self::make(&self.server.host, self.server.settings.clone(), |host, data| {
+            let mut command = host.command("pg_basebackup");
+            command.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "-d"]);
+            run(command.arg(self.url()).arg("-D").arg(data))
+        })
+    }
+
+    /// Makes a standby a server of its own, which takes writes.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or does not run.
+    pub fn promote(&self) -> Result<()> {
+        self.server.promote()
+    }
+
+    fn make(
+        host: &Arc<Host>,
+        settings: Vec<(String, String)>,
+        fill: impl FnOnce(&Host, &Path) -> Result<()>,
+    ) -> Result<Self> {
         let folder = host.temporary_folder(&format!("private-postgres-{}", unique_name()?))?;
         let guard = guard(host, &folder)?;
-        let data = folder.join("data");
-        let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let server = Server { host: Arc::clone(host), data, settings };
+        let server = Server { host: Arc::clone(host), data: folder.join("data"), settings };
         let mut cluster = Self { server, port: 0, guard };
-        run(host.account.command("cp").arg("-Rp").arg(template).arg(&cluster.server.data))?;
+        fill(host, &cluster.server.data)?;
         cluster.port = cluster.server.start(None)?;
         Ok(cluster)
     }

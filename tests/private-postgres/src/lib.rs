@@ -82,6 +82,15 @@ pub fn programs() -> Result<PathBuf> {
     Ok(programs::Programs::find()?.path(""))
 }
 
+/// A program that comes with the server's on most systems, like `pg_dump`; `None` where it does not.
+///
+/// # Errors
+///
+/// As [`programs`].
+pub fn program(name: &str) -> Result<Option<PathBuf>> {
+    Ok(Some(programs::Programs::find()?.path(name)).filter(|path| path.is_file()))
+}
+
 fn given_url() -> Option<String> {
     std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }

@@ -36,8 +36,12 @@ impl Programs {
         Ok(Self { folder, major })
     }
 
+    /// Where a program is: in the folder, else where the programs in there are links to.
     pub(crate) fn path(&self, program: &str) -> PathBuf {
-        self.folder.join(program)
+        let path = self.folder.join(program);
+        let real = self.folder.join("postgres").canonicalize().unwrap_or_default();
+        let beside = real.with_file_name(program);
+        if !path.is_file() && beside.is_file() { beside } else { path }
     }
 
     /// Whether a library is installed that a server may load when it starts.

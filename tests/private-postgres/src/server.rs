@@ -96,13 +96,20 @@ impl Server {
         run(command.arg("-t").arg(PATIENCE.as_secs().to_string()))
     }
 
+    /// Makes the server, a standby, one that takes writes.
+    pub(crate) fn promote(&self) -> Result<()> {
+        let mut command = self.host.command("pg_ctl");
+        command.args(["promote", "--wait", "--silent"]).arg("-D").arg(&self.data);
+        run(command.arg("-t").arg(PATIENCE.as_secs().to_string()))
+    }
+
     /// What `postmaster.pid` says, be it true or not.
     pub(crate) fn postmaster(&self) -> Option<Postmaster> {
         let text = fs::read_to_string(self.data.join("postmaster.pid")).ok()?;
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         // Being written, the file is short for a moment; the server is not ready then.
         let port = lines.get(3).and_then(|line| line.parse().ok()).unwrap_or(0);
-        let ready = lines.get(7).is_some_and(|status| *status == "ready");
+        let ready = lines.get(7).is_some_and(|status| ["ready", "standby"].contains(status));
         Some(Postmaster { pid: lines.first()?.parse().ok()?, port, ready })
     }
 
