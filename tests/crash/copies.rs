@@ -107,7 +107,7 @@ async fn a_restored_dump_goes_on_where_it_was() {
     restored.check_invariants().await;
 }
 
-/// With synchronous replication. Without, the last commits may be gone, as everywhere in PostgreSQL.
+/// With synchronous replication. Without, the last commits may be gone.
 #[tokio::test]
 async fn a_promoted_standby_goes_on_and_has_every_acknowledged_job() {
     if program("pg_basebackup").is_none() {

@@ -14,6 +14,7 @@ in_a_lab![
     who_dies_after_a_step_back_is_reaped,
     a_worker_that_lives_outlives_a_step_back,
     a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody,
+    a_reaper_whose_lease_has_lapsed_reaps_nobody,
     an_operator_judges_by_the_lease_alone,
     a_sweep_that_began_later_than_now_makes_the_next_one_due,
     a_cancel_asked_for_later_than_now_is_completed,
@@ -121,6 +122,18 @@ pub(crate) async fn a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody(
     step_back(&lab, "8 s").await;
     assert_eq!(reap(&lab, 2).await, "");
     assert_eq!(lab.count("jobkit.workers").await, 2);
+}
+
+/// Not before it has held a new one for as long as that lasts: the others had no chance either.
+pub(crate) async fn a_reaper_whose_lease_has_lapsed_reaps_nobody(lab: Lab) {
+    let lab = after_the_start(lab).await;
+    worker(&lab, 1, "5 s", "6 s").await;
+    worker(&lab, 2, "20 s", "21 s").await;
+    assert_eq!(reap(&lab, 2).await, "");
+    assert!(beat(&lab, 2).await);
+    assert_eq!(reap(&lab, 2).await, "");
+    steady_for(&lab, 2, "21 s").await;
+    assert_eq!(reap(&lab, 2).await, "1");
 }
 
 /// Nothing tells him when all have beaten since.

@@ -225,8 +225,8 @@ async fn four_ends(lab: &Lab) {
     };
     let (finish, discard) = (settle(a, "finish"), settle(b, "discard"));
     lab.run(&format!(
-        "select jobkit.announce('{{act}}', '{{default}}', '{{0}}', '{{3}}', '{{2 days}}', '{{null}}',
-            '{{null}}');
+        "select jobkit.announce('{{act}}', '{{default}}', '{{0}}', '{{3}}', '{{2 days}}',
+            '{{null}}', '{{null}}');
         select jobkit.register(1, 'w', '{{default}}', '{{act}}', '1 min');
         select * from jobkit.claim(1, 1, '{{act}}', '{{default}}', '{{3}}');
         {finish} {discard}

@@ -244,7 +244,7 @@ fn upkeep(row: &UpkeepRow) -> Vec<Finding> {
         let seconds = behind.as_secs();
         let found = format!("the database's clock is {seconds} s behind what it wrote before");
         let advice = "it stepped back, or another host took over: see to its time service. Workers \
-                      go on, but until it has caught up what was scheduled before is late by as much";
+                      go on, but what was scheduled before is late by as much";
         add(Check::Clock, found, advice);
     }
     findings

@@ -46,8 +46,8 @@ enum Remedy {
     Split,
     /// This one is the cause: record that, as a failed attempt.
     StandIn,
-    /// Not even that can be recorded, or it needs what somebody holds, or what the pruner is to make
-    /// again: let the others go first, and try again after this long.
+    /// Not even that can be recorded, or it needs what somebody holds, or what the pruner has to
+    /// make again: let the others go first, and try again after this long.
     Later(Duration),
 }
 

@@ -123,6 +123,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     reap_workers: "and pg_postmaster_start_time()
                 not between clock_timestamp() - w.lease and clock_timestamp() + w.lease" => "",
         reap::nobody_is_reaped_within_a_lease_of_the_servers_start;
+    reap_workers: "clock_timestamp() between r.heartbeat_at and r.lease_until" =>
+        "clock_timestamp() >= r.heartbeat_at",
+        clock::a_reaper_whose_lease_has_lapsed_reaps_nobody;
+    heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
+        "clock_timestamp() < w.heartbeat_at",
+        clock::a_reaper_whose_lease_has_lapsed_reaps_nobody;
     // A clock that stepped back.
     heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
         "w.lease_until < clock_timestamp()",

@@ -82,7 +82,7 @@ pub fn programs() -> Result<PathBuf> {
     Ok(programs::Programs::find()?.path(""))
 }
 
-/// A program that comes with the server's on most systems, like `pg_dump`; `None` where it does not.
+/// A program that most systems install with the server's, like `pg_dump`; `None` where it is not.
 ///
 /// # Errors
 ///
