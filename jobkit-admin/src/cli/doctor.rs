@@ -8,8 +8,18 @@ use super::{Answer, Answered, Desk};
 use crate::show::{bytes, large};
 
 /// The names that [`Check::as_str`] has.
-const CHECKS: [&str; 8] =
-    ["schema", "violations", "indexes", "durability", "horizon", "bloat", "kinds", "upkeep"];
+const CHECKS: [&str; 10] = [
+    "schema",
+    "violations",
+    "indexes",
+    "durability",
+    "horizon",
+    "bloat",
+    "kinds",
+    "upkeep",
+    "clock",
+    "publication",
+];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {
