@@ -1,6 +1,6 @@
--- finished_prepare: makes the partitions of `finished` for today and p_days more, and the list of
--- days true for these: somebody may have dropped a table, and a restore may have left one that is
--- not listed. One whose removal was cut short is no longer written to: the pruner completes it.
+-- finished_prepare: makes the partitions of `finished` for today and p_days more, and their list
+-- true: somebody may have dropped a table, and a restore may have left one that is not listed. One
+-- whose removal was cut short is no longer written to: the pruner completes it.
 -- CREATE + ATTACH: unlike CREATE … PARTITION OF it waits for no reader and stalls no finish. It
 -- runs with its owner's rights, so that a worker's role needs none to create tables.
 create function jobkit.finished_prepare(p_days integer) returns integer
@@ -20,7 +20,7 @@ begin
     perform jobkit.require_read_committed();
     lock table jobkit.finished_days in share row exclusive mode;
     delete from jobkit.finished_days f
-    where f.day >= v_today and not exists (
+    where not exists (
         select from pg_inherits i
         where i.inhrelid = to_regclass('jobkit.finished_' || to_char(f.day, 'YYYYMMDD'))
             and not i.inhdetachpending

@@ -15,6 +15,7 @@ in_a_lab![
     a_worker_that_lives_outlives_a_step_back,
     a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody,
     a_reaper_whose_lease_has_lapsed_reaps_nobody,
+    a_step_ahead_costs_no_living_worker_its_lease,
     an_operator_judges_by_the_lease_alone,
     a_sweep_that_began_later_than_now_makes_the_next_one_due,
     a_cancel_asked_for_later_than_now_is_completed,
@@ -134,6 +135,21 @@ pub(crate) async fn a_reaper_whose_lease_has_lapsed_reaps_nobody(lab: Lab) {
     assert_eq!(reap(&lab, 2).await, "");
     steady_for(&lab, 2, "21 s").await;
     assert_eq!(reap(&lab, 2).await, "1");
+}
+
+/// All leases lapse at once, and all begin anew before anybody may judge.
+pub(crate) async fn a_step_ahead_costs_no_living_worker_its_lease(lab: Lab) {
+    let lab = after_the_start(lab).await;
+    worker(&lab, 1, "20 s", "4 s").await;
+    worker(&lab, 2, "20 s", "1 s").await;
+    step_back(&lab, "-1 hour").await;
+    assert_eq!(reap(&lab, 2).await, "");
+    assert!(beat(&lab, 2).await);
+    assert_eq!(reap(&lab, 2).await, "");
+    assert!(beat(&lab, 1).await);
+    steady_for(&lab, 2, "21 s").await;
+    assert_eq!(reap(&lab, 2).await, "");
+    assert_eq!(lab.count("jobkit.workers").await, 2);
 }
 
 /// Nothing tells him when all have beaten since.
