@@ -1,9 +1,10 @@
 -- reschedule: waiting jobs get another time (null = now), without the permit they may hold, which
 -- the next of their key gets. Returns those it found: a running job, and
 -- one that is to be cancelled, stay as they are.
---   p_actor, p_detail  for the audit: who, and what else there is to say
+--   p_actor, p_detail, p_action  for the audit: who, what else there is to say, and what it is called
 create function jobkit.reschedule(
-    p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null
+    p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null,
+    p_action text default 'reschedule'
 ) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -40,7 +41,7 @@ begin
             select distinct j.queue from jobkit.jobs j where j.id = any (v_taken)
         ));
     end if;
-    perform jobkit.note_jobs(p_actor, 'reschedule', v_taken,
+    perform jobkit.note_jobs(p_actor, p_action, v_taken,
         coalesce(p_detail, '{}') || jsonb_build_object('run_at', p_run_at));
     return query select unnest(v_taken);
 end

@@ -1,7 +1,8 @@
 -- Replays of dead letters. Whoever replays holds the row: a second caller waits for the first and
 -- is told of its job.
 
--- audit: what operators did, written in the transaction that did it.
+-- audit: what operators did, written in the transaction that did it. Nothing is changed in it later,
+-- but that the end of an operation fills in what came of it.
 create table jobkit.audit (
     id bigint generated always as identity primary key,
     at timestamptz not null default clock_timestamp(),
@@ -13,13 +14,15 @@ create table jobkit.audit (
     detail jsonb
 );
 
+-- note: returns the entry. None without an action: the page of an operation, which is noted itself.
 create function jobkit.note(
     p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb,
     p_subject_name text default null
-) returns void
+) returns bigint
 language sql as $$
     insert into jobkit.audit (actor, action, subject, subject_id, subject_name, detail)
-    values (p_actor, p_action, p_subject, p_subject_id, p_subject_name, p_detail)
+    select p_actor, p_action, p_subject, p_subject_id, p_subject_name, p_detail
+    where p_action is not null returning id
 $$;
 
 -- note_jobs: the same of jobs: nothing when there are none.

@@ -6,7 +6,7 @@
 create function jobkit.replay_page(
     p_kind text, p_queue text, p_key text, p_fingerprint text, p_until timestamptz,
     p_after_at timestamptz, p_after_id bigint, p_limit integer, p_actor text,
-    out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint,
+    p_action text default 'replay', out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint,
     out ids bigint[]
 )
 language plpgsql
@@ -33,7 +33,7 @@ begin
     ids := v_page.ids;
     if replayed > 0 then
         perform from jobkit.replay_open(v_open);
-        perform jobkit.note(p_actor, 'replay', 'dead_letters', null, jsonb_build_object(
+        perform jobkit.note(p_actor, p_action, 'dead_letters', null, jsonb_build_object(
             'count', replayed, 'first', v_open[1], 'last', v_open[replayed],
             'filter', jsonb_strip_nulls(jsonb_build_object('kind', p_kind, 'queue', p_queue,
                 'key', p_key, 'fingerprint', p_fingerprint, 'until', p_until))));

@@ -80,7 +80,7 @@ begin
         where d.state = 'open' and d.replay_at <= v_now
     );
     operating := exists (
-        select from jobkit.operations o where o.state in ('pending', 'running')
+        select from jobkit.operations o where o.ended_at is null
     );
 end
 $$;

@@ -1,19 +1,22 @@
 -- Operations: an action on everything that a filter means, done page by page by whichever worker
--- comes first, and resumed by any other after a crash. What is enqueued or fails after the
--- beginning is not meant, so it ends.
+-- comes first, and resumed by any other after a crash. It ends, since it means jobs up to the highest
+-- id that is there at the beginning, and dead letters that failed by then. An id is given out by the
+-- enqueue, before its transaction commits: a job with a lower id whose transaction is open at the
+-- beginning is meant, if it commits before its page is done.
 
 create table jobkit.operations (
     id bigint generated always as identity primary key,
     verb text not null check (verb in
         ('cancel', 'discard', 'reschedule', 'replay', 'discard_dead_letters', 'purge')),
     filter jsonb not null,                       -- of jobs or of dead letters
-    reason text,                                 -- of a discard
+    reason text,                                 -- why; ended jobs have it in the history
     run_at timestamptz,                          -- of a reschedule; null: at once
     actor text,
     idempotency_key text not null unique check (octet_length(idempotency_key) between 1 and 128),
     state text not null default 'pending'
-        check (state in ('pending', 'running', 'done', 'cancelled', 'failed')),
-    estimate integer not null,                   -- how many were meant, as far as was counted
+        check (state in ('pending', 'counting', 'running', 'done', 'cancelled', 'failed')),
+    total bigint,                                -- how many are meant; null: not counted to the end
+    counted bigint not null default 0,           -- how many of these have been counted
     up_to bigint not null,                       -- the last job that is meant
     until timestamptz not null,                  -- the last failure that is meant
     after_id bigint not null default 0,          -- the place where the next page begins
@@ -21,13 +24,15 @@ create table jobkit.operations (
     batch bigint[] not null default '{}',        -- jobs of the page in hand
     tries integer not null default 0,            -- how often it was tried
     done bigint not null default 0,
+    asked bigint not null default 0,             -- of these, the running: asked to stop
     skipped bigint not null default 0,
     error text,
+    audit_id bigint,                             -- the entry of its beginning
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
     ended_at timestamptz
 );
-create index operations_open on jobkit.operations (id) where state in ('pending', 'running');
+create index operations_open on jobkit.operations (id) where ended_at is null;
 
 -- What did not go as asked: the first 1,000 of an operation.
 create table jobkit.operation_results (
@@ -37,11 +42,21 @@ create table jobkit.operation_results (
     primary key (operation_id, subject_id)
 );
 
+-- place_before: the place before the first page of a filter.
+create function jobkit.place_before(p_filter jsonb, out at timestamptz, out id bigint)
+language sql stable as $$
+    select coalesce((p_filter ->> 'failed_after')::timestamptz, '-infinity'),
+        case when p_filter ? 'failed_after' then 9223372036854775807
+            else -9223372036854775808 end
+$$;
+
 -- operation_begin: makes an operation, or finds the one that has this key. Operations that ended
 -- 90 days ago are forgotten.
+--   p_number, p_more  how many are meant, as far as was looked; whether there may be more
 create function jobkit.operation_begin(
-    p_verb text, p_filter jsonb, p_reason text, p_run_at timestamptz, p_estimate integer,
-    p_until timestamptz, p_key text, p_actor text, out operation bigint, out begun boolean
+    p_verb text, p_filter jsonb, p_reason text, p_run_at timestamptz, p_number bigint,
+    p_more boolean, p_until timestamptz, p_key text, p_actor text,
+    out operation bigint, out begun boolean
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -54,39 +69,40 @@ begin
         where d.ended_at < clock_timestamp() - interval '90 days'
         order by d.id limit 100 for update skip locked
     ));
-    insert into jobkit.operations (verb, filter, reason, run_at, estimate, up_to, until, after_id,
-        after_at, idempotency_key, actor)
-    values (p_verb, p_filter, p_reason, p_run_at, p_estimate,
-        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until,
-        case when p_filter ? 'failed_after' then 9223372036854775807 else -9223372036854775808 end,
-        coalesce((p_filter ->> 'failed_after')::timestamptz, '-infinity'), p_key, p_actor)
+    insert into jobkit.operations (verb, filter, reason, run_at, total, counted, up_to, until,
+        after_id, after_at, idempotency_key, actor)
+    select p_verb, p_filter, p_reason, p_run_at, case when not p_more then p_number end,
+        case when p_more then 0 else p_number end,
+        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until, b.id, b.at, p_key, p_actor
+    from jobkit.place_before(p_filter) b
     on conflict (idempotency_key) do nothing
     returning id into operation;
     begun := found;
     if begun then
-        perform jobkit.note(p_actor, 'begin', 'operation', operation,
-            jsonb_build_object('verb', p_verb, 'filter', p_filter, 'estimate', p_estimate));
+        update jobkit.operations o
+        set audit_id = jobkit.note(p_actor, 'begin', 'operation', operation, jsonb_strip_nulls(
+            jsonb_build_object('verb', p_verb, 'filter', p_filter, 'reason', p_reason,
+                case when p_more then 'more_than' else 'total' end, p_number)))
+        where o.id = operation;
     else
         select o.id into operation from jobkit.operations o where o.idempotency_key = p_key;
     end if;
 end
 $$;
 
--- operation_end: an operation ends: as done, cancelled or failed. The caller holds its row.
-create function jobkit.operation_end(
-    p_id bigint, p_state text, p_error text, p_actor text
-) returns void
-language plpgsql as $$
-declare
-    v_ended jobkit.operations;
-begin
-    update jobkit.operations o set state = p_state, error = p_error, batch = '{}',
-        ended_at = clock_timestamp()
-    where o.id = p_id returning * into v_ended;
-    perform jobkit.note(p_actor, case p_state when 'cancelled' then 'cancel' else 'end' end,
-        'operation', p_id, jsonb_strip_nulls(jsonb_build_object('verb', v_ended.verb, 'state',
-            p_state, 'done', v_ended.done, 'skipped', v_ended.skipped, 'error', p_error)));
-end
+-- operation_end: an operation ends: as done, cancelled or failed. What came of it is filled in where
+-- its beginning was noted. The caller holds its row.
+create function jobkit.operation_end(p_id bigint, p_state text, p_error text) returns void
+language sql as $$
+    with ended as (
+        update jobkit.operations o set state = p_state, error = p_error, batch = '{}',
+            ended_at = clock_timestamp()
+        where o.id = p_id returning *
+    )
+    update jobkit.audit a set detail = a.detail || jsonb_strip_nulls(jsonb_build_object(
+        'state', e.state, 'total', e.total, 'done', e.done, 'asked', e.asked,
+        'skipped', e.skipped, 'error', e.error))
+    from ended e where a.id = e.audit_id
 $$;
 
 -- operation_stop: ends one that is open, as cancelled or failed, after the page that may be in
@@ -101,11 +117,14 @@ as $$
 begin
     perform jobkit.require_read_committed();
     perform from jobkit.operations o
-    where o.id = p_id and o.state in ('pending', 'running') for update;
+    where o.id = p_id and o.ended_at is null for update;
     if not found then
         return false;
     end if;
-    perform jobkit.operation_end(p_id, p_state, p_error, p_actor);
+    if p_state = 'cancelled' then
+        perform jobkit.note(p_actor, 'cancel', 'operation', p_id, '{}');
+    end if;
+    perform jobkit.operation_end(p_id, p_state, p_error);
     return true;
 end
 $$;

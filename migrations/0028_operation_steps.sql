@@ -1,5 +1,6 @@
 -- The work of an operation: a page at a time, with the place of the next in the same transaction.
 -- The lock of the operation's row comes before all others; nobody waits for it but who stops it.
+-- No page is noted in the audit: the beginning was.
 
 -- ids_meant: the jobs or dead letters that were selected one by one, in the order of their ids,
 -- p_rows at most, and the last of them, null when none is left.
@@ -39,6 +40,37 @@ begin
 end
 $$;
 
+-- operate_count: counts what is meant, if the look before the beginning did not see all of it. A
+-- window in each step; behind the last one the work begins at the beginning.
+create function jobkit.operate_count(p_operation jobkit.operations) returns void
+language plpgsql as $$
+declare
+    v_filter constant jsonb := p_operation.filter;
+    v_window record;
+    v_counted bigint := p_operation.counted;
+begin
+    if p_operation.verb in ('cancel', 'discard', 'reschedule') then
+        select m.jobs as ids, p_operation.after_at as last_at, m.last as last_id into v_window
+        from jobkit.jobs_meant(v_filter, p_operation.after_id, p_operation.up_to, 2000) m;
+    else
+        select * into v_window from jobkit.dead_letters_page(v_filter ->> 'state',
+            v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
+            v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
+            p_operation.after_id, 10000);
+    end if;
+    v_counted := v_counted + cardinality(v_window.ids);
+    if v_window.last_id is null then
+        update jobkit.operations o set state = 'running', counted = v_counted, total = v_counted,
+            after_at = b.at, after_id = b.id
+        from jobkit.place_before(v_filter) b where o.id = p_operation.id;
+    else
+        update jobkit.operations o set counted = v_counted, after_at = v_window.last_at,
+            after_id = v_window.last_id
+        where o.id = p_operation.id;
+    end if;
+end
+$$;
+
 -- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
 -- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
 -- commit on. The second takes them from where they wait; what a claim has in hand just now is
@@ -50,14 +82,13 @@ declare
     v_page record;
     v_left bigint[];
     v_again bigint[];
+    v_asked integer := 0;
     v_ended constant boolean := p_operation.verb <> 'reschedule';
-    v_detail constant jsonb := jsonb_build_object('operation', p_operation.id);
 begin
     if p_operation.batch = '{}' then
         select * into v_page from jobkit.jobs_to_do(p_operation, p_rows);
         if v_ended and v_page.jobs <> '{}' then
-            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, p_operation.verb,
-                p_operation.actor, v_detail));
+            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, null));
         end if;
         update jobkit.operations o set batch = v_page.jobs, tries = 0,
             after_id = coalesce(v_page.last, o.up_to)
@@ -66,10 +97,11 @@ begin
     end if;
     if v_ended then
         v_left := array(select jobkit.cancel_take(p_operation.batch, p_operation.verb,
-            coalesce(p_operation.reason, 'cancelled')));
+            coalesce(p_operation.reason, case when p_operation.verb = 'discard' then 'discarded'
+                else 'cancelled' end)));
     else
         v_left := array(select jobkit.reschedule(p_operation.batch, p_operation.run_at,
-            p_operation.actor, v_detail));
+            p_action => null));
     end if;
     v_left := array(select unnest(p_operation.batch) except select unnest(v_left) order by 1);
     v_again := case when p_operation.tries < 2 then array(
@@ -77,16 +109,20 @@ begin
         where l.id = any (v_left) and l.state <> 'running' and (v_ended or not l.cancel_requested)
     ) else '{}' end;
     v_left := array(select unnest(v_left) except select unnest(v_again) order by 1);
+    if v_ended then
+        -- They run, and are marked: to be asked to stop is what was wanted of them.
+        v_asked := cardinality(v_left);
+        v_left := '{}';
+    end if;
     perform jobkit.operation_took(p_operation.id,
         cardinality(p_operation.batch) - cardinality(v_left) - cardinality(v_again), v_left,
         array(
             select case when l.id is null then 'ended by itself'
-                when v_ended then 'running: asked to stop'
                 when l.cancel_requested then 'marked as cancelled' else l.state end
             from unnest(v_left) as u (id) left join jobkit.listed_jobs l on l.id = u.id
             order by u.id
         ));
-    update jobkit.operations o set batch = v_again, tries = o.tries + 1
+    update jobkit.operations o set batch = v_again, tries = o.tries + 1, asked = o.asked + v_asked
     where o.id = p_operation.id;
     return false;
 end
@@ -106,13 +142,12 @@ begin
         select r.replayed as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
             v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
-            p_operation.after_id, p_rows, p_operation.actor) r;
+            p_operation.after_id, p_rows, p_operation.actor, null) r;
     else
         select r.discarded as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.discard_page(v_state, v_filter ->> 'kind', v_filter ->> 'queue',
             v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
-            p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor,
-            case p_operation.verb when 'purge' then 'purge' else 'discard' end) r;
+            p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor, null) r;
     end if;
     v_left := array(
         select d.id from jobkit.dead_letters d
@@ -155,11 +190,6 @@ begin
     else
         delete from jobkit.dead_letters d where d.id = any (v_done);
     end if;
-    if v_done <> '{}' then
-        perform jobkit.note(p_operation.actor, case when v_replay then 'replay' else 'discard' end,
-            'dead_letters', null, jsonb_build_object('count', cardinality(v_done), 'ids', v_done,
-                'operation', p_operation.id));
-    end if;
     v_left := array(select unnest(v_page.ids) except select unnest(v_done) order by 1);
     perform jobkit.operation_took(p_operation.id, cardinality(v_done), v_left, array(
         select case when d.id is null then 'there is none'
@@ -190,13 +220,19 @@ declare
 begin
     perform jobkit.require_read_committed();
     select * into v_operation from jobkit.operations o
-    where o.id = p_id and o.state in ('pending', 'running') for update skip locked;
+    where o.id = p_id and o.ended_at is null for update skip locked;
     if not found then
         return;
     end if;
     if v_operation.state = 'pending' then
-        update jobkit.operations o set state = 'running', started_at = clock_timestamp()
+        update jobkit.operations o set started_at = clock_timestamp(),
+            state = case when o.total is null then 'counting' else 'running' end
         where o.id = p_id;
+    end if;
+    if v_operation.total is null then
+        perform jobkit.operate_count(v_operation);
+        outcome := 'step';
+        return;
     end if;
     v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
         then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
@@ -205,7 +241,7 @@ begin
         else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then
-        perform jobkit.operation_end(p_id, 'done', null, v_operation.actor);
+        perform jobkit.operation_end(p_id, 'done', null);
     end if;
 end
 $$;

@@ -106,7 +106,7 @@ cross join (
 insert into jobkit.audit (at, actor, action, subject, subject_name)
 select now() - (pg_temp.size('dead') - i) * interval '1 s', 'alice', 'pause', 'queue',
     'queue_' || i % 8 from generate_series(1, pg_temp.size('dead')) i;
-insert into jobkit.operations (verb, filter, actor, idempotency_key, state, estimate, up_to, until,
+insert into jobkit.operations (verb, filter, actor, idempotency_key, state, total, up_to, until,
     ended_at)
 select 'replay', '{"kind": "kind_3"}', 'alice', 'key-' || i, 'done', 100, 0, now(), now()
 from generate_series(1, 200) i;

@@ -56,6 +56,15 @@ fn formatted(time: &DateTime<Utc>, form: &str) -> String {
     end(time).map_or_else(|| time.format(form).to_string(), str::to_owned)
 }
 
+/// How many things are meant by something.
+pub(crate) fn meant(count: &jobkit::Count) -> String {
+    match count {
+        jobkit::Count::Exactly(counted) => number(*counted),
+        jobkit::Count::AtLeast(0) => "An unknown number".to_owned(),
+        jobkit::Count::AtLeast(counted) => format!("More than {}", number(*counted)),
+    }
+}
+
 /// For `datetime`.
 pub(crate) fn iso(time: &DateTime<Utc>) -> String {
     formatted(time, "%Y-%m-%dT%H:%M:%S%.3fZ")

@@ -3,18 +3,22 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use jobkit::{BulkAction, DeadLetterId, JobId, Listing, Selected};
+use jobkit::{
+    BulkAction, Count, DeadLetterId, DeadLetterState, JobId, JobQuery, Listing, Selected,
+};
 use serde::Deserialize;
 
 use crate::access::Permission;
 use crate::failure::Failure;
 use crate::pages::dead_letters::Asked;
 use crate::pages::jobs;
+use crate::show;
+use crate::unseen;
 use crate::visit::Visit;
 
-/// The fields of pages and forms, but for the rows.
-pub(crate) const FIELDS: [&str; 10] =
-    ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "reason", "days"];
+/// The fields of pages and forms that say who is meant, but for the rows.
+pub(crate) const FIELDS: [&str; 9] =
+    ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "days"];
 
 /// A time that a program says.
 pub(crate) fn time(at: &str) -> Result<DateTime<Utc>, Failure> {
@@ -33,13 +37,14 @@ pub(crate) struct Wanted {
     queue: Option<String>,
     key: Option<String>,
     fingerprint: Option<String>,
-    /// Of a discard.
     reason: Option<String>,
     /// Of a purge.
     days: Option<u32>,
     /// Of a reschedule.
     at: Option<String>,
     ids: Option<Vec<String>>,
+    /// The [name](Self::name) of those that are meant, where nobody knows how many these are.
+    pub(crate) confirm: Option<String>,
     pub(crate) idempotency_key: Option<String>,
 }
 
@@ -61,6 +66,7 @@ impl Wanted {
             days: text("days").and_then(|days| days.parse().ok()),
             at: None,
             ids: rows.then(|| visit.rows().into_iter().map(str::to_owned).collect()),
+            confirm: text("typed"),
             idempotency_key: text("idempotency_key"),
         }
     }
@@ -90,7 +96,7 @@ impl Wanted {
         }
     }
 
-    fn is_about_jobs(&self) -> bool {
+    pub(crate) fn is_about_jobs(&self) -> bool {
         matches!(&*self.verb, "cancel" | "discard" | "reschedule")
     }
 
@@ -118,8 +124,55 @@ impl Wanted {
         }
     }
 
-    fn reason(&self) -> String {
-        self.reason.clone().unwrap_or_else(|| "discarded from the dashboard".to_owned())
+    /// Whether somebody may ask later why it was done: it cannot be undone.
+    pub(crate) fn needs_reason(&self) -> bool {
+        !matches!(&*self.verb, "replay" | "reschedule")
+    }
+
+    pub(crate) fn reason(&self) -> Result<&str, Failure> {
+        let reason = self.reason.as_deref().unwrap_or("").trim();
+        if reason.is_empty() && self.needs_reason() {
+            return Err(Failure::Invalid("“reason” is missing: say why.".into()));
+        }
+        Ok(reason)
+    }
+
+    /// What those that are meant are called: their kind, their queue, or the words of the filter.
+    /// It confirms what no number can.
+    pub(crate) fn name(&self, visit: &Visit) -> Result<String, Failure> {
+        let name = if self.is_about_jobs() {
+            name_of_jobs(&self.query(visit)?)
+        } else {
+            name_of_dead_letters(&Asked::of(|name| self.text(name)))
+        };
+        // What cannot be seen cannot be typed.
+        let seen = !name.chars().any(unseen::is_unseen);
+        Ok(if seen { name } else { "all of these".to_owned() })
+    }
+
+    /// Whether the name has been typed. Where nobody knows how many are meant it must have been.
+    pub(crate) fn is_confirmed_by_name(
+        &self,
+        visit: &Visit,
+        count: Count,
+    ) -> Result<bool, Failure> {
+        let more = matches!(count, Count::AtLeast(_));
+        if self.ids.is_some() {
+            return Ok(false);
+        }
+        let name = self.name(visit)?;
+        let said = self.confirm.as_deref().is_some_and(|said| said.trim() == name.trim());
+        if more && !said {
+            let many = show::meant(&count);
+            let text = format!("{many} are meant. Confirm that with “{name}”.");
+            return Err(Failure::Invalid(text));
+        }
+        Ok(said)
+    }
+
+    fn query(&self, visit: &Visit) -> Result<JobQuery, Failure> {
+        let words = self.q.as_deref().unwrap_or("");
+        jobs::query(visit, words, self.state.as_deref()).map_err(Failure::Invalid)
     }
 
     fn at(&self) -> Result<Option<DateTime<Utc>>, Failure> {
@@ -127,13 +180,11 @@ impl Wanted {
     }
 
     fn with_all(&self, visit: &Visit) -> Result<BulkAction, Failure> {
-        let words = self.text("q").unwrap_or("");
-        let query = || jobs::query(visit, words, self.state.as_deref()).map_err(Failure::Invalid);
         let dead = Asked::of(|name| self.text(name)).filter();
         Ok(match &*self.verb {
-            "cancel" => BulkAction::Cancel(query()?),
-            "discard" => BulkAction::Discard(query()?, self.reason()),
-            "reschedule" => BulkAction::Reschedule(query()?, self.at()?),
+            "cancel" => BulkAction::Cancel(self.query(visit)?),
+            "discard" => BulkAction::Discard(self.query(visit)?),
+            "reschedule" => BulkAction::Reschedule(self.query(visit)?, self.at()?),
             "replay" => BulkAction::Replay(dead),
             "purge" => {
                 let days = u64::from(self.days.unwrap_or(30).min(36_500));
@@ -167,7 +218,7 @@ impl Wanted {
         let dead = || ids.iter().copied().map(DeadLetterId).collect();
         Ok(match &*self.verb {
             "cancel" => Selected::Cancel(jobs()),
-            "discard" => Selected::Discard(jobs(), self.reason()),
+            "discard" => Selected::Discard(jobs()),
             "reschedule" => Selected::Reschedule(jobs(), self.at()?),
             "replay" => Selected::Replay(dead()),
             "discard_dead_letters" => Selected::DiscardDeadLetters(dead()),
@@ -176,5 +227,34 @@ impl Wanted {
                 return Err(Failure::Invalid(text.into()));
             }
         })
+    }
+}
+
+fn name_of_jobs(query: &JobQuery) -> String {
+    let JobQuery { kind, queue, reveal, .. } = query.clone();
+    let words = query.to_string();
+    let only = |one: JobQuery| *query == JobQuery { reveal, ..one };
+    match (kind, queue) {
+        (Some(kind), None) if only(JobQuery { kind: Some(kind.clone()), ..Default::default() }) => {
+            kind
+        }
+        (None, Some(queue))
+            if only(JobQuery { queue: Some(queue.clone()), ..Default::default() }) =>
+        {
+            queue
+        }
+        _ if words.is_empty() => "all live jobs".to_owned(),
+        _ => words,
+    }
+}
+
+fn name_of_dead_letters(asked: &Asked) -> String {
+    match (&*asked.texts, asked.state) {
+        ([], state) => format!("all {} dead letters", state.as_str()),
+        ([(_, text)], DeadLetterState::Open) => text.clone(),
+        (texts, state) => {
+            let words = texts.iter().map(|(name, text)| format!(" {name}:{text}"));
+            format!("state:{}{}", state.as_str(), words.collect::<String>())
+        }
     }
 }

@@ -12,6 +12,8 @@ use crate::summary::JobSummary;
 pub enum OperationState {
     /// No worker has begun with it.
     Pending,
+    /// More are meant than one look could count: the rest is being counted, and nothing is done yet.
+    Counting,
     /// Some of it is done.
     Running,
     /// All that was meant was looked at.
@@ -28,6 +30,7 @@ impl OperationState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
+            Self::Counting => "counting",
             Self::Running => "running",
             Self::Done => "done",
             Self::Cancelled => "cancelled",
@@ -43,6 +46,7 @@ impl OperationState {
 
     pub(crate) fn of(name: &str) -> Self {
         match name {
+            "counting" => Self::Counting,
             "running" => Self::Running,
             "done" => Self::Done,
             "cancelled" => Self::Cancelled,
@@ -63,7 +67,7 @@ pub struct Operation {
     pub verb: String,
     /// Whom it means, as JSON.
     pub filter: Value,
-    /// The reason of a discard.
+    /// Why. Jobs that it ended have it in the history.
     pub reason: Option<String>,
     /// The time of a reschedule; `None` is at once.
     pub run_at: Option<DateTime<Utc>>,
@@ -73,10 +77,15 @@ pub struct Operation {
     pub idempotency_key: String,
     /// How it stands with it.
     pub state: OperationState,
-    /// How many were meant when it began, as far as that was counted.
-    pub estimate: u32,
+    /// How many are meant; `None` until they are counted. That takes a while where there are many,
+    /// so it may be a few more or fewer by the time they are met.
+    pub total: Option<u64>,
+    /// How many of these have been counted.
+    pub counted: u64,
     /// With how many it went as asked.
     pub done: u64,
+    /// How many of these were running jobs, which were asked to stop: they end as soon as they do.
+    pub asked: u64,
     /// With how many it did not; of 1,000 of them
     /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
     pub skipped: u64,

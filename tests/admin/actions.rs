@@ -81,6 +81,7 @@ pub(crate) async fn confirm(app: &Router, page: &str, typed: Option<u32>) -> Rep
             form.push_str(&format!("{name}={}&", value.replace(' ', "+")));
         }
     }
+    form.push_str("reason=a+wrong+deploy&");
     form.push_str(&typed.map_or(String::new(), |typed| format!("typed={typed}")));
     post(app, "/operations/begin", &form).await
 }
@@ -127,7 +128,7 @@ async fn many_have_to_be_typed_and_one_page_begins_one_operation() {
     assert_eq!(confirm(&app, page, Some(150)).await.status, StatusCode::SEE_OTHER);
     assert_eq!(lab.count(begun).await, 1);
     // The same page once more.
-    let form = "verb=replay&fingerprint=many&count=150&typed=150&idempotency_key=a-click";
+    let form = "verb=replay&fingerprint=many&count=150&typed=150&reason=&idempotency_key=a-click";
     let first = post(&app, "/operations/begin", form).await;
     let again = post(&app, "/operations/begin", form).await;
     assert_eq!(first.header("location"), again.header("location"));

@@ -71,7 +71,7 @@ async fn selected_jobs_are_looked_at_and_cancelled_by_an_operation() {
     let texts: Vec<_> = some.iter().map(i64::to_string).collect();
     assert_eq!(kept, serde_json::json!(texts));
     let page = get(&app, reply.header("location")).await;
-    assert!(page.body.contains("of about 3"), "{}", page.body);
+    assert!(page.body.contains("of 3<"), "{}", page.body);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn selected_dead_letters_are_replayed_and_discarded_by_an_operation() {
     for verb in ["replay", "discard_dead_letters"] {
         let reply = confirm(&app, &link(verb, &some), None).await;
         assert_eq!(reply.status, StatusCode::SEE_OTHER, "{verb}: {}", reply.body);
-        let begun = format!("jobkit.operations where verb = '{verb}' and estimate = 4");
+        let begun = format!("jobkit.operations where verb = '{verb}' and total = 4");
         assert_eq!(lab.count(&begun).await, 1);
     }
 }

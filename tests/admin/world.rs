@@ -32,7 +32,7 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
         from unnest($1) with ordinality as of (t, i)",
         "insert into jobkit.queues (name, paused_at, paused_by, reason)
         select t, now(), t, t from unnest($1) t",
-        "insert into jobkit.operations (verb, filter, actor, reason, idempotency_key, estimate,
+        "insert into jobkit.operations (verb, filter, actor, reason, idempotency_key, total,
             up_to, until)
         select 'discard', jsonb_build_object(t, t), t, t, t, 7, 0, now() from unnest($1) t",
         "insert into jobkit.audit (actor, action, subject, subject_name, detail)

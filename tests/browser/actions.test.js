@@ -147,6 +147,7 @@ test("a dead letter is discarded", visiting(deadPath("send_receipt"), async (pag
 const confirmed = async (page, name, count) => {
   const confirm = page.locator("main form button.primary");
   await page.locator(".big", { hasText: `${count} are meant` }).waitFor();
+  await page.getByLabel(/^Reason/).fill("a wrong deploy");
   const typed = page.getByLabel(/^Type/);
   if (await typed.count()) {
     await confirm.click();
@@ -210,6 +211,7 @@ test("an operation is cancelled on its way", visiting("/jobs?state=scheduled", a
   await site.order("halt");
   await page.getByText("Cancel all…").click();
   const count = await page.locator("input[name=count]").inputValue();
+  await page.getByLabel(/^Reason/).fill("a wrong deploy");
   const typed = page.getByLabel(/^Type/);
   if (await typed.count()) await typed.fill(count);
   await page.locator("main form button.primary").click();

@@ -17,6 +17,7 @@ const FIXED = [
 /** Discards some jobs in an operation, so that there is one to look at. */
 const beginOperation = async (url, page) => {
   await page.goto(`${url}/operations/new?verb=discard&state=live&q=kind:archive_order`);
+  await page.getByLabel(/^Reason/).fill("a wrong deploy");
   const typed = page.getByLabel(/^Type/);
   if (await typed.count()) await typed.fill(await page.locator("input[name=count]").inputValue());
   await page.locator("main form button.primary").click();

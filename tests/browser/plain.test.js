@@ -104,6 +104,7 @@ test("dead letters are replayed and discarded", visiting(
 test("all of a list are discarded, and a worker is stopped", visiting(
   "/jobs?state=ready&q=kind:archive_order", async (page) => {
     await page.getByText("Discard all…").click();
+    await page.getByLabel(/^Reason/).fill("a wrong deploy");
     const typed = page.getByLabel(/^Type/);
     if (await typed.count()) await typed.fill("6");
     await page.locator("main form button.primary").click();

@@ -69,6 +69,7 @@ test("selected jobs are cancelled without a mouse", async () => {
   await page.getByRole("button", { name: "Cancel…" }).focus();
   await page.keyboard.press("Enter");
   await page.locator(".big", { hasText: "2 of 2 selected are meant" }).waitFor();
+  await page.getByLabel(/^Reason/).fill("a wrong deploy");
   await page.getByRole("button", { name: "Cancel jobs" }).focus();
   await page.keyboard.press("Enter");
   await page.waitForURL(/operations\/\d+$/);

@@ -39,7 +39,7 @@ async fn a_replay_of_50_000_survives_the_death_of_who_does_it_and_replays_each_o
     let admin = Admin::new(lab.pool());
     let began = Instant::now();
     let action = BulkAction::Replay(DeadLetterFilter::all());
-    let begun = admin.begin_operation(&action, "all of them").await.unwrap();
+    let begun = admin.begin_operation(&action, "", "all of them").await.unwrap();
     let mut deaths = 0;
     for part in 1..=4 {
         let reached = part * LETTERS / 5;

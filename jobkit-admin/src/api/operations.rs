@@ -1,6 +1,6 @@
 //! Actions on many at once: looked at first, then begun, watched and cancelled.
 
-use jobkit::Operation;
+use jobkit::{Count, Operation};
 use serde_json::{Value, json};
 
 use super::{answer, body, done, values};
@@ -30,14 +30,19 @@ async fn one(visit: &Visit) -> Result<Operation, Failure> {
     visit.admin().operation(visit.id()?).await?.ok_or(Failure::NotFound)
 }
 
-/// What an operation would be about.
+/// What an operation would be about, and what confirms it where nobody knows how many are meant.
 pub(super) async fn preview(visit: &Visit) -> Answer {
-    let action = body::<Wanted>(visit)?.action(visit)?;
-    let preview = visit.admin().preview(&action).await?;
+    let wanted: Wanted = body(visit)?;
+    let preview = visit.admin().preview(&wanted.action(visit)?).await?;
+    let confirm = match preview.count {
+        Count::AtLeast(_) => Some(wanted.name(visit)?),
+        Count::Exactly(_) => None,
+    };
     let jobs: Vec<_> = preview.jobs.iter().map(values::job_summary).collect();
     let letters: Vec<_> = preview.dead_letters.iter().map(values::dead_letter_summary).collect();
     let count = values::count(preview.count);
-    Ok(answer(json!({"count": count, "jobs": jobs, "dead_letters": letters})))
+    let of = json!({"count": count, "confirm": confirm, "jobs": jobs, "dead_letters": letters});
+    Ok(answer(of))
 }
 
 /// Begins one, or finds the one that was begun with this key.
@@ -45,8 +50,10 @@ pub(super) async fn begin(visit: &Visit) -> Answer {
     let wanted: Wanted = body(visit)?;
     let action = wanted.action(visit)?;
     let missing = || Failure::Invalid("“idempotency_key” is missing.".into());
-    let key = wanted.idempotency_key.ok_or_else(missing)?;
-    Ok(answer(values::operation(&visit.admin().begin_operation(&action, &key).await?)))
+    let key = wanted.idempotency_key.as_deref().ok_or_else(missing)?;
+    let reason = wanted.reason()?;
+    wanted.is_confirmed_by_name(visit, visit.admin().preview(&action).await?.count)?;
+    Ok(answer(values::operation(&visit.admin().begin_operation(&action, reason, key).await?)))
 }
 
 /// With whom it did not go as asked.

@@ -61,7 +61,7 @@ async fn list(desk: &Desk, before: Option<i64>, limit: u32) -> Answered {
     let items: Vec<_> = operations.iter().map(values::operation).collect();
     let full = operations.len() == limit.min(PAGE) as usize;
     let next = operations.last().filter(|_| full).map(|last| last.id);
-    let headings = ["id", "verb", "state", "done", "of about", "skipped", "begun", "by"];
+    let headings = ["id", "verb", "state", "done", "of", "skipped", "begun", "by"];
     let mut text = table(headings, operations.iter().map(row).collect());
     if let Some(next) = next {
         text.push_str(&format!("\nMore may follow: --after {next}\n"));
@@ -75,11 +75,19 @@ fn row(operation: &Operation) -> [String; 8] {
         operation.verb.clone(),
         operation.state.as_str().to_owned(),
         large(&operation.done),
-        large(&operation.estimate.into()),
+        total(operation),
         large(&operation.skipped),
         utc(&operation.created_at),
         operation.actor.clone().unwrap_or_default(),
     ]
+}
+
+/// How many are meant, as far as that is known.
+fn total(operation: &Operation) -> String {
+    match operation.total {
+        Some(total) => large(&total),
+        None => format!("more than {}", large(&operation.counted)),
+    }
 }
 
 fn result(result: &OperationResult) -> Value {
@@ -94,7 +102,14 @@ fn whole(operation: &Operation, results: &[OperationResult]) -> String {
         ("reason", operation.reason.clone().unwrap_or_default()),
         ("state", operation.state.as_str().to_owned()),
         ("error", operation.error.clone().unwrap_or_default()),
-        ("done", format!("{} of about {}", operation.done, operation.estimate)),
+        ("done", format!("{} of {}", large(&operation.done), total(operation))),
+        (
+            "asked to stop",
+            Some(operation.asked)
+                .filter(|asked| *asked > 0)
+                .map(|asked| large(&asked))
+                .unwrap_or_default(),
+        ),
         ("skipped", large(&operation.skipped)),
         ("by", operation.actor.clone().unwrap_or_default()),
         ("begun", utc(&operation.created_at)),

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use askama::Template;
-use jobkit::{BulkAction, Operation, OperationResult, Preview};
+use jobkit::{BulkAction, Count, Operation, OperationResult, Preview};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;
@@ -12,7 +12,7 @@ use crate::show;
 use crate::visit::Visit;
 use crate::wanted::{FIELDS, Wanted};
 
-/// From how many on the number has to be typed.
+/// From how many on the number has to be typed, or, where it is not known, the name.
 const MANY: u32 = 100;
 
 const PAGE: u32 = 50;
@@ -37,6 +37,9 @@ struct New<'a> {
     rows: Vec<&'a str>,
     /// How many these are.
     selected: Option<usize>,
+    /// What has to be typed.
+    typed: Option<String>,
+    wanted: Wanted,
     /// Says which page this was, so that it does nothing twice.
     key: String,
 }
@@ -52,8 +55,13 @@ impl New<'_> {
         !matches!(self.title, "Replay dead letters" | "Run jobs now")
     }
 
-    fn must_be_typed(&self) -> bool {
-        self.preview.count.number() > MANY
+    /// Whether nobody knows how many are meant.
+    fn is_uncounted(&self) -> bool {
+        matches!(self.preview.count, Count::AtLeast(_))
+    }
+
+    fn is_about_none(&self) -> bool {
+        self.preview.count == Count::Exactly(0)
     }
 }
 
@@ -81,18 +89,19 @@ fn look(operation: &Operation) -> &'static str {
         "running" => "running",
         "done" => "finished",
         "failed" => "failed",
+        "counting" => "running",
         "cancelled" => "discarded",
         _ => "scheduled",
     }
 }
 
-/// How much of it is done, of a hundred.
-fn reached(operation: &Operation) -> u32 {
+/// How much of it is done, of a hundred; `None` while nobody knows of how many.
+fn reached(operation: &Operation) -> Option<u64> {
     if operation.state.as_str() == "done" {
-        return 100;
+        return Some(100);
     }
-    let seen = u32::try_from(operation.done + operation.skipped).unwrap_or(u32::MAX);
-    show::percent(&seen, &operation.estimate.max(1)).min(99)
+    let seen = operation.done + operation.skipped;
+    operation.total.map(|total| (seen * 100 / total.max(1)).min(99))
 }
 
 /// What the page says: its title, and what comes of it.
@@ -103,7 +112,7 @@ fn words(action: &BulkAction) -> (&'static str, &'static str) {
         "reschedule" => ("Run jobs now", "Those that wait are due at once."),
         "replay" => ("Replay dead letters", "Each becomes a job again, with all its attempts."),
         "purge" => ("Purge dead letters", "They are removed for good."),
-        _ => ("Discard dead letters", "They are removed for good. The audit keeps what they were."),
+        _ => ("Discard dead letters", "They are removed for good."),
     }
 }
 
@@ -122,28 +131,42 @@ pub(crate) async fn new(visit: &Visit) -> Answer {
     let (title, effect) = words(&action);
     let selected = wanted.selected();
     let rows = if selected.is_some() { visit.rows() } else { Vec::new() };
+    let typed = match preview.count {
+        Count::AtLeast(_) => Some(wanted.name(visit)?),
+        Count::Exactly(number) => Some(number.to_string()).filter(|_| number > MANY),
+    };
     let fields = FIELDS.into_iter().filter_map(|name| Some((name, visit.query(name)?))).collect();
     // Random, by the keys of a hash.
     let key = format!("{:016x}", RandomState::new().build_hasher().finish());
     let frame = visit.frame(title);
-    Ok(html(&New { frame, title, effect, preview, fields, rows, selected, key }))
+    Ok(html(&New { frame, title, effect, preview, fields, rows, selected, typed, wanted, key }))
 }
 
 pub(crate) async fn begin(visit: &Visit) -> Answer {
-    let (action, key) = (Wanted::of(visit).action(visit)?, visit.must("idempotency_key")?);
-    let count = visit.parsed::<u32>("count")?.unwrap_or(0);
-    if count > MANY && visit.parsed::<u32>("typed")? != Some(count) {
-        let text = format!("Type {count} to confirm that you mean that many.");
-        return Err(Failure::Invalid(text));
+    let wanted = Wanted::of(visit);
+    let (action, key) = (wanted.action(visit)?, visit.must("idempotency_key")?);
+    let reason = wanted.reason()?;
+    let shown = visit.parsed::<u32>("count")?.unwrap_or(0);
+    let count = visit.admin().preview(&action).await?.count;
+    if !wanted.is_confirmed_by_name(visit, count)? {
+        must_be_typed(visit, shown, count.number())?;
     }
-    let many = visit.admin().preview(&action).await?.count.number();
-    if count <= MANY && many > MANY {
-        let text = format!("By now it would be {many}. Look at them again.");
-        return Err(Failure::Conflict(text));
-    }
-    let operation = visit.admin().begin_operation(&action, key).await?;
+    let operation = visit.admin().begin_operation(&action, reason, key).await?;
     let said = format!("Operation {} has begun.", operation.id);
     visit.redirect(&format!("/operations/{}", operation.id), &said)
+}
+
+/// What the page has shown has been typed, and it was many if it is many now.
+fn must_be_typed(visit: &Visit, shown: u32, now: u32) -> Result<(), Failure> {
+    if shown > MANY && visit.parsed::<u32>("typed")? != Some(shown) {
+        let text = format!("Type {shown} to confirm that you mean that many.");
+        return Err(Failure::Invalid(text));
+    }
+    if shown <= MANY && now > MANY {
+        let text = format!("By now it would be {now}. Look at them again.");
+        return Err(Failure::Conflict(text));
+    }
+    Ok(())
 }
 
 pub(crate) async fn show(visit: &Visit) -> Answer {

@@ -21,8 +21,8 @@ use crate::{Count, Error};
 pub enum BulkAction {
     /// Cancels jobs, each as [`Admin::cancel`] does.
     Cancel(JobQuery),
-    /// Discards jobs for this reason, each as [`Admin::discard`] does.
-    Discard(JobQuery, String),
+    /// Discards jobs, each as [`Admin::discard`] does.
+    Discard(JobQuery),
     /// Gives jobs that wait another time, `None` for at once, each as [`Admin::reschedule`] does.
     Reschedule(JobQuery, Option<DateTime<Utc>>),
     /// Replays open dead letters, each as [`Admin::replay`] does.
@@ -41,7 +41,7 @@ impl BulkAction {
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Cancel(_) => "cancel",
-            Self::Discard(..) => "discard",
+            Self::Discard(_) => "discard",
             Self::Reschedule(..) => "reschedule",
             Self::Replay(_) => "replay",
             Self::DiscardDeadLetters(_) => "discard_dead_letters",
@@ -52,9 +52,7 @@ impl BulkAction {
 
     fn jobs(&self) -> Option<&JobQuery> {
         match self {
-            Self::Cancel(query) | Self::Discard(query, _) | Self::Reschedule(query, _) => {
-                Some(query)
-            }
+            Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => Some(query),
             _ => None,
         }
     }
@@ -70,23 +68,13 @@ impl BulkAction {
 
     fn filter(&self) -> Value {
         match self {
-            Self::Cancel(query) | Self::Discard(query, _) | Self::Reschedule(query, _) => {
+            Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => {
                 of_jobs(query)
             }
             Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
                 of_dead_letters(&filter.meant)
             }
             Self::Selected(selected) => selected.filter(),
-        }
-    }
-
-    /// The reason of a discard.
-    fn reason(&self) -> Option<String> {
-        match self {
-            Self::Discard(_, reason) | Self::Selected(Selected::Discard(_, reason)) => {
-                Some(limits::clean(reason))
-            }
-            _ => None,
         }
     }
 
@@ -183,8 +171,17 @@ impl Admin {
     }
 
     /// Begins an operation: the workers do it, page by page, in the order in which the jobs were
-    /// enqueued or the dead letters failed. It means what is there now: what is enqueued or fails
-    /// later is left alone. Whatever crashes, each is done once, and the rest goes on.
+    /// enqueued or the dead letters failed. Whatever crashes, each is done once, and the rest goes
+    /// on. Where one look cannot count all that is meant, the workers count the rest first.
+    ///
+    /// It means the jobs up to the highest id that is there now, and the dead letters that have
+    /// failed by now: what is enqueued or fails later is left alone. A job that is enqueued in a
+    /// transaction which is open now may have a lower id: it is done as well, if that commits before
+    /// its page is.
+    ///
+    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has it
+    /// of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one entry
+    /// for all, which says at last what came of it.
     ///
     /// The key says which click it was, 1 to 128 bytes: with one that is known already the
     /// operation that has it is returned, whatever it does, and nothing is begun.
@@ -194,10 +191,12 @@ impl Admin {
     pub async fn begin_operation(
         &self,
         action: &BulkAction,
+        reason: &str,
         idempotency_key: &str,
     ) -> Result<Operation, Error> {
         limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
-        let estimate = self.preview(action).await?.count.number();
+        let reason = Some(limits::clean(reason)).filter(|reason| !reason.is_empty());
+        let count = self.preview(action).await?.count;
         let mut link = self.link();
         let ago = match action {
             BulkAction::Purge(_, older_than) => *older_than,
@@ -209,16 +208,17 @@ impl Admin {
             .call(&BeginOperation {
                 verb: action.verb(),
                 filter: &action.filter(),
-                reason: action.reason().as_deref(),
+                reason: reason.as_deref(),
                 run_at: action.run_at(),
-                estimate: estimate.try_into().unwrap_or(i32::MAX),
+                number: count.number().into(),
+                more: matches!(count, Count::AtLeast(_)),
                 until,
                 key: idempotency_key,
                 actor: self.actor(),
             })
             .await?;
         if begun {
-            tracing::info!(operation = id, verb = action.verb(), estimate, "jobkit.begin");
+            tracing::info!(operation = id, verb = action.verb(), %count, "jobkit.begin");
         }
         let found = link.call(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop();
         link.close().await;

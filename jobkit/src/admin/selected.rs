@@ -19,8 +19,8 @@ use crate::{Error, JobId, limits};
 pub enum Selected {
     /// Cancels these jobs, each as [`Admin::cancel`] does.
     Cancel(Vec<JobId>),
-    /// Discards these jobs for this reason, each as [`Admin::discard`] does.
-    Discard(Vec<JobId>, String),
+    /// Discards these jobs, each as [`Admin::discard`] does.
+    Discard(Vec<JobId>),
     /// Gives these jobs another time, `None` for at once, each as [`Admin::reschedule`] does.
     Reschedule(Vec<JobId>, Option<DateTime<Utc>>),
     /// Replays these dead letters, each as [`Admin::replay`] does.
@@ -33,7 +33,7 @@ impl Selected {
     pub(super) fn verb(&self) -> &'static str {
         match self {
             Self::Cancel(_) => "cancel",
-            Self::Discard(..) => "discard",
+            Self::Discard(_) => "discard",
             Self::Reschedule(..) => "reschedule",
             Self::Replay(_) => "replay",
             Self::DiscardDeadLetters(_) => "discard_dead_letters",
@@ -43,7 +43,7 @@ impl Selected {
     /// The ids, each once.
     fn ids(&self) -> Vec<i64> {
         let mut ids: Vec<i64> = match self {
-            Self::Cancel(jobs) | Self::Discard(jobs, _) | Self::Reschedule(jobs, _) => {
+            Self::Cancel(jobs) | Self::Discard(jobs) | Self::Reschedule(jobs, _) => {
                 jobs.iter().map(|id| id.0).collect()
             }
             Self::Replay(entries) | Self::DiscardDeadLetters(entries) => {

@@ -15,7 +15,7 @@ pub struct AuditEntry {
     /// Who, as they said; `None` when they did not.
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
-    /// `stop`; `begin` and `end` of an operation.
+    /// `stop`; `begin` of an operation.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
     /// several at once; `queue`, `concurrency_group`, `concurrency_key`, `operation` or `worker`.
@@ -25,7 +25,8 @@ pub struct AuditEntry {
     /// What it is called: the queue, the group, the key, or the name of the worker.
     pub subject_name: Option<String>,
     /// The circumstances: the job of a replay, how many it was, which filter meant them, the limit
-    /// and the one before, the reason, ….
+    /// and the one before, the reason, …. Of an operation's `begin` what came of it, too, once it
+    /// has ended.
     pub detail: Value,
     /// The payload that was discarded, or that a replay ran with instead of the stored one.
     pub args: Option<Payload>,

@@ -14,7 +14,9 @@ pub(crate) struct BeginOperation<'a> {
     pub(crate) filter: &'a Value,
     pub(crate) reason: Option<&'a str>,
     pub(crate) run_at: Option<DateTime<Utc>>,
-    pub(crate) estimate: i32,
+    /// How many are meant, as far as was looked, and whether there may be more.
+    pub(crate) number: i64,
+    pub(crate) more: bool,
     pub(crate) until: DateTime<Utc>,
     pub(crate) key: &'a str,
     pub(crate) actor: Option<&'a str>,
@@ -34,7 +36,8 @@ impl Call for BeginOperation<'_> {
             .bind(self.filter)
             .bind(self.reason)
             .bind(self.run_at)
-            .bind(self.estimate)
+            .bind(self.number)
+            .bind(self.more)
             .bind(self.until)
             .bind(self.key)
             .bind(self.actor)
@@ -123,9 +126,8 @@ impl Call for Operations {
 }
 
 fn operation(row: &PgRow) -> sqlx::Result<Operation> {
-    let number = |column: &str| {
-        row.try_get::<i64, _>(column).map(|number| u64::try_from(number).unwrap_or(0))
-    };
+    let positive = |number: i64| u64::try_from(number).unwrap_or(0);
+    let number = |column: &str| row.try_get(column).map(positive);
     Ok(Operation {
         id: row.try_get("id")?,
         verb: row.try_get("verb")?,
@@ -135,8 +137,10 @@ fn operation(row: &PgRow) -> sqlx::Result<Operation> {
         actor: row.try_get("actor")?,
         idempotency_key: row.try_get("idempotency_key")?,
         state: OperationState::of(row.try_get("state")?),
-        estimate: row.try_get::<i32, _>("estimate")?.try_into().unwrap_or(0),
+        total: row.try_get::<Option<i64>, _>("total")?.map(positive),
+        counted: number("counted")?,
         done: number("done")?,
+        asked: number("asked")?,
         skipped: number("skipped")?,
         error: row.try_get("error")?,
         created_at: row.time("created_at")?,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::{
     AuditFilter, BulkAction, Count, DeadLetterFilter, DeadLetterState, Error, JobId, JobQuery,
-    Operation, OperationState, State,
+    Operation, OperationState, Selected, State,
 };
 
 use super::kit::{Desk, HOUR};
@@ -35,7 +35,20 @@ impl Desk {
     }
 
     pub(super) async fn begin(&self, action: &BulkAction, key: &str) -> Operation {
-        self.admin.begin_operation(action, key).await.unwrap()
+        self.admin.begin_operation(action, "", key).await.unwrap()
+    }
+
+    /// Begins it, and takes all steps.
+    async fn done(&self, action: &BulkAction, reason: &str, key: &str) -> Operation {
+        let begun = self.admin.begin_operation(action, reason, key).await.unwrap();
+        self.finish(begun.id, 500).await
+    }
+
+    /// What the audit has of operations, the newest first: the act, and what is known of it.
+    async fn noted(&self) -> Vec<(String, serde_json::Value)> {
+        let about = AuditFilter::all().subject("operation");
+        let audit = self.admin.audit(&about, None, 100).await.unwrap().entries;
+        audit.into_iter().map(|entry| (entry.action, entry.detail)).collect()
     }
 
     /// Makes dead letters.
@@ -62,13 +75,13 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
     let preview = desk.admin.preview(&action).await.unwrap();
     assert_eq!((preview.count, preview.jobs.len()), (Count::Exactly(28), 5));
     let begun = desk.begin(&action, "click").await;
-    assert_eq!((begun.state, begun.estimate, begun.done), (OperationState::Pending, 28, 0));
+    assert_eq!((begun.state, begun.total, begun.done), (OperationState::Pending, Some(28), 0));
     let late = desk.pay("e").await;
     let ended = desk.finish(begun.id, 10).await;
-    assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 27, 1));
+    assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 28, 0));
     assert!(ended.started_at.is_some() && ended.ended_at.is_some());
-    let results = desk.admin.operation_results(begun.id).await.unwrap();
-    assert_eq!((results[0].subject, &*results[0].outcome), (running.0, "running: asked to stop"));
+    assert_eq!(ended.asked, 1, "the running one was asked to stop, which is what was wanted");
+    assert_eq!(desk.admin.operation_results(begun.id).await.unwrap(), []);
     ready.extend([blocked, later]);
     for job in ready {
         assert_eq!(desk.place(job).await, "cancel: cancelled");
@@ -79,11 +92,6 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
     assert!(desk.job(running).await.cancel_requested);
     desk.settle(n, running, "retry").await;
     assert_eq!(desk.place(running).await, "cancel: why");
-    let about = AuditFilter::all().subject("operation");
-    let audit = desk.admin.audit(&about, None, 10).await.unwrap().entries;
-    let acts: Vec<_> = audit.iter().map(|entry| &*entry.action).collect();
-    assert_eq!(acts, ["end", "begin"]);
-    assert_eq!(audit[0].detail["done"], 27);
     assert_eq!(desk.step(begun.id, 10).await, None, "it has ended");
 }
 
@@ -91,10 +99,9 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
 async fn jobs_are_discarded_for_a_reason_and_rescheduled_by_what_a_query_means() {
     let desk = Desk::new().await;
     let jobs = desk.pay_all(["x", "y", "y"].map(str::to_owned)).await;
-    let action = BulkAction::Discard(query("args.account:y"), "no such account".to_owned());
-    let ended = desk.begin(&action, "a").await;
+    let action = BulkAction::Discard(query("args.account:y"));
+    let ended = desk.done(&action, "no such account", "a").await;
     assert_eq!(ended.reason.as_deref(), Some("no such account"));
-    let ended = desk.finish(ended.id, 500).await;
     assert_eq!((ended.done, ended.skipped), (2, 0));
     assert_eq!(desk.place(jobs[1]).await, "discard: no such account");
     assert_eq!(desk.state(jobs[0]).await, State::Ready);
@@ -168,7 +175,7 @@ async fn one_key_begins_one_operation() {
     let action = BulkAction::Cancel(JobQuery::default());
     let clicks = (0..8).map(|_| {
         let (admin, action) = (desk.admin.clone(), action.clone());
-        tokio::spawn(async move { admin.begin_operation(&action, "once").await.unwrap().id })
+        tokio::spawn(async move { admin.begin_operation(&action, "", "once").await.unwrap().id })
     });
     let mut ids = Vec::new();
     for click in clicks.collect::<Vec<_>>() {
@@ -180,7 +187,7 @@ async fn one_key_begins_one_operation() {
     let again = desk.begin(&other, "once").await;
     assert_eq!((again.id, &*again.verb), (ids[0], "cancel"));
     assert_eq!(desk.lab.count("jobkit.audit where action = 'begin'").await, 1);
-    let bad = desk.admin.begin_operation(&action, "").await;
+    let bad = desk.admin.begin_operation(&action, "", "").await;
     assert!(matches!(bad, Err(Error::Length { what: "idempotency key", .. })));
     let listed = desk.admin.operations(None, 10).await.unwrap();
     assert_eq!(listed.len(), 1);
@@ -283,4 +290,161 @@ async fn an_operation_that_the_database_refuses_fails_and_holds_up_no_other() {
     assert_eq!(failed.state, OperationState::Failed);
     assert!(failed.error.is_some() && failed.ended_at.is_some());
     worker.stop().await;
+}
+
+/// More jobs of two kinds than one look sees, the newest first.
+async fn crowd(desk: &Desk) {
+    desk.lab
+        .run(
+            "select count(jobkit.enqueue(case when n % 2 = 0 then 'pay' else 'noop' end, '{}',
+                p_concurrency_key => case when n % 2 = 0 then 'a' end))
+            from generate_series(1, 10100) n",
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn what_one_look_cannot_count_is_counted_before_anything_is_done() {
+    let desk = Desk::new().await;
+    crowd(&desk).await;
+    let action = BulkAction::Cancel(query("kind:noop"));
+    assert_eq!(desk.admin.preview(&action).await.unwrap().count, Count::AtLeast(5_000));
+    let begun = desk.begin(&action, "k").await;
+    assert_eq!((begun.total, begun.counted), (None, 0), "5,000 would be wrong");
+    let mut seen = Vec::new();
+    loop {
+        assert_eq!(desk.step(begun.id, 500).await.as_deref(), Some("step"));
+        let now = desk.operation(begun.id).await;
+        if now.state != OperationState::Counting {
+            break;
+        }
+        assert_eq!((now.total, now.done), (None, 0));
+        assert_eq!(desk.lab.count("jobkit.jobs where cancel_requested_at is not null").await, 0);
+        seen.push(now.counted);
+    }
+    assert_eq!(seen, [1_000, 2_000, 3_000, 4_000, 5_000]);
+    let counted = desk.operation(begun.id).await;
+    assert_eq!((counted.state, counted.total), (OperationState::Running, Some(5_050)));
+    let ended = desk.finish(begun.id, 1_000).await;
+    assert_eq!((ended.total, ended.done, ended.skipped), (Some(5_050), 5_050, 0));
+    assert_eq!(desk.lab.count("jobkit.jobs").await, 5_050, "those of the other kind");
+}
+
+#[tokio::test]
+async fn dead_letters_that_one_look_cannot_count_are_counted_first_too() {
+    let desk = Desk::new().await;
+    desk.lab
+        .run(
+            "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,
+                errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at, args,
+                error, fingerprint)
+            select -n, case when n % 2 = 0 then 'pay' else 'noop' end, 'default', 0, 20,
+                'exhausted', '[]', 20, 20, 0, now(), now(), now() - n * interval '1 s', '{}', 'no',
+                'f'
+            from generate_series(1, 10100) n",
+        )
+        .await;
+    let action = BulkAction::DiscardDeadLetters(DeadLetterFilter::all().kind("pay"));
+    let begun = desk.begin(&action, "k").await;
+    assert_eq!((begun.total, begun.counted), (None, 0));
+    assert_eq!(desk.step(begun.id, 1_000).await.as_deref(), Some("step"));
+    assert_eq!(desk.operation(begun.id).await.state, OperationState::Counting);
+    let ended = desk.finish(begun.id, 1_000).await;
+    assert_eq!((ended.total, ended.done, ended.skipped), (Some(5_050), 5_050, 0));
+}
+
+#[tokio::test]
+async fn an_operation_that_is_being_counted_can_be_cancelled() {
+    let desk = Desk::new().await;
+    crowd(&desk).await;
+    let begun = desk.begin(&BulkAction::Cancel(query("kind:pay")), "k").await;
+    desk.step(begun.id, 500).await;
+    assert_eq!(desk.operation(begun.id).await.state, OperationState::Counting);
+    assert!(desk.admin.cancel_operation(begun.id).await.unwrap());
+    assert_eq!(desk.step(begun.id, 500).await, None);
+    let ended = desk.operation(begun.id).await;
+    assert_eq!((ended.state, ended.total, ended.done), (OperationState::Cancelled, None, 0));
+    assert_eq!(desk.lab.count("jobkit.jobs").await, 10_100);
+}
+
+#[tokio::test]
+async fn an_operation_of_many_pages_is_one_entry_of_the_audit_with_what_came_of_it() {
+    let desk = Desk::new().await;
+    desk.letters(9).await;
+    desk.running("a").await;
+    desk.pay_all((0..30).map(|n| format!("a{n}"))).await;
+    desk.pay_later("b").await;
+    desk.lab.run("truncate jobkit.audit").await;
+    let all = DeadLetterFilter::all();
+    let some = all.clone().key("none");
+    let ids = desk.admin.dead_letters(&all, None, 2).await.unwrap().entries;
+    let ids = ids.into_iter().map(|entry| entry.id).collect();
+    let alice = desk.admin.acting_as("alice");
+    let actions = [
+        (BulkAction::Reschedule(query("state:scheduled"), None), 1),
+        (BulkAction::Cancel(query("kind:pay")), 32),
+        (BulkAction::Discard(query("")), 1),
+        (BulkAction::Selected(Selected::DiscardDeadLetters(ids)), 2),
+        (BulkAction::Replay(all.clone()), 7),
+        (BulkAction::DiscardDeadLetters(all.clone()), 0),
+        (BulkAction::Purge(some, Duration::ZERO), 0),
+    ];
+    for (n, (action, done)) in actions.into_iter().enumerate() {
+        let begun = alice.begin_operation(&action, "a wrong deploy", &n.to_string()).await.unwrap();
+        let ended = desk.finish(begun.id, 3).await;
+        assert_eq!(ended.done, done, "{action:?}");
+        let audit = desk.audit().await;
+        assert_eq!(audit.len(), n + 1, "{action:?}: {audit:?}");
+        let entry = &audit[0];
+        assert_eq!((&*entry.action, entry.subject_id), ("begin", Some(begun.id)));
+        assert_eq!(entry.actor.as_deref(), Some("alice"));
+        let detail = &entry.detail;
+        assert_eq!((&detail["verb"], &detail["state"]), (&action.verb().into(), &"done".into()));
+        assert_eq!(detail["reason"], "a wrong deploy");
+        assert_eq!(detail["done"], done);
+    }
+}
+
+#[tokio::test]
+async fn who_stops_an_operation_has_an_entry_and_the_beginning_says_how_far_it_came() {
+    let desk = Desk::new().await;
+    desk.pay_all((0..20).map(|n| format!("a{n}"))).await;
+    let begun = desk.begin(&BulkAction::Cancel(JobQuery::default()), "k").await;
+    desk.step(begun.id, 8).await;
+    desk.step(begun.id, 8).await;
+    assert!(desk.admin.acting_as("bob").cancel_operation(begun.id).await.unwrap());
+    let noted = desk.noted().await;
+    assert_eq!((&*noted[0].0, &*noted[1].0, noted.len()), ("cancel", "begin", 2));
+    let begin = &noted[1].1;
+    assert_eq!((&begin["state"], &begin["done"]), (&"cancelled".into(), &8.into()));
+}
+
+#[tokio::test]
+async fn the_reason_of_a_cancel_is_kept_with_the_jobs() {
+    let desk = Desk::new().await;
+    let job = desk.pay("a").await;
+    let other = desk.pay("b").await;
+    desk.done(&BulkAction::Cancel(query("args.account:a")), "sent twice", "a").await;
+    assert_eq!(desk.place(job).await, "cancel: sent twice");
+    desk.done(&BulkAction::Discard(query("")), "", "b").await;
+    assert_eq!(desk.place(other).await, "discard: discarded");
+}
+
+/// An id is given out by the enqueue, the job is there by the commit.
+#[tokio::test]
+async fn a_job_enqueued_in_a_transaction_that_was_open_at_the_beginning_is_meant() {
+    let desk = Desk::new().await;
+    let mut producer = desk.lab.session("producer").await;
+    let early = "begin; select jobkit.enqueue('pay', '{}', p_concurrency_key => 'early')";
+    producer.run(early).await.unwrap();
+    let seen = desk.pay("seen").await;
+    let begun = desk.begin(&BulkAction::Cancel(query("kind:pay")), "k").await;
+    assert_eq!(begun.total, Some(1), "the other one is not there yet");
+    let late = desk.pay("late").await;
+    producer.run("commit").await.unwrap();
+    let ended = desk.finish(begun.id, 500).await;
+    assert_eq!((ended.total, ended.done), (Some(1), 2));
+    assert_eq!(desk.place(seen).await, "cancel: cancelled");
+    assert_eq!(desk.state(late).await, State::Ready, "its id is beyond the bound");
+    assert_eq!(desk.lab.count("jobkit.jobs").await, 1);
 }

@@ -75,7 +75,7 @@ async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
             failed_at, replay_at, args)
         values (1, 'act', 9, 'default', 0, 3, 'dead', 'broken', '', '[]', 1, 1, 0, now(), now(),
             now(), now(), '1')",
-        "insert into jobkit.operations (verb, filter, idempotency_key, estimate, up_to, until)
+        "insert into jobkit.operations (verb, filter, idempotency_key, total, up_to, until)
         values ('cancel', '{}', 'before', 1, 9, now())",
     ] {
         lab.run(sql).await;

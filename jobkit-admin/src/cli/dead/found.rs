@@ -13,7 +13,7 @@ use crate::api::values;
 use crate::cli::answer::{brief, fields, lines, table};
 use crate::cli::{Answer, Answered, Desk, Failure, jobs};
 use crate::payload;
-use crate::show::{count, utc};
+use crate::show::{count, meant, utc};
 
 /// Where a page of dead letters ended: `2026-01-31T12:00:00.123456Z,4711`.
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ fn whole(desk: &Desk, letter: &DeadLetter) -> String {
 
 /// What would be done to how many, and some of them.
 pub(super) fn preview(preview: &Preview, verb: &str, what: &str) -> Answer {
-    let number = count(&preview.count);
+    let number = meant(&preview.count);
     let mut text = format!("{number} dead letters would be {what}");
     if !preview.dead_letters.is_empty() {
         text.push_str(&format!(", such as\n\n{}", rows(&preview.dead_letters)));
