@@ -6,11 +6,15 @@ use axum::Router;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use jobkit::{Admin, Overview};
+use tokio::sync::Semaphore;
 
 use crate::access::{Access, Permissions};
 use crate::cached::Cached;
 use crate::events::Signals;
 use crate::router;
+
+/// Exports that are read at a time.
+const EXPORTS: usize = 2;
 
 type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
 type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
@@ -211,6 +215,7 @@ impl Dashboard<Decided> {
             read_only,
             hook,
             signals: Signals::default(),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
             overview: Cached::default(),
         })
     }
@@ -225,6 +230,8 @@ pub(crate) struct Shared {
     read_only: bool,
     hook: Hook,
     pub(crate) signals: Signals,
+    /// Turns of exports, each as long as somebody reads it.
+    pub(crate) exports: Arc<Semaphore>,
     /// What every overview, and the metrics, show.
     pub(crate) overview: Cached<Overview>,
 }

@@ -215,6 +215,12 @@ impl Visit {
         Ok((StatusCode::SEE_OTHER, [(LOCATION, location), (SET_COOKIE, cookie)]).into_response())
     }
 
+    /// Sends the browser to a page below the mount.
+    pub(crate) fn moved(&self, path: &str) -> Answer {
+        let location = HeaderValue::try_from(self.link(path)).map_err(|_| Failure::NotFound)?;
+        Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
+    }
+
     /// A cookie that only this dashboard gets.
     pub(crate) fn cookie(&self, name: &str, value: &str, seconds: u32) -> HeaderValue {
         let path = if self.base.is_empty() { "/" } else { &self.base };

@@ -1,15 +1,20 @@
 //! Dead letters one by one.
 
 use askama::Template;
+use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use chrono::{DateTime, Utc};
+use futures_util::{StreamExt, stream};
 use jobkit::{
-    Count, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadLetterSummary,
+    Admin, Count, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState,
+    DeadLetterSummary, Error,
 };
+use tokio::sync::OwnedSemaphorePermit;
 
+use crate::access::Redaction;
 use crate::api::values;
-use crate::failure::html;
+use crate::failure::{Failure, html};
 use crate::frame::Frame;
 use crate::router::Answer;
 use crate::show;
@@ -17,8 +22,8 @@ use crate::visit::Visit;
 
 const PAGE: u32 = 50;
 
-/// Dead letters in one export.
-const EXPORT: usize = 1000;
+/// Dead letters that an export reads at a time.
+const EXPORT: u32 = 50;
 
 /// What a list was asked for, as the URL has it.
 pub(crate) struct Asked {
@@ -87,6 +92,17 @@ impl Entries<'_> {
         verbs.map(|(verb, label, ..)| (verb, label)).collect()
     }
 
+    /// The number on the current tab; `None` where counting ended before all was looked at.
+    fn number(&self) -> Option<String> {
+        let ended = matches!(self.count, Count::AtLeast(_)) && !self.asked.texts.is_empty();
+        (!ended).then(|| show::count(&self.count))
+    }
+
+    /// Whether there may be something to act upon.
+    fn may_be_some(&self) -> bool {
+        self.count != Count::Exactly(0)
+    }
+
     fn tabs(&self) -> [(&'static str, &'static str, bool); 3] {
         let tab = |(name, label)| (name, label, self.asked.state.as_str() == name);
         [("open", "Open"), ("replaying", "Replaying"), ("resolved", "Resolved")].map(tab)
@@ -119,27 +135,58 @@ pub(crate) fn cursor(visit: &Visit) -> Option<DeadLetterCursor> {
     Some(DeadLetterCursor { failed_at, id })
 }
 
-/// A JSON document on each line: those that the filter means, the newest first.
-pub(crate) async fn export(visit: &Visit) -> Answer {
-    let (filter, admin) = (Asked::of(|name| visit.query(name)).filter(), visit.admin());
-    let (mut lines, mut after, mut written) = (String::new(), None, 0);
-    while written < EXPORT {
-        let page = admin.dead_letters(&filter, after, 100).await?;
-        for entry in &page.entries {
-            let Some(letter) = admin.dead_letter(entry.id).await? else { continue };
-            let line = values::dead_letter(&letter, visit.redaction());
-            lines.push_str(&line);
-            lines.push('\n');
-            written += 1;
+/// An export on its way: what it means, and where it goes on.
+struct Export {
+    admin: Admin,
+    filter: DeadLetterFilter,
+    redaction: Option<Redaction>,
+    after: Option<DeadLetterCursor>,
+    is_over: bool,
+    /// Whoever reads slowly keeps others waiting, not the pages.
+    _turn: OwnedSemaphorePermit,
+}
+
+impl Export {
+    /// The lines of its next page.
+    async fn page(&mut self) -> Result<String, Error> {
+        let page = self.admin.dead_letters(&self.filter, self.after, EXPORT).await?;
+        (self.after, self.is_over) = (page.next, page.next.is_none());
+        let ids: Vec<_> = page.entries.iter().map(|entry| entry.id).collect();
+        if ids.is_empty() {
+            return Ok(String::new());
         }
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
+        let letters = self.admin.whole_dead_letters(&ids).await?;
+        let line = |letter| values::dead_letter(letter, self.redaction) + "\n";
+        Ok(letters.iter().map(line).collect())
     }
+
+    /// The same, for as long as there is one. What fails on the way breaks the download off, so that
+    /// nobody takes a part for the whole.
+    async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let lines = self.page().await.inspect_err(|error| {
+            tracing::warn!(%error, "jobkit.dashboard: an export broke off");
+        })?;
+        Ok(Some((lines, self)))
+    }
+}
+
+/// A JSON document on each line: all that the filter means, the newest first, page by page as they
+/// are read.
+pub(crate) async fn export(visit: &Visit) -> Answer {
+    let turn = visit.shared.exports.clone().try_acquire_owned().map_err(|_| Failure::Busy)?;
+    let filter = Asked::of(|name| visit.query(name)).filter();
+    let (admin, redaction) = (visit.admin(), visit.redaction());
+    let mut export = Export { admin, filter, redaction, after: None, is_over: false, _turn: turn };
+    // What is wrong from the start is told with a page.
+    let first = export.page().await?;
+    let rest = stream::try_unfold(export, Export::next);
+    let lines = stream::once(async { Ok(first) }).chain(rest);
     let headers = [
         (CONTENT_TYPE, "application/jsonl; charset=utf-8"),
         (CONTENT_DISPOSITION, "attachment; filename=\"dead-letters.jsonl\""),
     ];
-    Ok((headers, lines).into_response())
+    Ok((headers, Body::from_stream(lines)).into_response())
 }

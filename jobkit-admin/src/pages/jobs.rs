@@ -1,9 +1,9 @@
 //! Jobs: by state, and searched.
 
 use askama::Template;
-use jobkit::{Count, JobPage, JobQuery, JobSummary, Listing};
+use jobkit::{Count, DeadLetterId, JobId, JobPage, JobQuery, JobSummary, Listing};
 
-use crate::failure::html;
+use crate::failure::{Failure, html};
 use crate::frame::Frame;
 use crate::router::Answer;
 use crate::show;
@@ -64,6 +64,13 @@ impl<'a> Jobs<'a> {
         !matches!(self.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
     }
 
+    /// The number on a tab; `None` where counting ended before all that the words may mean was
+    /// looked at: what was found until then is less than the list itself may show.
+    fn number(&self, count: &Count) -> Option<String> {
+        let ended = matches!(count, Count::AtLeast(_)) && !self.words.is_empty();
+        (!ended).then(|| show::count(count))
+    }
+
     fn is_current(&self, listing: &Listing) -> bool {
         self.listing == *listing
     }
@@ -114,7 +121,24 @@ fn words(query: &JobQuery) -> String {
     JobQuery { listing: Listing::Live, ..query.clone() }.to_string()
 }
 
+/// The page of what has this id, and nothing but an id was searched for: the job wherever it is,
+/// else the dead letter.
+async fn page_of(visit: &Visit, id: &str) -> Result<Option<String>, Failure> {
+    let Ok(id) = id.trim().parse::<i64>() else { return Ok(None) };
+    let admin = visit.admin();
+    let (job, letter) =
+        tokio::try_join!(admin.job(JobId(id)), admin.dead_letter(DeadLetterId(id)))?;
+    Ok(match (job, letter) {
+        (Some(_), _) => Some(format!("/jobs/{id}")),
+        (None, Some(_)) => Some(format!("/dead/{id}")),
+        (None, None) => None,
+    })
+}
+
 pub(crate) async fn list(visit: &Visit) -> Answer {
+    if let Some(page) = page_of(visit, visit.query("q").unwrap_or("")).await? {
+        return visit.moved(&page);
+    }
     let frame = visit.frame("Jobs");
     let query = match asked(visit) {
         Ok(query) => query,

@@ -23,6 +23,14 @@ struct Worker<'a> {
     worker: WorkerDetail,
 }
 
+/// What is left of a worker that is not here any more: its id.
+#[derive(Template)]
+#[template(path = "worker_gone.html")]
+struct Gone<'a> {
+    frame: Frame<'a>,
+    id: String,
+}
+
 /// What to say of a worker, with the look it has.
 fn condition(worker: &WorkerSummary) -> (&'static str, &'static str) {
     match worker {
@@ -51,8 +59,13 @@ fn id(visit: &Visit) -> Result<i64, Failure> {
 }
 
 pub(crate) async fn show(visit: &Visit) -> Answer {
-    let worker = visit.admin().worker(id(visit)?).await?.ok_or(Failure::NotFound)?;
-    Ok(html(&Worker { frame: visit.frame("Worker"), worker }))
+    let id = id(visit)?;
+    let frame = visit.frame("Worker");
+    match visit.admin().worker(id).await? {
+        Some(worker) => Ok(html(&Worker { frame, worker })),
+        // Its finished jobs lead here for as long as they are kept.
+        None => Ok(html(&Gone { frame, id: show::worker(&id) })),
+    }
 }
 
 pub(crate) async fn stop(visit: &Visit) -> Answer {

@@ -12,8 +12,8 @@ use crate::dead_letter::{
 };
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::store::{
-    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, DiscardPage, Meant,
-    OneDeadLetter, Stretch, Until,
+    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, DiscardPage, Meant, Stretch,
+    Until, WholeDeadLetters,
 };
 
 /// Which dead letters a call means: those for which everything set here is so. Without a
@@ -170,7 +170,17 @@ impl Admin {
     /// # Errors
     /// As all of [`Admin`].
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
-        self.ask(&OneDeadLetter(id.0)).await
+        Ok(self.ask(&WholeDeadLetters(&[id.0])).await?.pop())
+    }
+
+    /// The same of several: 1 to 500, the newest failure first. Those that are gone are left out.
+    ///
+    /// # Errors
+    /// As all of [`Admin`]; [`Error::Range`] for the number of ids.
+    pub async fn whole_dead_letters(&self, ids: &[DeadLetterId]) -> Result<Vec<DeadLetter>, Error> {
+        limits::range("number of ids", ids.len(), 1..=500, "1 to 500")?;
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        self.ask(&WholeDeadLetters(&ids)).await
     }
 
     /// Removes a dead letter for good, unless a job replays it. What it was is kept in the

@@ -4,7 +4,7 @@ use super::{Admin, count};
 use crate::dead_letter::Count;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::query::{JobQuery, Listing};
-use crate::store::{JobsCount, JobsList, Link, Listed};
+use crate::store::{JobsCount, JobsList, Link, Listed, OneJob};
 use crate::summary::{JobCursor, JobPage, JobSummary, State};
 use crate::{Ended, Error};
 
@@ -120,7 +120,7 @@ impl Admin {
     /// ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at most,
     /// and at 2,000 when it reads their errors or payloads;
     /// [`JobPage::gave_up_after`] says when that was not enough to fill the page. A query with an
-    /// id means a live or an ended job, in one page.
+    /// id means a live or an ended job, in one page, and one with an id alone a dead one as well.
     ///
     /// Jobs go from one list to another while pages are turned: what has moved on may be met again
     /// in another place, or not at all.
@@ -253,8 +253,13 @@ pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Er
     Ok(JobPage { jobs, next: None, gave_up_after: None })
 }
 
-/// The job of a query with an id: looked for where it lives, then among the ended.
+/// The job of a query with an id: looked for where it lives, then among the ended; by its id alone
+/// among the dead, too.
 async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Error> {
+    let by_id = JobQuery { id: query.id, listing: query.listing, ..JobQuery::default() };
+    if let Some(id) = query.id.filter(|_| *query == JobQuery { reveal: query.reveal, ..by_id }) {
+        return Ok(link.call(&OneJob(id.0)).await?.into_iter().map(|job| job.summary).collect());
+    }
     let mut jobs = Vec::new();
     for listing in [Listing::Live, Listing::Finished] {
         let list = JobsList { listing, query, place: None, window: 1, rows: 1 };

@@ -14,7 +14,9 @@ use crate::dead_letter::{DeadLetter, DeadLetterId, DeadLetterState};
 use crate::enqueue;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
-use crate::store::{Link, OneDeadLetter, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until};
+use crate::store::{
+    Link, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until, WholeDeadLetters,
+};
 use crate::{Error, JobId};
 
 /// Why a dead letter was not replayed. Nothing has changed then.
@@ -90,7 +92,7 @@ impl Replay<'_> {
         if let Some(args) = &self.otherwise.args {
             let text = args.to_string();
             payload(&text, 0)?;
-            let entry = link.call(&OneDeadLetter(self.id.0)).await?;
+            let entry = link.call(&WholeDeadLetters(&[self.id.0])).await?.pop();
             let entry = entry.ok_or(ReplayError::NotFound)?;
             self.otherwise.concurrency = concurrency(&entry, &text)?;
         }

@@ -136,8 +136,8 @@ impl Call for DeadLetterGroups {
     }
 }
 
-/// One dead letter.
-pub(crate) struct OneDeadLetter(pub(crate) i64);
+/// These dead letters, with all that is kept of them.
+pub(crate) struct WholeDeadLetters<'a>(pub(crate) &'a [i64]);
 
 /// A failed attempt as the database keeps it; times in microseconds.
 #[derive(Deserialize)]
@@ -167,12 +167,12 @@ impl Attempt {
     }
 }
 
-impl Call for OneDeadLetter {
-    type Answer = Option<DeadLetter>;
+impl Call for WholeDeadLetters<'_> {
+    type Answer = Vec<DeadLetter>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let query = sqlx::query(include_str!("sql/dead_letters_get.sql")).bind(self.0);
-        query.fetch_optional(connection).await?.as_ref().map(dead_letter).transpose()
+        query.fetch_all(connection).await?.iter().map(dead_letter).collect()
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::dead_letters::{
-    DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, OneDeadLetter,
+    DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, WholeDeadLetters,
 };
 pub(crate) use self::doctor::{
     DurabilitySettings, HorizonHolders, Indexes, InspectSchema, ServerSettings, Tables,

@@ -1,5 +1,6 @@
--- A dead letter with all that is kept of it; times in its errors are microseconds.
--- $1 dead letter
+-- These dead letters with all that is kept of them, as far as there are any, the newest failure first;
+-- times in their errors are microseconds.
+-- $1 dead letters
 select d.id, d.state, d.kind, d.queue, d.key, d.reason, left(d.error, 300) as error, d.fingerprint,
     d.cycles, d.attempts, d.first_failed_at, d.failed_at, d.error as full_error, d.generation,
     d.job_id, d.replay_id, d.replay_at, d.resolved_at, d.priority, d.max_attempts, d.attempt,
@@ -8,4 +9,5 @@ select d.id, d.state, d.kind, d.queue, d.key, d.reason, left(d.error, 300) as er
     jobkit.timed_errors(d.errors, d.job_id) as errors
 from jobkit.dead_letters d
 left join jobkit.kinds k on k.kind = d.kind
-where d.id = $1
+where d.id = any ($1)
+order by d.failed_at desc, d.id desc
