@@ -1,13 +1,12 @@
 //! Scripts and styles: the same for everybody, and for ever under one name.
 
-use std::io::Write;
 use std::sync::LazyLock;
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use flate2::Compression;
-use flate2::write::GzEncoder;
 
+use crate::compressed;
 use crate::failure::Failure;
 use crate::router::Answer;
 use crate::visit::Visit;
@@ -37,7 +36,8 @@ struct Served {
     /// With a hash of what is in it, so that it can be kept.
     hashed: String,
     kind: &'static str,
-    /// Compressed. Every browser that understands the scripts takes this.
+    bytes: &'static [u8],
+    /// The same, compressed once for all: nobody is asked who wants it.
     gzip: Vec<u8>,
 }
 
@@ -46,10 +46,9 @@ static SERVED: LazyLock<Vec<Served>> = LazyLock::new(|| {
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        let written = gzip.write_all(bytes).and_then(|()| gzip.finish());
-        let gzip = written.expect("a vector takes everything");
-        Served { name, hashed: format!("{hash:016x}-{name}"), kind, gzip }
+        let gzip = compressed::gzip(bytes, Compression::best());
+        let gzip = gzip.expect("a vector takes everything");
+        Served { name, hashed: format!("{hash:016x}-{name}"), kind, bytes, gzip }
     };
     ASSETS.into_iter().map(served).collect()
 });
@@ -63,10 +62,10 @@ pub(crate) fn hashed(name: &str) -> &'static str {
 pub(crate) async fn file(visit: &Visit) -> Answer {
     let name = visit.param("file").unwrap_or_default();
     let served = SERVED.iter().find(|served| served.hashed == name).ok_or(Failure::NotFound)?;
-    let headers = [
-        (CONTENT_TYPE, served.kind),
-        (CONTENT_ENCODING, "gzip"),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-    ];
-    Ok((headers, served.gzip.as_slice()).into_response())
+    let headers =
+        [(CONTENT_TYPE, served.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    Ok(match visit.takes_gzip {
+        true => (headers, [(CONTENT_ENCODING, "gzip")], served.gzip.as_slice()).into_response(),
+        false => (headers, served.bytes).into_response(),
+    })
 }

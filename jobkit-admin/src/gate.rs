@@ -12,12 +12,12 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 use tower_http::csrf::ProtectionError;
 
-use crate::REQUESTS;
 use crate::access::{Access, Permissions};
 use crate::dashboard::Shared;
 use crate::failure::Failure;
 use crate::router::Entry;
 use crate::visit::Visit;
+use crate::{REQUESTS, compressed};
 
 /// The largest body that is read: a payload of 1 MiB, in a form.
 const BODY_BYTES: usize = 4 << 20;
@@ -36,7 +36,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (header::VARY, "hx-request, cookie"),
+    (header::VARY, "accept-encoding, cookie, hx-request"),
 ];
 
 pub(crate) struct Gate {
@@ -116,9 +116,13 @@ pub(crate) fn cross_site(_: ProtectionError) -> Response {
     (StatusCode::FORBIDDEN, text).into_response()
 }
 
-/// Sets the headers that every answer has.
+/// Sets the headers that every answer has, and compresses what may be.
 pub(crate) async fn headers(request: Request, next: Next) -> Response {
+    let compressed = compressed::may_be(request.headers());
     let mut response = next.run(request).await;
+    if compressed {
+        response = compressed::compress(response).await;
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

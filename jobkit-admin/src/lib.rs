@@ -14,6 +14,7 @@ mod cached;
 mod charts;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod compressed;
 mod dashboard;
 mod events;
 mod failure;

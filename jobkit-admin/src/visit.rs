@@ -14,6 +14,7 @@ use jobkit::{Admin, Error};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::access::{Access, Permission, Redaction};
+use crate::compressed;
 use crate::dashboard::Shared;
 use crate::failure::Failure;
 use crate::frame::{Frame, Refresh, Theme};
@@ -43,6 +44,8 @@ pub(crate) struct Visit {
     pub(crate) wants: Wants,
     pub(crate) theme: Theme,
     pub(crate) refresh: Refresh,
+    /// Whether files may come compressed.
+    pub(crate) takes_gzip: bool,
     path: String,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -85,6 +88,7 @@ impl Visit {
             wants,
             theme: Theme::named(&chosen(Theme::COOKIE)),
             refresh: Refresh::named(&chosen(Refresh::COOKIE)),
+            takes_gzip: compressed::is_taken(&parts.headers),
             path: path.to_owned(),
             params: Vec::new(),
             query: parse(query.as_bytes()).into_owned().collect(),

@@ -44,7 +44,8 @@ async fn files_are_kept_for_ever_under_the_hash_of_what_is_in_them() {
     let mut bytes = page.len();
     let mut files = 0;
     for (_, url) in urls(&page).into_iter().filter(|(_, url)| url.contains("/assets/")) {
-        let request = axum::http::Request::get(&url).body(axum::body::Body::empty()).unwrap();
+        let request = axum::http::Request::get(&url).header("accept-encoding", "gzip");
+        let request = request.body(axum::body::Body::empty()).unwrap();
         let reply = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
         assert_eq!(reply.status(), StatusCode::OK, "{url}");
         assert_eq!(reply.headers()["cache-control"], "public, max-age=31536000, immutable");

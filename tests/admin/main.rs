@@ -7,6 +7,7 @@ mod api;
 mod assets;
 mod budget;
 mod choices;
+mod compressed;
 mod crawler;
 mod cross_site;
 mod down;

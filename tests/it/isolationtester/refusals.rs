@@ -19,7 +19,7 @@ const CALLS: &[(&str, &str)] = &[
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
     ("operate", "1, 100"),
-    ("operation_begin", "'cancel', '{}', null, null, 1, now(), 'once', 'somebody'"),
+    ("operation_begin", "'cancel', '{}', null, null, 1, false, now(), 'once', 'somebody'"),
     ("operation_stop", "1, 'cancelled', null, 'somebody'"),
     ("pause", "'default'"),
     ("reap_claim", "3, 4"),
