@@ -1,7 +1,7 @@
 -- reschedule: waiting jobs get another time (null = now), without the permit they may hold, which
 -- the next of their key gets. Returns those it found: a running job, and
 -- one that is to be cancelled, stay as they are.
---   p_actor, p_detail, p_action  for the audit: who, what else there is to say, and what it is called
+--   p_actor, p_detail, p_action  for the audit: who, what else there is to say, and its name
 create function jobkit.reschedule(
     p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null,
     p_action text default 'reschedule'

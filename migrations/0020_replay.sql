@@ -1,8 +1,8 @@
 -- Replays of dead letters. Whoever replays holds the row: a second caller waits for the first and
 -- is told of its job.
 
--- audit: what operators did, written in the transaction that did it. Nothing is changed in it later,
--- but that the end of an operation fills in what came of it.
+-- audit: what operators did, written in the transaction that did it. Nothing is changed in it
+-- later, but that the end of an operation fills in what came of it.
 create table jobkit.audit (
     id bigint generated always as identity primary key,
     at timestamptz not null default clock_timestamp(),

@@ -6,7 +6,8 @@
 create function jobkit.replay_page(
     p_kind text, p_queue text, p_key text, p_fingerprint text, p_until timestamptz,
     p_after_at timestamptz, p_after_id bigint, p_limit integer, p_actor text,
-    p_action text default 'replay', out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint,
+    p_action text default 'replay',
+    out replayed integer, out skipped integer, out last_at timestamptz, out last_id bigint,
     out ids bigint[]
 )
 language plpgsql

@@ -1,8 +1,8 @@
 -- Operations: an action on everything that a filter means, done page by page by whichever worker
--- comes first, and resumed by any other after a crash. It ends, since it means jobs up to the highest
--- id that is there at the beginning, and dead letters that failed by then. An id is given out by the
--- enqueue, before its transaction commits: a job with a lower id whose transaction is open at the
--- beginning is meant, if it commits before its page is done.
+-- comes first, and resumed by any other after a crash. It ends, since it means jobs up to the
+-- highest id that is there at the beginning, and dead letters that failed by then. An id is given
+-- out by the enqueue, before its transaction commits: a job with a lower id whose transaction is
+-- open at the beginning is meant, if it commits before its page is done.
 
 create table jobkit.operations (
     id bigint generated always as identity primary key,
@@ -90,8 +90,8 @@ begin
 end
 $$;
 
--- operation_end: an operation ends: as done, cancelled or failed. What came of it is filled in where
--- its beginning was noted. The caller holds its row.
+-- operation_end: an operation ends: as done, cancelled or failed. What came of it is filled in
+-- where its beginning was noted. The caller holds its row.
 create function jobkit.operation_end(p_id bigint, p_state text, p_error text) returns void
 language sql as $$
     with ended as (

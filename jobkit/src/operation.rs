@@ -12,7 +12,7 @@ use crate::summary::JobSummary;
 pub enum OperationState {
     /// No worker has begun with it.
     Pending,
-    /// More are meant than one look could count: the rest is being counted, and nothing is done yet.
+    /// More are meant than one look could count: the rest is being counted, and nothing is done.
     Counting,
     /// Some of it is done.
     Running,

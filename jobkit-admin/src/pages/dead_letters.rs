@@ -160,8 +160,8 @@ impl Export {
         Ok(letters.iter().map(line).collect())
     }
 
-    /// The same, for as long as there is one. What fails on the way breaks the download off, so that
-    /// nobody takes a part for the whole.
+    /// The same, for as long as there is one. What fails on the way breaks the download off, lest
+    /// somebody take a part for the whole.
     async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
         if self.is_over {
             return Ok(None);

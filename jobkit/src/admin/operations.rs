@@ -176,12 +176,12 @@ impl Admin {
     ///
     /// It means the jobs up to the highest id that is there now, and the dead letters that have
     /// failed by now: what is enqueued or fails later is left alone. A job that is enqueued in a
-    /// transaction which is open now may have a lower id: it is done as well, if that commits before
-    /// its page is.
+    /// transaction which is open now may have a lower id: it is done as well, if that commits
+    /// before its page is.
     ///
-    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has it
-    /// of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one entry
-    /// for all, which says at last what came of it.
+    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has
+    /// it of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one
+    /// entry for all, which says at last what came of it.
     ///
     /// The key says which click it was, 1 to 128 bytes: with one that is known already the
     /// operation that has it is returned, whatever it does, and nothing is begun.

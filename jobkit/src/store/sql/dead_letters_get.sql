@@ -1,5 +1,5 @@
--- These dead letters with all that is kept of them, as far as there are any, the newest failure first;
--- times in their errors are microseconds.
+-- These dead letters with all that is kept of them, as far as there are any, the newest failure
+-- first; times in their errors are microseconds.
 -- $1 dead letters
 select d.id, d.state, d.kind, d.queue, d.key, d.reason, left(d.error, 300) as error, d.fingerprint,
     d.cycles, d.attempts, d.first_failed_at, d.failed_at, d.error as full_error, d.generation,
