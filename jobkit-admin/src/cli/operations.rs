@@ -86,7 +86,7 @@ fn row(operation: &Operation) -> [String; 8] {
 fn total(operation: &Operation) -> String {
     match operation.total {
         Some(total) => large(&total),
-        None => format!("more than {}", large(&operation.counted)),
+        None => format!("? ({} counted)", large(&operation.counted)),
     }
 }
 

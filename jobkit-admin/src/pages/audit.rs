@@ -38,6 +38,20 @@ impl<'a> Audit<'a> {
         args.map_or(detail.clone(), |args| format!("{detail}\nargs: {args}"))
     }
 
+    /// The same in a few words, where there are some.
+    fn brief(&self, entry: &AuditEntry) -> String {
+        let text = |name: &str| entry.detail.get(name)?.as_str().map(str::to_owned);
+        let done = entry.detail.get("done").and_then(serde_json::Value::as_u64);
+        let parts = [
+            text("verb").map(|verb| show::words(&verb)),
+            done.map(|done| format!("{} done", show::large(&done))),
+            text("reason"),
+        ];
+        let parts: Vec<String> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        if parts.is_empty() { "show".to_owned() } else { parts.join(" · ") }
+    }
+
     fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str, &'a str)> {
         let visit = self.frame.visit;
         let field = move |(name, label)| (name, label, visit.query(name).unwrap_or(""));

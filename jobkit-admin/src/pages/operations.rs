@@ -97,8 +97,10 @@ fn look(operation: &Operation) -> &'static str {
 
 /// How much of it is done, of a hundred; `None` while nobody knows of how many.
 fn reached(operation: &Operation) -> Option<u64> {
-    if operation.state.as_str() == "done" {
-        return Some(100);
+    match operation.state.as_str() {
+        "done" => return Some(100),
+        "cancelled" | "failed" if operation.total.is_none() => return Some(0),
+        _ => {}
     }
     let seen = operation.done + operation.skipped;
     operation.total.map(|total| (seen * 100 / total.max(1)).min(99))
