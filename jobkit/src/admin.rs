@@ -41,8 +41,9 @@ pub use self::workers::StopRequest;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///
-/// Its connections are its own, made with the pool's options: their isolation level and deadlines
-/// are jobkit's, whatever the pool's are. Clones share them. A few are kept for a minute after
+/// Its connections are its own, made with the pool's options: the isolation level and deadlines of
+/// its calls are jobkit's, whatever the pool's are. They may go through a transaction pooler: each
+/// call is a transaction, and leaves nothing behind in the session. Clones share them. A few are kept for a minute after
 /// their last call, never one whose call failed, or was dropped before it had its answer.
 ///
 /// On a server that only reads (a standby, or where `default_transaction_read_only` is on) it shows

@@ -103,6 +103,23 @@ pub enum Error {
         /// The server's version.
         version: i32,
     },
+    /// The database stores text in another encoding than UTF-8.
+    #[error(
+        "the encoding of this database is {found} and jobkit needs UTF8; make another: create \
+         database … encoding 'UTF8' template template0"
+    )]
+    Encoding {
+        /// The encoding of the database.
+        found: String,
+    },
+    /// A worker's connection does not keep its session: the address is that of a transaction
+    /// pooler.
+    #[error(
+        "this address gives each transaction another session, as PgBouncer does with pool_mode = \
+         transaction; connect the worker to the server itself, or through a session pool (what \
+         enqueues, and operators, may stay)"
+    )]
+    TransactionPooler,
     /// This is no address of a database. It is not repeated here: a password may be in it.
     #[error("this is no address of a database ({0}); write postgres://user:password@host/database")]
     Address(String),

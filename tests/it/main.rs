@@ -27,6 +27,7 @@ mod migrations;
 mod model;
 mod mutants;
 mod plans;
+mod pooler;
 mod producers;
 mod prune;
 mod publication;

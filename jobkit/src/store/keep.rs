@@ -7,9 +7,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::link::Plans;
-
-/// How many connections of each way to plan are kept.
+/// How many connections are kept.
 const MOST: usize = 4;
 
 /// How long one is kept unused.
@@ -29,7 +27,7 @@ pub(super) struct Open<C = PgConnection> {
     pub(super) since: Instant,
 }
 
-/// Connections that nobody uses now, with all that the server has prepared and looked up for them.
+/// Connections that nobody uses now, with all that the server has looked up for them.
 ///
 /// Each belongs to one caller at a time, who takes it out. It comes back only from a caller whose
 /// every call had a clear answer: whoever is dropped, fails or waits in vain takes it along.
@@ -39,10 +37,10 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
-    /// One that is alive and plans like this, if there is any.
-    pub(super) async fn take(&self, plans: Plans) -> Option<Open> {
+    /// One that is alive, if there is any.
+    pub(super) async fn take(&self) -> Option<Open> {
         loop {
-            let mut open = self.shelf().take(plans, Instant::now())?;
+            let mut open = self.shelf().take(Instant::now())?;
             match timeout(PATIENCE, open.connection.ping()).await {
                 Ok(Ok(())) => return Some(open),
                 // The server went away, then, and took the others along.
@@ -52,9 +50,9 @@ impl Keep {
     }
 
     /// Puts one back.
-    pub(super) fn put(self: &Arc<Self>, open: Open, plans: Plans) {
+    pub(super) fn put(self: &Arc<Self>, open: Open) {
         let mut shelf = self.shelf();
-        shelf.put(open, plans, Instant::now());
+        shelf.put(open, Instant::now());
         // A task of a runtime that has ended has ended, too.
         if shelf.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
             shelf.tidying = Some(tokio::spawn(tidy(Arc::downgrade(self))));
@@ -104,7 +102,6 @@ struct Shelf<C> {
 #[derive(Debug)]
 struct Idle<C> {
     open: Open<C>,
-    plans: Plans,
     since: Instant,
 }
 
@@ -122,19 +119,15 @@ impl<C> Default for Shelf<C> {
 
 impl<C> Shelf<C> {
     /// The one that was used last.
-    fn take(&mut self, plans: Plans, now: Instant) -> Option<Open<C>> {
+    fn take(&mut self, now: Instant) -> Option<Open<C>> {
         self.idle.retain(|idle| !idle.is_old(now));
-        let place = self.idle.iter().rposition(|idle| idle.plans == plans)?;
-        Some(self.idle.remove(place).open)
+        self.idle.pop().map(|idle| idle.open)
     }
 
-    fn put(&mut self, open: Open<C>, plans: Plans, now: Instant) {
-        self.idle.push(Idle { open, plans, since: now });
-        let alike = |idle: &Idle<C>| idle.plans == plans;
-        if self.idle.iter().filter(|idle| alike(idle)).count() > MOST
-            && let Some(longest) = self.idle.iter().position(alike)
-        {
-            self.idle.remove(longest);
+    fn put(&mut self, open: Open<C>, now: Instant) {
+        self.idle.push(Idle { open, since: now });
+        if self.idle.len() > MOST {
+            self.idle.remove(0);
         }
     }
 
@@ -157,46 +150,42 @@ mod tests {
     }
 
     #[test]
-    fn each_goes_to_one_caller_who_wants_one_like_it() {
+    fn each_goes_to_one_caller() {
         let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), Plans::ByIndex, now);
-        shelf.put(open(2, now), Plans::ByIndex, now);
-        let mut take = |plans| shelf.take(plans, now).map(|open| open.connection);
-        assert_eq!(take(Plans::InOrder), None);
-        assert_eq!(take(Plans::ByIndex), Some(2));
-        assert_eq!(take(Plans::ByIndex), Some(1));
-        assert_eq!(take(Plans::ByIndex), None);
+        shelf.put(open(1, now), now);
+        shelf.put(open(2, now), now);
+        let mut take = || shelf.take(now).map(|open| open.connection);
+        assert_eq!([take(), take(), take()], [Some(2), Some(1), None]);
     }
 
     #[test]
-    fn a_few_of_each_are_kept_those_used_last() {
+    fn a_few_are_kept_those_used_last() {
         let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(0, now), Plans::InOrder, now);
         for connection in 1..=9 {
-            shelf.put(open(connection, now), Plans::ByIndex, now);
+            shelf.put(open(connection, now), now);
         }
         let kept: Vec<_> = shelf.idle.iter().map(|idle| idle.open.connection).collect();
-        assert_eq!(kept, [0, 6, 7, 8, 9]);
+        assert_eq!(kept, [6, 7, 8, 9]);
     }
 
     #[test]
     fn none_is_kept_unused_for_long() {
         let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), Plans::ByIndex, now);
-        shelf.put(open(2, now), Plans::ByIndex, now + IDLE / 2);
+        shelf.put(open(1, now), now);
+        shelf.put(open(2, now), now + IDLE / 2);
         let (old, next) = shelf.tidy(now + IDLE);
         assert_eq!(old.iter().map(|open| open.connection).collect::<Vec<_>>(), [1]);
         assert_eq!(next, Some(IDLE / 2));
         let (old, next) = shelf.tidy(now + 2 * IDLE);
         assert_eq!((old.len(), next), (1, None));
-        shelf.put(open(3, now), Plans::ByIndex, now);
-        assert!(shelf.take(Plans::ByIndex, now + IDLE).is_none(), "whoever tidies up may be late");
+        shelf.put(open(3, now), now);
+        assert!(shelf.take(now + IDLE).is_none(), "whoever tidies up may be late");
     }
 
     #[test]
     fn none_is_used_for_ever() {
         let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), Plans::ByIndex, now + AGE - IDLE / 2);
-        assert!(shelf.take(Plans::ByIndex, now + AGE).is_none());
+        shelf.put(open(1, now), now + AGE - IDLE / 2);
+        assert!(shelf.take(now + AGE).is_none());
     }
 }

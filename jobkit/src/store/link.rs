@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgDatabaseError;
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Row};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use super::Call;
 use super::keep::{Keep, Open};
+use super::{Call, session};
 use crate::Error;
 
 /// How long the engine waits for the database.
@@ -18,6 +18,9 @@ pub(crate) struct Deadlines {
     /// For one lock.
     pub(crate) lock: Duration,
 }
+
+/// How many prepared statements a connection keeps: more than there are.
+const STATEMENTS: usize = 200;
 
 /// How the server plans what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +46,9 @@ pub(crate) struct Link {
     pool: PgPool,
     deadlines: Deadlines,
     plans: Plans,
-    /// Whether an operator waits for it, who may do with reading.
+    /// Whether an operator waits for it, who may do with reading, and perhaps comes through a
+    /// transaction pooler: the session is a stranger's after each transaction, so it is left as it
+    /// was.
     operator: bool,
     /// Where its connection comes from, and goes when the link is closed.
     keep: Option<Arc<Keep>>,
@@ -70,13 +75,12 @@ impl Link {
     }
 
     /// Gives up soon where no connection comes about, and reads where nothing can be written: the
-    /// server refuses what would write.
+    /// server refuses what would write. Each call is a transaction with settings of its own.
     pub(crate) fn of_operator(self) -> Self {
         Self { operator: true, ..self }
     }
 
-    /// Plans like this, on a connection of the keep if it has one. All its links are alike but for
-    /// their plans.
+    /// Plans like this, on a connection of the keep if it has one.
     pub(crate) fn kept(self, keep: &Arc<Keep>, plans: Plans) -> Self {
         Self { plans, keep: Some(Arc::clone(keep)), ..self }
     }
@@ -109,7 +113,7 @@ impl Link {
         if self.connection.is_none()
             && let Some(keep) = &self.keep
         {
-            self.connection = keep.take(self.plans).await;
+            self.connection = keep.take().await;
         }
         if self.connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
@@ -121,14 +125,28 @@ impl Link {
         Ok(())
     }
 
+    /// Refuses an address where a connection has no session of its own.
+    pub(crate) async fn require_own_session(&self) -> Result<(), Error> {
+        let options = self.pool.connect_options().as_ref().clone().disable_statement_logging();
+        let deadline = self.deadlines.call;
+        let asked = timeout(deadline, session::require_own(&options)).await;
+        asked.map_err(|_| Error::unreachable(deadline))?
+    }
+
     async fn attempt<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
         self.open_if_closed().await?;
         let deadline = self.deadlines.call;
         let mut open = self.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
-        let answer = call.call(&mut open.connection).instrument(call.span());
-        match timeout(patience, answer).await {
+        let connection = &mut open.connection;
+        let answer = async {
+            match self.operator {
+                true => session::visit(connection, self.deadlines, self.plans, call).await,
+                false => call.call(connection).await,
+            }
+        };
+        match timeout(patience, answer.instrument(call.span())).await {
             Ok(Ok(answer)) => {
                 self.connection = Some(open);
                 Ok(answer)
@@ -147,25 +165,22 @@ impl Link {
 
     async fn open(&self) -> Result<PgConnection, Error> {
         let options = self.pool.connect_options().as_ref().clone().disable_statement_logging();
+        let options = options.application_name(&["jobkit ", self.name].concat());
+        // Whatever the pool's is: with none sqlx forgets what it has prepared, and the server not.
+        let options = options.statement_cache_capacity(STATEMENTS);
+        if self.operator {
+            // Not every pooler knows this one, and we read no floats as text.
+            return Ok(options.extra_float_digits(None).connect().await?);
+        }
         let mut connection = options.connect().await?;
-        let milliseconds = |time: Duration| time.as_millis().max(1).to_string();
-        let row = sqlx::query(include_str!("sql/session_open.sql"))
-            .bind(["jobkit ", self.name].concat())
-            .bind(milliseconds(self.deadlines.call))
-            .bind(milliseconds(self.deadlines.lock))
-            .bind(self.plans == Plans::Free)
-            .bind(self.plans != Plans::InOrder)
-            .bind(!self.operator)
-            .fetch_one(&mut connection)
-            .await?;
-        let reads_only: bool = row.try_get("reads_only")?;
-        if !self.operator && reads_only { Err(Error::ReadOnly) } else { Ok(connection) }
+        session::own(&mut connection, self.deadlines).await?;
+        Ok(connection)
     }
 
     /// Gives the connection back to the keep; without a keep closes it, in the orderly way.
     pub(crate) async fn close(mut self) {
         match self.keep.take() {
-            Some(keep) => self.connection.take().map_or((), |open| keep.put(open, self.plans)),
+            Some(keep) => self.connection.take().map_or((), |open| keep.put(open)),
             None => self.disconnect().await,
         }
     }

@@ -32,6 +32,7 @@ mod recover;
 mod replay;
 mod selected;
 mod semaphores;
+mod session;
 mod settle;
 mod sweep;
 mod time;

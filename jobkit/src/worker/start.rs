@@ -60,7 +60,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     gaps.extend(registry.gaps(&worker.states));
 
     let mut link = Link::new("start", worker.pool.clone(), worker.settings.deadlines());
-    match link.call(&SchemaCheck).await.and_then(std::convert::identity) {
+    match check(&mut link).await {
         Ok(()) => {}
         Err(error) if gaps.is_empty() => return Err(error),
         Err(error) => gaps.push(error.to_string()),
@@ -100,6 +100,13 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         "jobkit: worker started"
     );
     parts.spawn(registry, worker.states)
+}
+
+/// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
+/// in them.
+async fn check(link: &mut Link) -> Result<(), Error> {
+    link.require_own_session().await?;
+    link.call(&SchemaCheck).await?
 }
 
 fn queue_gaps(queues: &[Served]) -> Vec<String> {

@@ -13,6 +13,7 @@
 mod account;
 mod cluster;
 mod host;
+mod pooler;
 mod port;
 mod programs;
 mod project;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 pub use crate::cluster::Cluster;
+pub use crate::pooler::Pooler;
 
 /// What a project's cluster is for; each purpose has a cluster of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
