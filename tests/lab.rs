@@ -38,6 +38,11 @@ impl Lab {
         Self::with_template("template0").await
     }
 
+    /// The same, made with these options: `encoding 'LATIN1' locale 'C'`.
+    pub async fn empty_with(options: &str) -> Self {
+        Self::with_template(&["template0 ", options].concat()).await
+    }
+
     async fn with_template(template: &str) -> Self {
         let name = format!("jobkit_test_{}_{:08x}", now(), fastrand::u32(..));
         let mut server = server().await;

@@ -68,8 +68,21 @@ const BEGIN: &str = "\
 begin isolation level read committed read write;
 set local client_min_messages = warning;
 set local search_path = pg_catalog, pg_temp;
+set local standard_conforming_strings = on;
 set local lock_timeout = '60s';
 set local statement_timeout = 0;
+set local idle_in_transaction_session_timeout = 0;
+do $$ begin
+    -- Of PostgreSQL 17 and later.
+    if current_setting('transaction_timeout', true) is not null then
+        perform set_config('transaction_timeout', '0', true);
+    end if;
+    if current_setting('server_encoding') <> 'UTF8' then
+        raise exception 'jobkit: the encoding of this database is %, not UTF8',
+            current_setting('server_encoding')
+            using hint = 'Make another: create database ... encoding ''UTF8'' template template0';
+    end if;
+end $$;
 select pg_advisory_xact_lock(hashtextextended('jobkit migrations', 0));
 do $$ begin
     -- IF NOT EXISTS would ask for the right to create schemas even when it is there.
@@ -94,7 +107,8 @@ create table if not exists jobkit._migrations (
 /// Dropping the future does not interrupt a migration that has begun.
 ///
 /// # Errors
-/// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::SchemaNewer`] when the database has
+/// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::Encoding`] when the database is not
+/// UTF-8; [`Error::SchemaNewer`] when the database has
 /// moved on beyond this binary; [`Error::SchemaEdited`] when an applied step is not the one this
 /// binary carries; [`Error::Database`] when the role may not create what is missing.
 pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
@@ -201,10 +215,12 @@ pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error>
 /// # Errors
 /// As [`migrate`], and [`Error::SchemaMissing`] or [`Error::SchemaOlder`] when it has to run.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
-    let server: i32 = sqlx::query_scalar("select current_setting('server_version_num')::integer")
-        .fetch_one(&mut *connection)
-        .await?;
+    let (server, encoding): (i32, String) =
+        sqlx::query_as(include_str!("store/sql/server.sql")).fetch_one(&mut *connection).await?;
     judge_server(server)?;
+    if encoding != "UTF8" {
+        return Err(Error::Encoding { found: encoding });
+    }
     let (found, readable_by) = applied(connection).await?;
     judge(found, readable_by)
 }

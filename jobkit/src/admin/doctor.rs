@@ -144,6 +144,7 @@ fn no_schema(error: &Error) -> Finding {
         Error::SchemaMissing | Error::SchemaOlder { .. } => "run `jobkit::migrate`",
         Error::SchemaNewer { .. } => "deploy a binary with a newer jobkit",
         Error::SchemaEdited { .. } => "restore the text of the migration that was applied",
+        Error::Encoding { .. } => "make a database with the encoding UTF8",
         _ => "use a newer server",
     };
     Finding::of(Severity::Critical, Check::Schema, error.to_string(), advice)

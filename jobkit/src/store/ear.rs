@@ -53,6 +53,8 @@ impl Ear {
         let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.eager_reconnect(false);
+        // A role's or database's default would end a session that only listens.
+        sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
         listener.listen("jobkit").await?;
         Ok(listener)
     }

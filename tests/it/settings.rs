@@ -1,0 +1,248 @@
+//! Databases whose defaults are not what one expects: the whole life of jobs in each.
+
+use jobkit::{
+    Admin, BulkAction, Check, DeadLetterFilter, Enqueue, Error, Job, JobContext, JobQuery,
+    Registration, Severity, job,
+};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::{AssertSqlSafe, PgPool};
+
+/// Fails so often.
+#[derive(Serialize, Deserialize)]
+#[job(
+    max_attempts = 2,
+    backoff = fixed("1ms"),
+    retention = "1h",
+    concurrency_key = self.key,
+    concurrency_limit = 1
+)]
+struct Live {
+    key: String,
+    fail: u32,
+}
+
+impl Job for Live {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        if cx.attempt() <= self.fail { Err("not yet".into()) } else { Ok(()) }
+    }
+}
+
+/// Settings with which the tests themselves look.
+const SANE: &str = "options[default_transaction_isolation]=read%20committed\
+    &options[default_transaction_read_only]=off&options[search_path]=public\
+    &options[statement_timeout]=0&options[lock_timeout]=0&options[idle_session_timeout]=0\
+    &options[idle_in_transaction_session_timeout]=0&options[session_replication_role]=origin\
+    &options[standard_conforming_strings]=on";
+
+/// A database, as the application sees it and as the test does.
+struct Place {
+    theirs: Lab,
+    ours: Lab,
+}
+
+impl Place {
+    /// An empty database made with these options, whose sessions begin with these settings.
+    async fn new(options: &str, settings: &[&str]) -> Self {
+        let lab = Lab::empty_with(options).await;
+        lab.run(HOSTILE).await;
+        let name: String = lab.value("select current_database()").await;
+        for setting in settings {
+            lab.run(&format!("alter database {name} set {setting}")).await;
+        }
+        let theirs = Lab::at(lab.url().to_owned()).await;
+        let ours = Lab::at([lab.url(), "&", SANE].concat()).await;
+        Self { theirs, ours }
+    }
+
+    fn pool(&self) -> &PgPool {
+        self.theirs.pool()
+    }
+
+    /// Enqueues in a session of the application's, which may write if it says so.
+    async fn enqueue(&self, key: &str, fail: u32) {
+        let mut tx = self.pool().begin_with("begin read write").await.unwrap();
+        Live { key: key.to_owned(), fail }.enqueue(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// The same in SQL.
+    async fn enqueue_sql(&self, key: &str) {
+        let sql = format!(
+            "begin read write; select jobkit.enqueue('live', '{{\"key\": \"{key}\", \"fail\": 0}}',
+                p_concurrency_key => '{key}', p_tags => '{{a}}'); commit"
+        );
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(self.pool()).await.unwrap();
+    }
+
+    /// Whose claim a reaper has to take back.
+    async fn die_with_a_job(&self) {
+        self.enqueue("dead", 0).await;
+        let claim = "select jobkit.register(31, 'dead', '{default}', '{live}', '1 s', '{5}');
+            select from jobkit.claim(31, 1, '{live}', '{default}', '{5}')";
+        self.ours.run(claim).await;
+        assert_eq!(self.ours.count("jobkit.claims").await, 1);
+    }
+
+    /// All that happens to jobs: enqueued, run, retried, buried, reaped.
+    async fn live(&self) -> jobkit::WorkerHandle {
+        jobkit::migrate(self.pool()).await.unwrap();
+        jobkit::migrate(self.pool()).await.unwrap();
+        let start = async || {
+            let worker = self.theirs.worker().jobs([Registration::of::<Live, _>()]);
+            worker.queue("default", 10).start().await.unwrap()
+        };
+        start().await.stop().await;
+        self.die_with_a_job().await;
+        let worker = start().await;
+        for (key, fail) in [("a", 0), ("a", 1), ("a", 9), ("b", 0)] {
+            self.enqueue(key, fail).await;
+        }
+        self.enqueue_sql("a").await;
+        self.ours.until("(select count(*) from jobkit.dead_letters) = 1").await;
+        self.ours.until("(select count(*) from jobkit.finished) = 5").await;
+        worker
+    }
+
+    /// What an operator sees and does.
+    async fn operate(&self, admin: &Admin) {
+        let found = admin.doctor().await.unwrap().findings;
+        // The server of the tests is not a durable one.
+        let mut severe = found.iter().filter(|finding| finding.check != Check::Durability);
+        assert!(severe.all(|found| found.severity < Severity::Critical), "{found:?}");
+        assert_eq!(admin.overview().await.unwrap().running, 0);
+        let finished = JobQuery { listing: jobkit::Listing::Finished, ..JobQuery::default() };
+        assert_eq!(admin.jobs(&finished, None, 10).await.unwrap().jobs.len(), 5);
+        let letters = DeadLetterFilter::all();
+        let listed = admin.dead_letters(&letters, None, 10).await.unwrap();
+        assert_eq!(listed.entries.len(), 1);
+        let replay = BulkAction::Replay(letters);
+        let begun = admin.begin_operation(&replay, "once").await;
+        if self
+            .theirs
+            .value::<String>("select pg_catalog.current_setting('transaction_read_only')")
+            .await
+            == "on"
+        {
+            assert!(matches!(begun, Err(Error::ReadOnly)), "{begun:?}");
+            return;
+        }
+        // Nine failures are more than two times two attempts: it is buried again.
+        let done = format!(
+            "exists (select from jobkit.operations where id = {} and state = 'done')",
+            begun.unwrap().id
+        );
+        self.ours.until(&done).await;
+        self.ours.until("exists (select from jobkit.dead_letters where cycles > 1)").await;
+        assert!(admin.pause("default", "ada", "").await.unwrap());
+        assert!(admin.resume("default").await.unwrap());
+    }
+}
+
+async fn whole_life(options: &str, settings: &[&str]) {
+    let place = Place::new(options, settings).await;
+    let worker = place.live().await;
+    place.operate(&Admin::new(place.pool())).await;
+    worker.stop().await;
+    assert_eq!(place.ours.count("jobkit.workers").await, 0);
+    place.ours.check_invariants().await;
+}
+
+/// A schema with names that our statements use, and other things behind them.
+const HOSTILE: &str = "create schema evil;
+    create table evil.jobs ();
+    create table evil._migrations ();
+    create function evil.lie(int8, int8) returns boolean language sql as 'select false';
+    create operator evil.= (leftarg = int8, rightarg = int8, function = evil.lie);
+    create function evil.lie(timestamptz, timestamptz) returns boolean
+        language sql as 'select false';
+    create operator evil.> (leftarg = timestamptz, rightarg = timestamptz, function = evil.lie);
+    create operator evil.< (leftarg = timestamptz, rightarg = timestamptz, function = evil.lie);
+    create function evil.lie(text, text) returns boolean language sql as 'select false';
+    create operator evil.= (leftarg = text, rightarg = text, function = evil.lie);
+    create function evil.clock_timestamp() returns timestamptz
+        language sql as $$ select timestamptz '-infinity' $$;
+    create function evil.max(int4) returns int4 language sql as 'select 0';
+    create function evil.pg_backend_pid() returns int4
+        language sql as 'select (random() * 1000)::int4';
+    create function evil.pg_is_in_recovery() returns boolean language sql as 'select true';
+    create function evil.current_setting(text) returns text language sql as 'select null';
+    create function evil.current_setting(text, boolean) returns text language sql as 'select null';
+    create function evil.set_config(text, text, boolean) returns text
+        language sql as 'select null';
+    create function evil.pg_notify(text, text) returns void language sql as 'select'";
+
+/// Makes a test of each row.
+macro_rules! in_databases {
+    ($($name:ident: $options:literal $settings:expr,)+) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            whole_life($options, &$settings).await;
+        })+
+    };
+}
+
+in_databases! {
+    sessions_that_end_when_idle: "" ["idle_session_timeout = '250ms'"],
+    timeouts_as_for_web_requests: "" [
+        "statement_timeout = '250ms'", "lock_timeout = '50ms'",
+        "idle_in_transaction_session_timeout = '250ms'",
+    ],
+    serializable_transactions: "" [
+        "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
+    ],
+    repeatable_reads: "" ["default_transaction_isolation = 'repeatable read'"],
+    transactions_that_only_read: "" ["default_transaction_read_only = on"],
+    a_hostile_search_path: "" ["search_path = evil, pg_catalog, public"],
+    triggers_that_do_not_fire: "" ["session_replication_role = replica", "row_security = off"],
+    texts_of_another_style: "" [
+        "timezone = 'Asia/Kathmandu'", "datestyle = 'German, DMY'", "intervalstyle = 'sql_standard'",
+        "bytea_output = 'escape'", "standard_conforming_strings = off", "backslash_quote = on",
+        "quote_all_identifiers = on", "extra_float_digits = 3", "array_nulls = off",
+        "client_encoding = 'LATIN1'", "transform_null_equals = on",
+    ],
+    plans_of_another_mind: "" [
+        "enable_indexscan = off", "enable_bitmapscan = off", "enable_nestloop = off",
+        "plan_cache_mode = force_generic_plan", "jit_above_cost = 0", "jit = on",
+        "synchronous_commit = off", "plpgsql.extra_errors = 'all'",
+        "plpgsql.variable_conflict = use_variable",
+    ],
+    icu_with_turkish_letters: "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'" [],
+    a_locale_of_the_system: "encoding 'UTF8' locale 'C.UTF-8'" [],
+}
+
+/// PostgreSQL 17 and later.
+#[tokio::test(flavor = "multi_thread")]
+async fn transactions_that_may_not_last() {
+    let version: i32 =
+        Lab::empty().await.value("select current_setting('server_version_num')::int").await;
+    if version >= 170_000 {
+        whole_life("", &["transaction_timeout = '250ms'"]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_not_utf8_is_refused_before_anything_is_made() {
+    for encoding in ["LATIN1", "EUC_JP", "SQL_ASCII"] {
+        let lab = Lab::empty_with(&format!("encoding '{encoding}' locale 'C'")).await;
+        let worker = || lab.worker().jobs([Registration::of::<Live, _>()]).queue("default", 1);
+        for refused in
+            [jobkit::migrate(lab.pool()).await.unwrap_err(), worker().start().await.unwrap_err()]
+        {
+            assert!(
+                matches!(&refused, Error::Encoding { found } if found == encoding),
+                "{encoding}: {refused:?}"
+            );
+            assert!(refused.to_string().contains("encoding 'UTF8'"), "{refused}");
+        }
+        let found = Admin::new(lab.pool()).doctor().await.unwrap().findings;
+        assert!(found[0].found.contains("the encoding of this database"), "{found:?}");
+        let script = AssertSqlSafe(jobkit::migration_sql());
+        sqlx::raw_sql(script)
+            .execute(&mut lab.session("by hand").await.connection)
+            .await
+            .unwrap_err();
+        let made: bool = lab.value("select to_regnamespace('jobkit') is not null").await;
+        assert!(!made, "{encoding}");
+    }
+}
