@@ -18,6 +18,10 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (mind the star) or
     /// `&mut *connection`. It is one statement that only inserts, so it waits for nobody.
     ///
+    /// It notifies workers that sleep, and a transaction that has notified cannot be prepared
+    /// (`PREPARE TRANSACTION`): say `set local jobkit.notify = 'off'` in it before. The job is
+    /// found by the next poll then.
+    ///
     /// # Errors
     /// [`Error::Encode`], [`Error::PayloadTooLarge`], [`Error::Length`] and [`Error::Nul`] before
     /// anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
