@@ -106,3 +106,26 @@ async fn claims_stop_while_outcomes_pile_up() {
     worker.stop().await;
     lab.check_invariants().await;
 }
+
+/// A session left open in a transaction that called one of our functions is in the way of the sweep
+/// of a worker's start; while that waits, everybody waits behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_beside_an_open_transaction_holds_nobody_up_for_long() {
+    let lab = Lab::guarded().await;
+    let mut holder = lab.session("holder").await;
+    holder.run("begin; select from jobkit.sweep('', '', 1)").await.unwrap();
+    let worker =
+        lab.worker().jobs([Registration::of::<crate::jobs::Noop, _>()]).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    let waits = "select exists (select from pg_locks where not granted
+            and relation = 'jobkit.queues'::regclass and mode = 'ExclusiveLock')
+        from pg_sleep(0.01)";
+    let (began, mut looks, mut waiting) = (Instant::now(), 0, 0);
+    while began.elapsed() < Duration::from_secs(6) {
+        looks += 1;
+        waiting += i32::from(lab.value::<bool>(waits).await);
+    }
+    assert!(waiting * 10 < looks, "it waits in {waiting} of {looks} looks");
+    holder.run("commit").await.unwrap();
+    worker.stop().await;
+}

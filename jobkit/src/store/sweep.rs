@@ -7,14 +7,21 @@ use super::worker::interval;
 use super::{Call, Link};
 use crate::Error;
 
-/// Waits for everybody who may have decided without having seen a worker that just registered.
-pub(crate) struct SweepStart;
+/// Waits for everybody who may have decided without having seen a worker that just registered, for
+/// so long at most.
+pub(crate) struct SweepStart {
+    pub(crate) patience: Duration,
+}
 
 impl Call for SweepStart {
     type Answer = ();
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        sqlx::query(include_str!("sql/sweep_start.sql")).execute(connection).await.map(drop)
+        sqlx::query(include_str!("sql/sweep_start.sql"))
+            .bind(i32::try_from(self.patience.as_millis()).unwrap_or(i32::MAX))
+            .execute(connection)
+            .await
+            .map(drop)
     }
 }
 

@@ -74,6 +74,7 @@ impl Parts {
             counters: Arc::clone(&self.counters),
             known: None,
             started: None,
+            put_off: 0,
         }
     }
 

@@ -16,6 +16,12 @@ const PAGE: i32 = 500;
 /// Pages of one sweep that take permits back.
 const MOST_PAGES: usize = 100;
 
+/// How long the sweep of a start waits for a lock behind which everybody else waits: at first, and
+/// at most. It grows with the rest between two tries, and stays this part of it.
+const PATIENCE: Duration = Duration::from_millis(50);
+const MOST_PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_PER_REST: u32 = 20;
+
 /// The safety net under permits: gives free ones to blocked jobs, and takes those back that wait
 /// for a worker in vain.
 ///
@@ -33,6 +39,8 @@ pub(crate) struct Sweeper {
     pub(crate) known: Option<i64>,
     /// The worker id under which the sweep of a start is done.
     pub(crate) started: Option<i64>,
+    /// How often somebody's open transaction was in the way of that.
+    pub(crate) put_off: u32,
 }
 
 impl Duty for Sweeper {
@@ -42,8 +50,17 @@ impl Duty for Sweeper {
         let worker = self.ledger.worker();
         if self.started != Some(worker) {
             if self.known != Some(worker) {
-                self.link.call(&SweepStart).await?;
+                let patience = PATIENCE * 2_u32.saturating_pow(self.put_off.min(8));
+                let patience = patience.min(MOST_PATIENCE);
+                match self.link.call(&SweepStart { patience }).await {
+                    Err(error) if error.code().as_deref() == Some("55P03") => {
+                        self.put_off += 1;
+                        return Ok(patience * PATIENCE_PER_REST);
+                    }
+                    known => known?,
+                }
                 self.known = Some(worker);
+                self.put_off = 0;
             }
             self.sweep().await?;
             self.started = Some(worker);
