@@ -124,7 +124,7 @@ pub enum Error {
     #[error("this is no address of a database ({0}); write postgres://user:password@host/database")]
     Address(String),
     /// The server cannot be reached, or not in time.
-    #[error("cannot reach PostgreSQL ({0}); check that it runs and that the address is right")]
+    #[error("{}", unreachable(.0))]
     Unreachable(#[source] sqlx::Error),
     /// The server did not answer within the deadline.
     #[error("PostgreSQL did not answer within {0:?}")]
@@ -161,6 +161,19 @@ impl Gaps {
 impl fmt::Display for Gaps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|gap| write!(f, "\n  - {gap}"))
+    }
+}
+
+/// Most often there is no server; but one that has ended an idle connection is there.
+fn unreachable(error: &sqlx::Error) -> String {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    match code.as_deref() {
+        Some("57P05") => "PostgreSQL has ended a connection that was idle (idle_session_timeout); \
+                          set that to 0 for this role, or try again"
+            .to_owned(),
+        _ => format!(
+            "cannot reach PostgreSQL ({error}); check that it runs and that the address is right"
+        ),
     }
 }
 

@@ -163,3 +163,26 @@ async fn a_last_attempt_that_crashes_becomes_a_dead_letter_of_its_key() {
     assert_eq!(lab.count("jobkit.claims").await, 0);
     lab.check_invariants().await;
 }
+
+/// A default of the role, a firewall or a proxy may end what is idle for less than a heartbeat.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_ended_when_idle_is_no_gap_in_a_lease() {
+    let lab = lab().await;
+    let worker = worker(&lab).start().await.unwrap();
+    lab.run(
+        "select jobkit.register(31, 'dead', '{elsewhere}', '{noop}', '100 ms');
+        select jobkit.enqueue('noop', p_queue => 'elsewhere');
+        select from jobkit.claim(31, 1, '{noop}', '{elsewhere}', '{1}')",
+    )
+    .await;
+    assert_eq!(lab.count("jobkit.claims").await, 1);
+    let cut = "(select count(pg_terminate_backend(pid)) from pg_stat_activity
+        where datname = current_database() and application_name = 'jobkit heart'
+            and state = 'idle' and state_change < clock_timestamp() - interval '100 ms') is not null";
+    lab.until_within(
+        Duration::from_secs(15),
+        &format!("{cut} and not exists (select from jobkit.claims)"),
+    )
+    .await;
+    worker.stop().await;
+}

@@ -108,6 +108,11 @@ impl Link {
         }
     }
 
+    /// Whether the next call has a connection already, if only one that broke meanwhile.
+    pub(crate) fn is_open(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// Opens the connection unless there is one: its failure then is not that of a call.
     pub(crate) async fn open_if_closed(&mut self) -> Result<(), Error> {
         if self.connection.is_none()

@@ -87,14 +87,24 @@ impl Heart {
     }
 
     async fn beat(&mut self) -> Result<(), Error> {
-        let sent = Instant::now();
+        let (sent, slept) = (Instant::now(), self.lease.slept());
         // Before the beat: what is concluded now cannot be claimed by a call still under way.
         let snapshot = self.ledger.snapshot();
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
-        let pulse = self.link.call(&Heartbeat { worker, stopping }).await?;
+        let (beat, used) = (Heartbeat { worker, stopping }, self.link.is_open());
+        let pulse = match self.link.call(&beat).await {
+            // A connection that ended while it was idle says nothing of the server: with another
+            // one it is no failed beat.
+            Err(Error::Unreachable(_)) if used => self.link.call(&beat).await?,
+            pulse => pulse?,
+        };
         if !pulse.alive {
             return self.begin_anew().await;
+        }
+        if self.lease.slept() > slept {
+            // It may have been renewed before the machine slept: nobody knows how long ago.
+            return Err(Error::Deadline(self.lease.slept() - slept));
         }
         self.lease.renew(sent, pulse.lapsed);
         self.running.ask_jobs(&pulse.cancel, StopReason::Cancelled);
@@ -201,9 +211,13 @@ async fn wind_down(running: Arc<Running>, grace: Duration) {
     running.ask_all(StopReason::Stopping);
 }
 
+/// How often it is looked whether the machine has slept, whose timers slept as well.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end.
 async fn watch(lease: &Lease, running: &Running) {
     loop {
+        lease.slept();
         let (ask_at, drop_at) = lease.ends();
         let now = Instant::now();
         if now >= drop_at {
@@ -213,7 +227,7 @@ async fn watch(lease: &Lease, running: &Running) {
             running.ask_all(StopReason::LeaseLost);
             sleep((drop_at - now).min(Duration::from_millis(50))).await;
         } else {
-            sleep(ask_at - now).await;
+            sleep((ask_at - now).min(LOOK)).await;
         }
     }
 }

@@ -1,10 +1,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long this worker may trust its lease.
 ///
 /// Measured by the local clock from before a heartbeat was sent, so it always ends before the
-/// lease does by the database's clock (as long as both run at the same speed).
+/// lease does by the database's clock (as long as both run at the same speed). That clock stands
+/// still while the machine sleeps, the lease does not: so what the time of day was ahead of it is
+/// taken off.
 #[derive(Debug)]
 pub(crate) struct Lease {
     length: Duration,
@@ -17,12 +19,23 @@ struct State {
     until: Instant,
     /// Since when it has been held without a gap; a failed beat is a gap.
     steady_since: Option<Instant>,
+    /// When it was last looked whether the machine had slept, and for how long it did in all.
+    looked: (Instant, SystemTime),
+    slept: Duration,
 }
+
+/// By how much the time of day has to get ahead between two looks: less is a clock that is adjusted.
+const SLEEP: Duration = Duration::from_secs(1);
 
 impl Lease {
     /// A lease registered by a call that began at `sent`.
     pub(crate) fn new(length: Duration, margin: Duration, sent: Instant) -> Self {
-        let state = State { until: sent + length, steady_since: Some(sent) };
+        let state = State {
+            until: sent + length,
+            steady_since: Some(sent),
+            looked: (Instant::now(), SystemTime::now()),
+            slept: Duration::ZERO,
+        };
         Self { length, margin, state: Mutex::new(state) }
     }
 
@@ -39,6 +52,22 @@ impl Lease {
         if lapsed || state.steady_since.is_none() {
             state.steady_since = Some(sent);
         }
+    }
+
+    /// For how long the machine has slept up to now (or its clock was set ahead, which cannot be
+    /// told apart): the lease ends that much earlier.
+    pub(crate) fn slept(&self) -> Duration {
+        let mut state = self.state();
+        let (before, now) = (state.looked, (Instant::now(), SystemTime::now()));
+        let passed = now.1.duration_since(before.1).unwrap_or_default();
+        let slept = passed.saturating_sub(now.0 - before.0);
+        state.looked = now;
+        if slept >= SLEEP {
+            tracing::warn!(?slept, "jobkit: the machine has slept, or its clock was set ahead");
+            state.slept += slept;
+            state.until = state.until.checked_sub(slept).unwrap_or(now.0);
+        }
+        state.slept
     }
 
     /// A heartbeat failed: nothing is certain until the next one.
@@ -95,6 +124,23 @@ mod tests {
             lease.renew(ago(0), by_the_database);
             assert!(lease.is_valid() && !lease.is_steady());
         }
+    }
+
+    #[test]
+    fn a_machine_that_slept_has_less_of_its_lease() {
+        let lease = Lease::new(10 * SECOND, SECOND, ago(0));
+        assert_eq!(lease.slept(), Duration::ZERO);
+        lease.state().looked.1 -= 8 * SECOND;
+        assert!(lease.slept() > 7 * SECOND && lease.is_valid());
+        lease.state().looked.1 -= SECOND / 2;
+        assert!(lease.slept() < 9 * SECOND, "a clock is adjusted");
+        lease.state().looked.1 += 3600 * SECOND;
+        assert!(lease.slept() < 9 * SECOND && lease.is_valid(), "a clock is set back");
+        lease.state().looked.1 -= 8 * SECOND;
+        assert!(lease.slept() > 15 * SECOND && !lease.is_valid());
+        assert!(lease.ends().1 < Instant::now());
+        lease.renew(ago(0), false);
+        assert!(lease.is_valid());
     }
 
     #[test]
