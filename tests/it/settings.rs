@@ -104,6 +104,22 @@ impl Place {
         worker
     }
 
+    /// A pause waits for a lock longer than an application's statement may.
+    async fn pause_in_vain_for(&self, admin: &Admin, time: &str) {
+        let mut holder = self.ours.session("holder").await;
+        holder.run("begin; lock table jobkit.queues in row share mode").await.unwrap();
+        let pause = admin.clone();
+        let pause = tokio::spawn(async move { pause.pause("default", "ada", "").await });
+        let waits = format!(
+            "exists (select from pg_stat_activity where {} = any (pg_blocking_pids(pid))
+                and query_start < clock_timestamp() - interval '{time}')",
+            holder.pid
+        );
+        self.ours.until(&waits).await;
+        holder.run("commit").await.unwrap();
+        assert!(pause.await.unwrap().unwrap());
+    }
+
     /// What an operator sees and does.
     async fn operate(&self, admin: &Admin) {
         let found = admin.doctor().await.unwrap().findings;
@@ -134,7 +150,9 @@ impl Place {
         );
         self.ours.until(&done).await;
         self.ours.until("exists (select from jobkit.dead_letters where cycles > 1)").await;
-        assert!(admin.pause("default", "ada", "").await.unwrap());
+        let matches = "args.list.0.key:a kind:live".parse().unwrap();
+        assert!(admin.jobs(&matches, None, 10).await.unwrap().jobs.is_empty());
+        self.pause_in_vain_for(admin, "300 ms").await;
         assert!(admin.resume("default").await.unwrap());
     }
 }
