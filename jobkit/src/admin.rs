@@ -43,8 +43,9 @@ pub use self::workers::StopRequest;
 ///
 /// Its connections are its own, made with the pool's options: the isolation level and deadlines of
 /// its calls are jobkit's, whatever the pool's are. They may go through a transaction pooler: each
-/// call is a transaction, and leaves nothing behind in the session. Clones share them. A few are kept for a minute after
-/// their last call, never one whose call failed, or was dropped before it had its answer.
+/// call is a transaction, and leaves nothing behind in the session. Clones share them. A few are
+/// kept for a minute after their last call, never one whose call failed, or was dropped before it
+/// had its answer.
 ///
 /// On a server that only reads (a standby, or where `default_transaction_read_only` is on) it shows
 /// what there is; what would change something fails with [`Error::ReadOnly`].

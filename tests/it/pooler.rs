@@ -18,7 +18,8 @@ use crate::jobs::Noop;
 type Seen = BTreeSet<(String, Option<String>)>;
 
 const SETTINGS: &str = "select name, setting from pg_settings
-    where name not like 'plpgsql.%' union all select 'prepared ' || name, statement from pg_prepared_statements";
+    where name not like 'plpgsql.%'
+    union all select 'prepared ' || name, statement from pg_prepared_statements";
 
 async fn settings(connection: &mut PgConnection) -> Seen {
     let rows = sqlx::query_as(SETTINGS).persistent(false).fetch_all(connection).await.unwrap();

@@ -178,7 +178,8 @@ async fn a_connection_that_ended_when_idle_is_no_gap_in_a_lease() {
     assert_eq!(lab.count("jobkit.claims").await, 1);
     let cut = "(select count(pg_terminate_backend(pid)) from pg_stat_activity
         where datname = current_database() and application_name = 'jobkit heart'
-            and state = 'idle' and state_change < clock_timestamp() - interval '100 ms') is not null";
+            and state = 'idle' and state_change < clock_timestamp() - interval '100 ms')
+        is not null";
     lab.until_within(
         Duration::from_secs(15),
         &format!("{cut} and not exists (select from jobkit.claims)"),

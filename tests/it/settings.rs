@@ -214,7 +214,8 @@ in_databases! {
     a_hostile_search_path: "" ["search_path = evil, pg_catalog, public"],
     triggers_that_do_not_fire: "" ["session_replication_role = replica", "row_security = off"],
     texts_of_another_style: "" [
-        "timezone = 'Asia/Kathmandu'", "datestyle = 'German, DMY'", "intervalstyle = 'sql_standard'",
+        "timezone = 'Asia/Kathmandu'", "datestyle = 'German, DMY'",
+        "intervalstyle = 'sql_standard'",
         "bytea_output = 'escape'", "standard_conforming_strings = off", "backslash_quote = on",
         "quote_all_identifiers = on", "extra_float_digits = 3", "array_nulls = off",
         "client_encoding = 'LATIN1'", "transform_null_equals = on",
@@ -225,7 +226,8 @@ in_databases! {
         "synchronous_commit = off", "plpgsql.extra_errors = 'all'",
         "plpgsql.variable_conflict = use_variable",
     ],
-    icu_with_turkish_letters: "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'" [],
+    icu_with_turkish_letters:
+        "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'" [],
     a_locale_of_the_system: "encoding 'UTF8' locale 'C.UTF-8'" [],
 }
 

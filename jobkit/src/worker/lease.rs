@@ -24,7 +24,7 @@ struct State {
     slept: Duration,
 }
 
-/// By how much the time of day has to get ahead between two looks: less is a clock that is adjusted.
+/// By how much the time of day has to get ahead between two looks: less is a clock being adjusted.
 const SLEEP: Duration = Duration::from_secs(1);
 
 impl Lease {
