@@ -10,6 +10,7 @@ pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod crowd;
 pub(crate) mod dead_letters;
+pub(crate) mod gate;
 pub(crate) mod handover;
 pub(crate) mod isolation;
 mod kit;

@@ -43,6 +43,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::t42_a_bulk_replay_passes_over_what_is_being_replayed;
     replay_page: "for update skip locked" => "",
         dead_letters::t43_two_bulk_replays_share_nothing;
+    replay_page: "and d.failed_at <= p_until" => "",
+        dead_letters::a_bulk_replay_spares_what_failed_after_it_began;
     replay_due: "for update skip locked" => "for update",
         recovery::an_automatic_replay_passes_over_what_is_being_replayed;
     replay_due: "for update skip locked" => "",
@@ -81,7 +83,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_prune_spares_what_failed_again;
     prune_resolved: "l.resolved_at < clock_timestamp() - p_keep" => "true",
         dead_letters::a_prune_spares_what_failed_again;
-    // Moved, whatever their number.
+    // Moved once, whatever their number.
+    recover: "order by j.id for update" => "order by j.id",
+        recovery::t54_two_recoveries_bury_a_job_in_no_place_once;
     recover: "and not exists (select from jobkit.claims c where j.id = any (c.job_ids))" => "",
         recovery::a_recovery_leaves_alone_what_a_claim_holds;
     recover: "v_pulled.jobs || array(" => "array(",

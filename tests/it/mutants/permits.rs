@@ -1,7 +1,7 @@
 //! Mutants of permits, blocked executions, limits and pauses.
 
 use super::Mutant;
-use crate::races::{blocked, handover, limits, order, patience, pause, permits, succession};
+use crate::races::{blocked, gate, handover, limits, order, patience, pause, permits, succession};
 use crate::{grants, plans};
 
 /// How `take` locks and gives.
@@ -9,6 +9,9 @@ const TAKE: &str = "do update
             set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
             where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
                 s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)";
+
+/// Whoever may give a permit.
+const GATE: &str = "perform jobkit.gate();";
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The lock of a key.
@@ -283,6 +286,24 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
     pause: "perform jobkit.gate();" => "",
         limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
+    limit_key: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_limit_gives;
+    sweep: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_sweep_gives;
+    reap_claim: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_reap_gives;
+    release_lost: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_give_back_gives;
+    cancel_take: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_cancel_gives;
+    reschedule: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_reschedule_gives;
+    recover: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_recovery_gives;
+    sweep_unserved: GATE => "perform jobkit.require_read_committed();",
+        gate::a_pause_takes_back_what_a_sweep_of_the_unserved_gives;
+    sweep_start: "lock table jobkit.queues in exclusive mode;" => "",
+        pause::a_start_waits_for_those_who_decided_without_it;
     park: "and l.taken >= l.effective_limit" => "",
         blocked::parking_leaves_a_key_with_free_permits_alone;
     pause: "and not r.without_permit" => "and false",

@@ -1,7 +1,7 @@
 //! Mutants of the transitions of jobs without concurrency keys.
 
 use super::Mutant;
-use crate::races::{cancel, claim, isolation, producers, prune, reap, settle};
+use crate::races::{cancel, claim, isolation, order, producers, prune, reap, settle};
 use crate::{clock, plans};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -149,6 +149,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reap::a_heartbeat_in_flight_keeps_its_worker;
     reap_workers: "for update skip locked" => "for no key update skip locked",
         claim::a_claim_in_flight_keeps_its_worker;
+    reap_workers: "and r.steady_since + r.lease < clock_timestamp()" => "",
+        reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
+    reap_workers: "and r.lease_until > clock_timestamp()" => "",
+        reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
+    heartbeat: "case when lapsed then clock_timestamp() else w.steady_since end" =>
+        "w.steady_since",
+        reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
     reap_claim: "for update skip locked" => "for update",
         reap::a_claim_being_settled_is_not_reaped;
     reap_claim: "for update skip locked" => "",
@@ -161,7 +168,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reap::a_claim_held_or_not_concluded_is_not_given_back;
     release_lost: "c.n <= p_concluded and " => "",
         reap::a_claim_held_or_not_concluded_is_not_given_back;
+    release_lost: "v_claim.n = any (p_suspect)" => "false",
+        reap::a_job_lost_alone_uses_up_its_attempts;
+    release_lost: "v_claim.n = any (p_suspect)" => "true",
+        reap::a_job_lost_alone_uses_up_its_attempts;
     // Cancels and promotions.
+    cancel_mark: "order by j.id for no key update" => "order by j.id desc for no key update",
+        order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
+    cancel_take: "order by j.id for update" => "order by j.id desc for update",
+        order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
     pull: "))
                 for update skip locked" =>
         "))
@@ -184,6 +199,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         producers::nobody_waits_for_a_producer;
     finished_prepare: "lock table jobkit.finished_days in share row exclusive mode;" => "",
         prune::two_services_make_a_partition_once;
+    finished_forget: " and d.day < (now() at time zone 'UTC')::date" => "",
+        prune::a_day_in_use_is_neither_forgotten_nor_dropped;
+    finished_drop: "and p_day < (select max(d.day) from jobkit.finished_days d)" => "",
+        prune::a_day_in_use_is_neither_forgotten_nor_dropped;
     finished_expired: "else 'concurrently'" => "else ''",
         prune::a_reader_of_finished_stalls_the_pruner_but_no_outcome;
 };

@@ -27,6 +27,7 @@ in_a_lab![
     an_old_replay_resolves_nothing,
     a_replay_of_what_was_purged_resolves_nothing,
     a_purge_spares_what_failed_again,
+    a_bulk_replay_spares_what_failed_after_it_began,
     a_prune_spares_what_failed_again,
     two_of_a_key_in_one_batch_are_two_cycles,
     batches_that_bury_the_same_keys_in_opposite_order_do_not_deadlock,
@@ -400,6 +401,24 @@ pub(crate) async fn a_purge_spares_what_failed_again(lab: Lab) {
         };
         expect_letter(&world, letter, &state).await;
     }
+}
+
+/// It has read its page, and has not locked it yet.
+pub(crate) async fn a_bulk_replay_spares_what_failed_after_it_began(lab: Lab) {
+    let world = World::new(lab).await;
+    let stop = "perform pg_advisory_xact_lock(1); v_open := array(";
+    world.lab.mutate("replay_page", "v_open := array(", stop).await;
+    let (letter, _) = dead(&world, "k").await;
+    let until: String = world.lab.value("select clock_timestamp()::text").await;
+    let page =
+        replay_page(10).replace("'infinity', '-infinity'", &format!("'{until}', '-infinity'"));
+    let between = world.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await;
+    let replaying = between.waiter(page).await;
+    let (_, again) = dead(&world, "k").await;
+    between.end(End::Commit).await;
+    assert_eq!(replaying.answer().await.as_deref(), Ok("0 replayed, 1 skipped"));
+    let state = format!("open, 2 cycles, generation 2, last job {again}");
+    expect_letter(&world, letter, &state).await;
 }
 
 pub(crate) async fn a_prune_spares_what_failed_again(lab: Lab) {

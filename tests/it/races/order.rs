@@ -20,6 +20,7 @@ in_a_lab![
     a_job_blocked_behind_a_cancel_does_not_deadlock_it,
     a_key_made_behind_a_cancel_does_not_deadlock_it,
     a_permit_granted_behind_a_cancel_is_not_lost,
+    a_mark_and_the_end_of_the_same_jobs_do_not_deadlock,
 ];
 
 /// The first call has the semaphore of `a` and is kept waiting for that of `m`, when the second
@@ -300,4 +301,27 @@ pub(crate) async fn a_permit_granted_behind_a_cancel_is_not_lost(lab: Lab) {
         world.expect(x, "cancel").await;
         world.expect_key("a", &[], &[]).await;
     }
+}
+
+/// The first has the oldest job and is kept waiting for the next, when the second comes: had that
+/// the youngest by then, they would wait for each other.
+pub(crate) async fn a_mark_and_the_end_of_the_same_jobs_do_not_deadlock(lab: Lab) {
+    let world = World::new(lab).await;
+    for mark_first in [true, false] {
+        let jobs @ [_, y, _] = world.ready::<3>().await;
+        assert_eq!(world.call(cancel_mark_all(&jobs)).await, "3");
+        let lock = format!("select kind from jobkit.jobs where id = {y} for update");
+        let between = world.hold(lock).await;
+        let [mark, end] = [cancel_mark_all(&jobs), cancel_take_all(&jobs)];
+        let [first, second] = if mark_first { [mark, end] } else { [end, mark] };
+        let first = between.waiter(first).await;
+        let second = first.waiter(second).await;
+        between.end(End::Rollback).await;
+        let answers = [first.answer().await, second.answer().await];
+        let ended = Ok(list(&jobs));
+        let expected =
+            if mark_first { [Ok("3".to_owned()), ended] } else { [ended, Ok("0".to_owned())] };
+        assert_eq!(answers, expected);
+    }
+    world.lab.check_invariants().await;
 }

@@ -22,29 +22,30 @@ in_a_lab![
     kinds_nobody_serves_get_no_permit,
     workers_that_stop_get_no_permit,
     a_worker_that_left_loses_the_permits_of_its_ready_jobs,
+    a_start_waits_for_those_who_decided_without_it,
 ];
 
-const READY: &str = "ready with permit, charged 0";
-const BLOCKED: &str = "blocked, charged 0";
+pub(super) const READY: &str = "ready with permit, charged 0";
+pub(super) const BLOCKED: &str = "blocked, charged 0";
 
 /// A world where worker 3 serves a queue `other`, too, and worker 4 knows a kind `gone`.
-async fn wide(lab: Lab, limit: i32) -> World {
+pub(super) async fn wide(lab: Lab, limit: i32) -> World {
     let world = World::limited(lab, limit).await;
     world.register_for(3, "default,other", "act").await;
     world.register_for(4, "default", "gone").await;
     world
 }
 
-fn other(key: &'static str) -> Keyed {
+pub(super) fn other(key: &'static str) -> Keyed {
     Keyed { queue: "other", ..Keyed::from(key) }
 }
 
-fn gone(key: &'static str) -> Keyed {
+pub(super) fn gone(key: &'static str) -> Keyed {
     Keyed { kind: "gone", ..Keyed::from(key) }
 }
 
 /// Blocks a job wherever it is; its key has no permit left.
-async fn block(world: &World, job: Keyed) -> i64 {
+pub(super) async fn block(world: &World, job: Keyed) -> i64 {
     let [job] = world.keyed([job]).await;
     let scan = Scan { queues: "default,other", slots: "9,9", kinds: "act,gone", ..Scan::default() };
     assert_eq!(world.call(claim_where(3, next_n(), &scan)).await, "");
@@ -310,4 +311,24 @@ pub(crate) async fn a_worker_that_left_loses_the_permits_of_its_ready_jobs(lab: 
     world.expect(y, BLOCKED).await;
     world.expect(z, READY).await;
     world.expect_key("a", &[z], &[y]).await;
+}
+
+/// A finish found nobody for the job. Meanwhile a worker for it has started, whose sweep finds the
+/// permit only behind the finish.
+pub(crate) async fn a_start_waits_for_those_who_decided_without_it(lab: Lab) {
+    let world = wide(lab, 1).await;
+    for end in ENDS {
+        world.clear().await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let y = block(&world, gone("a")).await;
+        world.bury_worker(4).await;
+        let finish = world.hold(settle(1, n, x, "finish")).await;
+        assert_eq!(finish.answer, "");
+        world.register_for(4, "default", "gone").await;
+        let starting = finish.waiter("select jobkit.sweep_start()::text".to_owned()).await;
+        finish.end(end).await;
+        assert_eq!(starting.answer().await.as_deref(), Ok(""));
+        assert_eq!(world.call(sweep()).await, end.pick("1", "0"));
+        world.expect(y, end.pick(READY, BLOCKED)).await;
+    }
 }

@@ -10,6 +10,7 @@ in_a_lab![
     partitions_are_made_beside_readers_and_outcomes,
     a_reader_of_finished_stalls_the_pruner_but_no_outcome,
     a_detach_cut_short_is_finished_the_next_time,
+    a_day_in_use_is_neither_forgotten_nor_dropped,
 ];
 
 const READ: &str = "select count(*)::text from jobkit.finished";
@@ -91,6 +92,22 @@ pub(crate) async fn a_detach_cut_short_is_finished_the_next_time(lab: Lab) {
     assert_eq!(world.call(settle(1, n, y, "finish")).await, "");
     assert_eq!(world.call(DETACH.to_owned()).await, "");
     world.lab.check_invariants().await;
+}
+
+/// Whoever may call the functions of the pruner, which run with their owner's rights.
+pub(crate) async fn a_day_in_use_is_neither_forgotten_nor_dropped(lab: Lab) {
+    let world = World::new(lab).await;
+    expired(&world).await;
+    let forget = "select jobkit.finished_forget((now() at time zone 'UTC')::date)::text";
+    assert_eq!(world.call(forget.to_owned()).await, "");
+    assert_eq!(world.lab.count("jobkit.finished_days").await, 3, "today is among them");
+    let listed = "delete from jobkit.finished_days; insert into jobkit.finished_days values";
+    let there = "pg_class where relname = 'finished_20200101'";
+    for (days, left) in [("('2020-01-01')", 1), ("('2020-01-01'), ('2020-01-02')", 0)] {
+        world.lab.run(&format!("{listed} {days}")).await;
+        world.call("select jobkit.finished_drop('2020-01-01')::text".to_owned()).await;
+        assert_eq!(world.lab.count(there).await, left, "the newest day stays");
+    }
 }
 
 const DETACH: &str = "select detach from jobkit.finished_expired()";

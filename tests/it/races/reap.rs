@@ -3,7 +3,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    enqueue_with, heartbeat, orphaned_claims, reap_claim, reap_workers, release_lost, settle,
+    enqueue_with, heartbeat, orphaned_claims, promote, reap_claim, reap_workers, release_lost,
+    settle,
 };
 use super::kit::{ENDS, End, World};
 
@@ -24,6 +25,8 @@ in_a_lab![
     t55_a_heap_of_exhausted_jobs_is_buried_whole,
     t56_a_burial_that_fails_keeps_the_job_and_holds_up_no_other,
     t81_deaths_use_up_the_attempts,
+    a_worker_reaps_others_once_its_own_lease_has_lasted,
+    a_job_lost_alone_uses_up_its_attempts,
 ];
 
 /// T16, T78: the outcome that came first counts; the reaper takes what it left.
@@ -297,5 +300,48 @@ pub(crate) async fn t81_deaths_use_up_the_attempts(lab: Lab) {
             n = world.claim(1, &[x]).await;
         }
     }
+    world.lab.check_invariants().await;
+}
+
+/// Thawed after more than a lease it finds everybody lapsed, itself among them: the others come
+/// first, for as long as they need to renew theirs.
+pub(crate) async fn a_worker_reaps_others_once_its_own_lease_has_lasted(lab: Lab) {
+    let world = World::new(lab).await;
+    let reap = || reap_workers().replace("reap_workers()", "reap_workers(2)");
+    let steady = "steady_since = clock_timestamp() - interval '2 hours' where id = 2";
+    world.lab.run(&format!("update jobkit.workers set lease = '1 hour', {steady}")).await;
+    world.lapse(1).await;
+    world.lapse(2).await;
+    assert_eq!(world.call(reap()).await, "", "without a lease");
+    assert_eq!(world.call(heartbeat(2)).await, "true");
+    assert_eq!(world.call(reap()).await, "", "right after its lapse");
+    world.lab.run(&format!("update jobkit.workers set {steady}")).await;
+    assert_eq!(world.call(reap()).await, "1");
+}
+
+/// A payload that cuts each connection it comes through ends as a dead letter. What was not asked
+/// for alone is not under suspicion.
+pub(crate) async fn a_job_lost_alone_uses_up_its_attempts(lab: Lab) {
+    let world = World::new(lab).await;
+    let (mut alone, [x]) = world.running().await;
+    let (other, [y]) = world.running().await;
+    let lost = |concluded: i64, alone: i64| {
+        release_lost(1, concluded, &[]).replace("'{}'", &format!("'{{{alone}}}'"))
+    };
+    assert_eq!(world.call(lost(other, alone)).await, "2");
+    world.expect(x, "ready, charged 1").await;
+    world.expect(y, "ready, charged 0").await;
+    assert_eq!(world.failures(y).await, "");
+    let both = world.claim(1, &[x, y]).await;
+    assert_eq!(world.call(settle(1, both, y, "finish")).await, "");
+    assert_eq!(world.call(settle(1, both, x, "release")).await, "");
+    for place in ["scheduled, charged 2", "crashed"] {
+        alone = world.claim(1, &[x]).await;
+        assert_eq!(world.call(lost(alone, alone)).await, "1");
+        world.expect(x, place).await;
+        world.an_hour_later().await;
+        world.call(promote(1)).await;
+    }
+    assert_eq!(world.failures(x).await, "crash crash crash");
     world.lab.check_invariants().await;
 }

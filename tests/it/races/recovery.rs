@@ -11,6 +11,7 @@ use super::kit::{ENDS, End, World, list, next_n};
 in_a_lab![
     t53_a_dead_letter_replays_itself_when_its_time_has_come,
     t54_two_recoveries_bury_a_job_once,
+    t54_two_recoveries_bury_a_job_in_no_place_once,
     t55_all_exhausted_jobs_are_moved_whatever_their_number,
     t57_a_job_without_queue_mates_or_lineage_is_moved,
     a_recovery_leaves_alone_what_a_claim_holds,
@@ -52,6 +53,23 @@ pub(crate) async fn t54_two_recoveries_bury_a_job_once(lab: Lab) {
         first.end(end).await;
         assert_eq!(world.call(recover(&jobs)).await, end.pick("0", "1"));
         assert_eq!(world.lab.count("jobkit.dead_letters where cycles = 1").await, 1);
+        world.lab.check_invariants().await;
+    }
+}
+
+/// T54. It has no row that one could pass over: the second waits for the job itself.
+pub(crate) async fn t54_two_recoveries_bury_a_job_in_no_place_once(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        clear(&world).await;
+        let jobs = exhausted(&world, 1).await;
+        world.lab.run_unguarded("delete from jobkit.ready").await;
+        let first = world.hold(recover(&jobs)).await;
+        assert_eq!(first.answer, "1");
+        let second = first.waiter(recover(&jobs)).await;
+        first.end(end).await;
+        assert_eq!(second.answer().await.as_deref(), Ok(end.pick("0", "1")));
+        assert_eq!(world.lab.count("jobkit.dead_letters").await, 1);
         world.lab.check_invariants().await;
     }
 }
