@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{Instrument, Span};
 
+use super::lease::Lease;
+use super::ledger::Ledger;
 use super::running::{Handler, Running, StopReason};
 use super::slots::Slots;
 use crate::context::Attempt;
@@ -27,6 +29,8 @@ pub(crate) struct Execution {
     pub(crate) states: Arc<States>,
     pub(crate) running: Arc<Running>,
     pub(crate) slots: Arc<Slots>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
@@ -65,7 +69,7 @@ impl Execution {
             if let Some(clear) = clear {
                 let _in_vain = handler.cancel.run_until_cancelled(clear).await;
             }
-            let settlement = if handler.cancel.is_cancelled() {
+            let settlement = if handler.cancel.is_cancelled() || !this.is_held(claim) {
                 Settlement::blank(claim, id)
             } else {
                 // The texts and the drops of errors and panics are the user's code as well.
@@ -78,6 +82,13 @@ impl Execution {
             this.running.leave(&handler);
             this.slots.give_back(queue, suspect);
         });
+    }
+
+    /// Whether a claim is this worker's still: its answer may have lain unread while the process was
+    /// frozen. To be asked once the handler is among those that run: if the claim is lost from here
+    /// on, it is stopped with them.
+    fn is_held(&self, (worker, _): (i64, i64)) -> bool {
+        self.lease.is_valid() && self.ledger.worker() == worker
     }
 
     /// Passes an outcome on. The settler outlives the handlers; if it is gone the process is
@@ -319,3 +330,6 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a value that is not text".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

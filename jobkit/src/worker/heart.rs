@@ -179,6 +179,8 @@ impl Heart {
         };
         self.link.call(&register).await?;
         self.ledger.begin_anew(worker);
+        // Those that began meanwhile, of the old claims: from here on none does.
+        self.running.abort_all(StopReason::LeaseLost);
         self.lease.renew(sent, true);
         // The claimer may be napping, and what enqueues knew of that is gone with the old id.
         self.wake.ring();

@@ -203,6 +203,8 @@ impl Parts {
             states: Arc::new(states),
             running: Arc::clone(&self.running),
             slots: Arc::clone(&self.slots),
+            ledger: Arc::clone(&self.ledger),
+            lease: Arc::clone(&self.lease),
             outcomes,
             cancel_grace: self.settings.cancel_grace,
         });
