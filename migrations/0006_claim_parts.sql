@@ -1,6 +1,7 @@
 -- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
 -- longer than 100 ms. Then the jobs of the keys that are in other hands go back to ready, and the
--- claim has the others. Returns the jobs it does without.
+-- claim has the others. Returns the jobs it does without. Those are tried in order, so that two
+-- claims do not refuse each other their keys; a deadlock would end with the 2 ms.
 create function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
 returns bigint[]
 language plpgsql

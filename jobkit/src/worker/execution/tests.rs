@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::worker::running::StopReason::LeaseLost;
+use crate::worker::running::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::worker::slots::Served;
 use crate::{Declared, Job, JobContext, Registration};
 
@@ -19,6 +19,21 @@ impl Job for Quick {
     }
 }
 
+/// Fails once it is asked to stop.
+#[derive(Serialize, Deserialize)]
+struct Interrupted {}
+
+impl Declared for Interrupted {
+    const POLICY: Policy = Policy::new("interrupted");
+}
+
+impl Job for Interrupted {
+    async fn run(self, cx: JobContext) -> Result {
+        cx.cancelled().await;
+        Err(JobError::from("interrupted"))
+    }
+}
+
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Worker 7, whose lease has just been renewed.
@@ -26,7 +41,10 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
     let (outcomes, settled) = unbounded_channel();
     let queue = Served { name: Arc::default(), slots: 1 };
     let execution = Execution {
-        registry: Arc::new(Registry::of([Registration::of::<Quick, _>()])),
+        registry: Arc::new(Registry::of([
+            Registration::of::<Quick, _>(),
+            Registration::of::<Interrupted, _>(),
+        ])),
         states: Arc::default(),
         running: Arc::default(),
         slots: Arc::new(Slots::new(vec![queue])),
@@ -38,14 +56,14 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
     (Arc::new(execution), settled)
 }
 
-fn quick() -> ClaimedJob {
+fn claimed(kind: &str) -> ClaimedJob {
     ClaimedJob {
         id: 1,
         queue: 0,
         lane: 7,
-        kind: "quick".to_owned(),
+        kind: kind.to_owned(),
         attempt: 1,
-        max_attempts: 1,
+        max_attempts: 2,
         crashes: 0,
         snoozes: 0,
         created_at: chrono::Utc::now(),
@@ -62,7 +80,7 @@ fn quick() -> ClaimedJob {
 async fn outcome_after(event: impl FnOnce(&Execution)) -> Outcome {
     let (execution, mut settled) = execution();
     execution.slots.take_within(1).pass_on(0);
-    execution.begin((7, 1), false, quick(), None);
+    execution.begin((7, 1), false, claimed("quick"), None);
     event(&execution);
     settled.recv().await.unwrap().outcome
 }
@@ -89,6 +107,21 @@ async fn a_job_claimed_before_its_worker_was_reaped_does_not_begin() {
     execution.ledger.begin_anew(8);
     execution.lease.renew(Instant::now(), true);
     execution.slots.take_within(1).pass_on(0);
-    execution.begin((7, 1), false, quick(), None);
+    execution.begin((7, 1), false, claimed("quick"), None);
     assert_eq!(settled.recv().await.unwrap().outcome, Outcome::Release);
+}
+
+/// Whose fault it was nobody can tell: the attempt is not charged.
+#[tokio::test]
+async fn a_failure_after_the_worker_stops_or_lost_its_lease_is_given_back() {
+    for (reason, outcome) in
+        [(Stopping, Outcome::Release), (LeaseLost, Outcome::Release), (Cancelled, Outcome::Cancel)]
+    {
+        let (execution, mut settled) = execution();
+        execution.slots.take_within(1).pass_on(0);
+        execution.begin((7, 1), false, claimed("interrupted"), None);
+        tokio::task::yield_now().await;
+        execution.running.ask_all(reason);
+        assert_eq!(settled.recv().await.unwrap().outcome, outcome, "{reason:?}");
+    }
 }
