@@ -132,8 +132,8 @@ impl<S> JobContext<S> {
     }
 
     /// Completes when this attempt should stop: it was cancelled, the worker is stopping, or its
-    /// lease is about to lapse. A handler that ignores it is dropped a little later. In the last two
-    /// cases a failure after that charges no attempt: the job runs again under the same number.
+    /// lease is about to lapse. A handler that ignores it is dropped a little later. In the last
+    /// two cases a failure after that charges no attempt: the job runs again with the same number.
     pub async fn cancelled(&self) {
         self.attempt.cancel.cancelled().await;
     }

@@ -84,9 +84,9 @@ impl Execution {
         });
     }
 
-    /// Whether a claim is this worker's still: its answer may have lain unread while the process was
-    /// frozen. To be asked once the handler is among those that run: if the claim is lost from here
-    /// on, it is stopped with them.
+    /// Whether a claim is this worker's still: its answer may have lain unread while the process
+    /// was frozen. To be asked once the handler is among those that run: if the claim is lost from
+    /// here on, it is stopped with them.
     fn is_held(&self, (worker, _): (i64, i64)) -> bool {
         self.lease.is_valid() && self.ledger.worker() == worker
     }

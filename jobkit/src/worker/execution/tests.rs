@@ -82,7 +82,7 @@ async fn outcome_after(event: impl FnOnce(&Execution)) -> Outcome {
     execution.slots.take_within(1).pass_on(0);
     execution.begin((7, 1), false, claimed("quick"), None);
     event(&execution);
-    settled.recv().await.unwrap().outcome
+    settled.recv().await.expect("one outcome").outcome
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_job_runs_while_its_claim_is_held() {
 #[tokio::test]
 async fn a_job_does_not_begin_without_a_lease() {
     let frozen = |execution: &Execution| {
-        let before = Instant::now().checked_sub(MINUTE).unwrap();
+        let before = Instant::now().checked_sub(MINUTE).expect("the machine is up that long");
         execution.lease.renew(before, false);
     };
     assert_eq!(outcome_after(frozen).await, Outcome::Release);
@@ -108,7 +108,7 @@ async fn a_job_claimed_before_its_worker_was_reaped_does_not_begin() {
     execution.lease.renew(Instant::now(), true);
     execution.slots.take_within(1).pass_on(0);
     execution.begin((7, 1), false, claimed("quick"), None);
-    assert_eq!(settled.recv().await.unwrap().outcome, Outcome::Release);
+    assert_eq!(settled.recv().await.expect("one outcome").outcome, Outcome::Release);
 }
 
 /// Whose fault it was nobody can tell: the attempt is not charged.
@@ -122,6 +122,6 @@ async fn a_failure_after_the_worker_stops_or_lost_its_lease_is_given_back() {
         execution.begin((7, 1), false, claimed("interrupted"), None);
         tokio::task::yield_now().await;
         execution.running.ask_all(reason);
-        assert_eq!(settled.recv().await.unwrap().outcome, outcome, "{reason:?}");
+        assert_eq!(settled.recv().await.expect("one outcome").outcome, outcome, "{reason:?}");
     }
 }
