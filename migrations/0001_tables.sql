@@ -173,6 +173,18 @@ create table jobkit.attempts (
     primary key (job_id, attempt)                -- a publication of all tables needs one
 );
 
+-- Jobs with which a transition failed by an error of the server that is no fault of theirs, a damaged
+-- page, say: until `retry_at` that transition passes them over.
+create table jobkit.stuck_jobs (
+    job_id bigint primary key,
+    transition text not null,
+    error text not null,
+    since timestamptz not null,
+    tries integer not null,
+    retry_at timestamptz not null,
+    worker_id bigint                             -- who met it
+);
+
 -- Ended jobs, partitioned by the day they expire, so that dropping a partition is exact.
 create table jobkit.finished (
     job_id bigint not null,

@@ -41,26 +41,31 @@ begin
 end
 $$;
 
--- orphaned_claims: claims that have no worker, never judged by a lease.
+-- orphaned_claims: claims that have no worker, never judged by a lease; but none of which all jobs
+-- are stuck.
 create function jobkit.orphaned_claims() returns table (worker_id bigint, n bigint)
 language sql
 set search_path = pg_catalog, pg_temp
 as $$
     select c.worker_id, c.n from jobkit.claims c
     where not exists (select from jobkit.workers w where w.id = c.worker_id)
+        and not c.job_ids <@ (select jobkit.stuck())
     order by c.worker_id, c.n
 $$;
 
 -- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt.
 -- After the first crash a job runs again at once, from the second in a row after a wait.
+-- With p_jobs only those: the others, and those that are stuck, stay in the claim.
 -- Returns how many jobs it took back; 0 when the claim is gone, held or not orphaned.
-create function jobkit.reap_claim(p_worker bigint, p_n bigint) returns integer
+create function jobkit.reap_claim(p_worker bigint, p_n bigint, p_jobs bigint[] default null)
+returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
 declare
+    v_claim jobkit.claims;
     v_ids bigint[];
     v_freed record;
     v_job jobkit.jobs;
@@ -68,12 +73,12 @@ declare
     v_count integer := 0;
 begin
     perform jobkit.gate();
-    select c.job_ids into v_ids from jobkit.claims c
+    select * into v_claim from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n for update skip locked;
     if not found or exists (select from jobkit.workers w where w.id = p_worker) then
         return 0;
     end if;
-    delete from jobkit.claims c where c.worker_id = p_worker and c.n = p_n;
+    v_ids := jobkit.unclaim(v_claim, p_jobs);
     select * into v_freed from jobkit.signal(v_ids);
     perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
     for v_job in
@@ -132,8 +137,10 @@ $$;
 -- release_lost: gives back claims whose reply never reached their worker: numbered up to
 -- p_concluded, yet not among p_held. Uncharged, but for a job that was asked for alone
 -- (p_suspect lists such calls): its payload may be what cuts the connection.
+-- With p_jobs only those: the others, and those that are stuck, stay where they are.
 create function jobkit.release_lost(
-    p_worker bigint, p_concluded bigint, p_held bigint[], p_suspect bigint[]
+    p_worker bigint, p_concluded bigint, p_held bigint[], p_suspect bigint[],
+    p_jobs bigint[] default null
 ) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -141,7 +148,8 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-    v_claim record;
+    v_claim jobkit.claims;
+    v_taken bigint[];
     v_ids bigint[] := '{}';
     v_suspects bigint[] := '{}';
     v_freed record;
@@ -151,14 +159,14 @@ declare
 begin
     perform jobkit.gate();
     for v_claim in
-        select c.n, c.job_ids from jobkit.claims c
+        select * from jobkit.claims c
         where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
         order by c.n for update skip locked
     loop
-        delete from jobkit.claims c where c.worker_id = p_worker and c.n = v_claim.n;
-        v_ids := v_ids || v_claim.job_ids;
+        v_taken := jobkit.unclaim(v_claim, p_jobs);
+        v_ids := v_ids || v_taken;
         if v_claim.n = any (p_suspect) then
-            v_suspects := v_suspects || v_claim.job_ids;
+            v_suspects := v_suspects || v_taken;
         end if;
     end loop;
     if v_ids = '{}' then

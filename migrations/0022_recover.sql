@@ -56,6 +56,7 @@ begin
             'it was found without an attempt left'), null);
         v_count := v_count + 1;
     end loop;
+    perform jobkit.unstick(v_exhausted);
     perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return v_count;
 end
@@ -85,7 +86,8 @@ begin
 end
 $$;
 
--- exhausted: the next p_limit jobs after p_after that `recover` may have to bury.
+-- exhausted: the next p_limit jobs after p_after that `recover` may have to bury; but none that is
+-- stuck.
 create function jobkit.exhausted(p_after bigint, p_limit integer) returns setof bigint
 language sql
 set search_path = pg_catalog, pg_temp
@@ -95,5 +97,6 @@ as $$
     select j.id from jobkit.jobs j
     where j.attempt >= j.max_attempts and j.id > p_after and j.cancel_requested_at is null
         and not exists (select from jobkit.claims c where j.id = any (c.job_ids))
+        and j.id <> all ((select jobkit.stuck())::bigint[])
     order by j.id limit p_limit
 $$;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use jobkit::{Count, Error, QueueSummary};
+use jobkit::{Attention, Count, Error, QueueSummary};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -55,6 +55,8 @@ async fn registry(visit: &Visit) -> Result<Registry, Error> {
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
+    let stuck = now.attention.iter().filter(|item| matches!(item, Attention::StuckJob(_))).count();
+    gauge("jobs_stuck", "Jobs that cannot be read or written, 20 at most", stuck as f64);
     let up = workers.iter().filter(|worker| !worker.lapsed).count();
     gauge("workers", "Workers that are alive", up as f64);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {

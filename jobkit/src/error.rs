@@ -228,6 +228,19 @@ impl Error {
         if self.code().as_deref() == Some("55P03") { Self::Busy } else { self }
     }
 
+    /// Whether the server did as it was asked to, and refused: nothing was lost on the way.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self, Self::Database(_)) && self.code().is_some()
+    }
+
+    /// Whether one row may be the cause, and the same goes well without it: it is damaged, has no
+    /// room, lacks what the server asks of it, … What comes and goes by itself is another's doing:
+    /// lost connections, clashes, locks.
+    pub(crate) fn may_be_one_row(&self) -> bool {
+        let passing = |code: String| code.starts_with("40") || code == "55P03";
+        self.is_answer() && !self.code().is_some_and(passing)
+    }
+
     /// Whether the server refused the statement itself, so that repeating it as it is won't help.
     /// Deadlines, lost connections, lack of resources and clashes with others may pass.
     pub(crate) fn is_final(&self) -> bool {

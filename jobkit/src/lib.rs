@@ -57,6 +57,7 @@ pub use crate::observed::kind::KindSummary;
 pub use crate::observed::measure::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
 pub use crate::observed::overview::{Attention, Overview};
 pub use crate::observed::queue::{PausedQueue, QueueKind, QueueSummary};
+pub use crate::observed::stuck::StuckJob;
 pub use crate::observed::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
 pub use crate::operation::{Operation, OperationResult, OperationState, Preview};
 pub use crate::options::Pending;

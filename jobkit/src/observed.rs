@@ -7,4 +7,5 @@ pub(crate) mod kind;
 pub(crate) mod measure;
 pub(crate) mod overview;
 pub(crate) mod queue;
+pub(crate) mod stuck;
 pub(crate) mod worker;

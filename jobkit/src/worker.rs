@@ -2,6 +2,7 @@ mod claimer;
 mod counters;
 mod duties;
 mod execution;
+mod halves;
 mod handle;
 mod heart;
 mod intake;

@@ -38,5 +38,7 @@ mod recovery;
 mod settings;
 mod startup;
 mod statements;
+mod stuck;
 mod succession;
+mod unreadable;
 mod violations;

@@ -36,9 +36,10 @@ const ABOVE_STORE: [&str; 9] =
 
 /// What the services under `worker/` share. All else there is a service, and services do not know
 /// each other.
-const SHARED_BY_SERVICES: [&str; 12] = [
+const SHARED_BY_SERVICES: [&str; 13] = [
     "counters",
     "execution",
+    "halves",
     "intake",
     "lease",
     "ledger",

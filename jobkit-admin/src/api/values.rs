@@ -56,6 +56,11 @@ fn attention(item: &Attention) -> Value {
             "what": "unserved", "queue": queue, "kind": kind, "announced": announced,
             "ready": count(*ready),
         }),
+        Attention::StuckJob(stuck) => json!({
+            "what": "stuck_job", "job": stuck.job.0, "transition": stuck.transition,
+            "error": stuck.error, "since": iso(&stuck.since), "tries": stuck.tries,
+            "retry_at": iso(&stuck.retry_at),
+        }),
         Attention::DeadLetters { lately } => {
             json!({"what": "dead_letters", "lately": count(*lately)})
         }

@@ -59,6 +59,7 @@ fn sentence(item: &Attention) -> String {
             let ever = if *announced { "" } else { ", and none has ever announced it" };
             format!("no live worker serves {kind} in {queue}{ever}: {} ready", count(ready))
         }
+        Attention::StuckJob(stuck) => format!("job {}: {stuck}", stuck.job),
         Attention::DeadLetters { lately } => {
             format!("{} dead letters within the last hour", count(lately))
         }

@@ -6,9 +6,10 @@ use super::Admin;
 use crate::dead_letter::Count;
 use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity, TableSize};
 use crate::observed::overview::Attention;
+use crate::observed::stuck::StuckJob;
 use crate::store::{
-    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, Tables,
-    Unpublishable, UnservedKinds, Upkeep, UpkeepRow, Violations,
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, StuckJobs,
+    Tables, Unpublishable, UnservedKinds, Upkeep, UpkeepRow, Violations,
 };
 use crate::{Error, migrate};
 
@@ -71,6 +72,7 @@ impl Admin {
         findings.extend(indexes::findings(&link.call(&Indexes).await?));
         findings.extend(unserved(link.call(&UnservedKinds(50)).await?));
         findings.extend(unpublishable(&link.call(&Unpublishable).await?));
+        findings.extend(link.call(&StuckJobs { job: None, limit: 20 }).await?.iter().map(stuck));
         findings.extend(upkeep(&link.call(&Upkeep).await?));
         diagnosis.holders = link.call(&HorizonHolders).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
@@ -116,6 +118,16 @@ impl Admin {
             found => found,
         }
     }
+}
+
+fn stuck(stuck: &StuckJob) -> Finding {
+    Finding::of(
+        Severity::Critical,
+        Check::Stuck,
+        format!("job {}: {stuck}", stuck.job),
+        "the error is the server's: mend what it names (a damaged page, a full disk, a missing \
+         replica identity); the job then goes on by itself",
+    )
 }
 
 async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {

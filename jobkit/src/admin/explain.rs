@@ -3,7 +3,7 @@
 use super::reason::{KeyUse, Reason};
 use super::{Admin, count};
 use crate::observed::queue::PausedQueue;
-use crate::store::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
+use crate::store::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob, StuckJobs};
 use crate::{Error, JobId};
 
 /// Why a job does not run, as [`Admin::explain`] finds it.
@@ -21,12 +21,13 @@ impl Admin {
     /// was, or is not kept any more.
     ///
     /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
-    /// statements (two for a live job) may make the numbers differ by that.
+    /// statements (three for a live job) may make the numbers differ by that.
     ///
     /// # Errors
     /// As all of [`Admin`].
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
         let mut link = self.link();
+        let stuck = link.call(&StuckJobs { job: Some(job.0), limit: 1 }).await?;
         let reasons = match link.call(&ExplainJob(job.0)).await? {
             Some(live) if live.runs.is_some() => Some(running(&live)),
             Some(live) => {
@@ -36,7 +37,8 @@ impl Admin {
             None => link.call(&ExplainEnded(job.0)).await?.map(|ended| vec![of_ended(ended)]),
         };
         link.close().await;
-        Ok(reasons.map(|reasons| {
+        Ok(reasons.map(|mut reasons| {
+            reasons.splice(..0, stuck.into_iter().map(Reason::Stuck));
             let sentence = reasons.first().map(Reason::to_string).unwrap_or_default();
             Explanation { sentence, reasons }
         }))

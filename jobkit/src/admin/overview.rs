@@ -6,7 +6,9 @@ use super::Admin;
 use crate::Error;
 use crate::dead_letter::Count;
 use crate::observed::overview::{Attention, Overview};
-use crate::store::{KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds, Workers};
+use crate::store::{
+    KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, StuckJobs, UnservedKinds, Workers,
+};
 
 /// How long a job may wait for a permit of its key without being mentioned.
 const LONG_WAIT: Duration = Duration::from_secs(5 * 60);
@@ -15,7 +17,7 @@ const LONG_WAIT: Duration = Duration::from_secs(5 * 60);
 const MOST: usize = 20;
 
 impl Admin {
-    /// How it stands with the whole. Six statements, each of which looks at no more than some
+    /// How it stands with the whole. Seven statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     ///
     /// # Errors
@@ -30,6 +32,8 @@ impl Admin {
         attention.extend(late.into_iter().take(MOST).map(Attention::LateWorker));
         attention.extend(link.call(&UnservedKinds(20)).await?);
         attention.extend(keys);
+        let stuck = link.call(&StuckJobs { job: None, limit: 20 }).await?;
+        attention.extend(stuck.into_iter().map(Attention::StuckJob));
         if counts.dead_lately != Count::Exactly(0) {
             attention.push(Attention::DeadLetters { lately: counts.dead_lately });
         }

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::JobId;
 use crate::observed::queue::PausedQueue;
+use crate::observed::stuck::StuckJob;
 
 /// Where counts end.
 const MANY: u32 = 10_000;
@@ -29,6 +30,8 @@ pub enum Reason {
         /// Since when.
         since: DateTime<Utc>,
     },
+    /// What has to be done with it fails through no fault of its own.
+    Stuck(StuckJob),
     /// Its time has not come, or only just.
     Scheduled {
         /// When it is due.
@@ -131,6 +134,7 @@ impl fmt::Display for Reason {
             }
             Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
             Self::Paused(paused) => paused.fmt(f),
+            Self::Stuck(stuck) => stuck.fmt(f),
             Self::Unserved { queue } => write!(f, "No live worker serves its queue {queue}"),
             Self::UnknownKind { queue, kind } => {
                 write!(f, "No live worker of its queue {queue} knows the kind {kind}")

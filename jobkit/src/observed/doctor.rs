@@ -72,6 +72,8 @@ pub enum Check {
     Bloat,
     /// Ready jobs that no live worker serves.
     Kinds,
+    /// Jobs with which a transition fails through no fault of theirs.
+    Stuck,
     /// What workers do by themselves: sweeps, partitions for the history.
     Upkeep,
     /// The clock of the database's host.
@@ -92,6 +94,7 @@ impl Check {
             Self::Horizon => "horizon",
             Self::Bloat => "bloat",
             Self::Kinds => "kinds",
+            Self::Stuck => "stuck",
             Self::Upkeep => "upkeep",
             Self::Clock => "clock",
             Self::Publication => "publication",

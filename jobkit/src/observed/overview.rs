@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::stuck::StuckJob;
 use super::worker::WorkerSummary;
 use crate::dead_letter::Count;
 
@@ -89,6 +90,8 @@ pub enum Attention {
         /// How many were met among the first 50 of each priority of the queue.
         ready: Count,
     },
+    /// A job with which a transition fails through no fault of its own.
+    StuckJob(StuckJob),
     /// Jobs became dead letters during the last hour, and are open.
     DeadLetters {
         /// How many; no more than 10,000 are counted.

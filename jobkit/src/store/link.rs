@@ -124,7 +124,13 @@ impl Link {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
             let deadline = most.min(self.deadlines.call);
             let opened = timeout(deadline, self.open()).await;
-            let connection = opened.map_err(|_| Error::unreachable(deadline))??;
+            let opened = opened.map_err(|_| Error::unreachable(deadline))?;
+            // Whatever the server has against a session (a password that was changed, too many of
+            // them), it has nothing against what is about to be asked.
+            let connection = opened.map_err(|error| match error {
+                Error::Database(error) => Error::Unreachable(error),
+                error => error,
+            })?;
             self.connection = Some(Open { connection, since: Instant::now() });
         }
         Ok(())

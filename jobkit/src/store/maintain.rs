@@ -88,10 +88,10 @@ impl Call for OrphanedClaims {
     }
 }
 
-/// Takes back one claim without a worker.
-pub(crate) struct ReapClaim(pub(crate) i64, pub(crate) i64);
+/// Takes back one claim without a worker, or only some of its jobs.
+pub(crate) struct ReapClaim<'a>(pub(crate) i64, pub(crate) i64, pub(crate) Option<&'a [i64]>);
 
-impl Call for ReapClaim {
+impl Call for ReapClaim<'_> {
     /// How many jobs it held.
     type Answer = i32;
 
@@ -103,6 +103,7 @@ impl Call for ReapClaim {
         sqlx::query_scalar(include_str!("sql/claims_reap.sql"))
             .bind(self.0)
             .bind(self.1)
+            .bind(self.2)
             .fetch_one(connection)
             .await
     }

@@ -34,6 +34,7 @@ mod selected;
 mod semaphores;
 mod session;
 mod settle;
+mod stuck;
 mod sweep;
 mod time;
 mod worker;
@@ -83,11 +84,12 @@ pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
 pub(crate) use self::settle::{Ending, Next, Outcome, Ran, Settle, Settlement, Unblocked};
+pub(crate) use self::stuck::{ClaimJobs, SetAside, Stick, StuckJobs, Unstick};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
 pub(crate) use self::time::Time;
 pub(crate) use self::worker::{
-    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, Register, ReleaseLost, Rise,
-    SchemaCheck, Sleep,
+    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, LostJobs, Register, ReleaseLost,
+    Rise, SchemaCheck, Sleep,
 };

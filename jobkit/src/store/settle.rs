@@ -46,7 +46,7 @@ pub(crate) struct Settlement {
     pub(crate) error: Option<String>,
     /// The Rust type of the error, if it tells anything.
     pub(crate) error_type: Option<&'static str>,
-    /// Why it was buried: `exhausted`, `dead` or `undecodable`.
+    /// Why it is buried, or would be after its last attempt: `exhausted`, `dead` or `undecodable`.
     pub(crate) reason: Option<&'static str>,
     pub(crate) delay: Option<Duration>,
     pub(crate) keep: Option<Duration>,
@@ -58,6 +58,8 @@ pub(crate) struct Settlement {
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
+    /// It was refused by itself, and noted as stuck.
+    pub(crate) stuck: bool,
 }
 
 /// What a handler's run is measured as.
@@ -87,6 +89,7 @@ impl Settlement {
             keyed_in: None,
             ran: None,
             stand_in: false,
+            stuck: false,
         }
     }
 }

@@ -170,17 +170,38 @@ impl Call for Heartbeat {
     }
 }
 
-/// Gives back claims whose answer never arrived.
-pub(crate) struct ReleaseLost {
+/// Gives back claims whose answer never arrived, or only some of their jobs.
+pub(crate) struct ReleaseLost<'a> {
     pub(crate) worker: i64,
     /// Every call numbered up to this one was answered or given up.
     pub(crate) concluded: i64,
-    pub(crate) held: Vec<i64>,
+    pub(crate) held: &'a [i64],
     /// Lost calls that asked for one job.
-    pub(crate) suspect: Vec<i64>,
+    pub(crate) suspect: &'a [i64],
+    pub(crate) jobs: Option<&'a [i64]>,
 }
 
-impl Call for ReleaseLost {
+/// The jobs of such claims.
+pub(crate) struct LostJobs<'a> {
+    pub(crate) worker: i64,
+    pub(crate) concluded: i64,
+    pub(crate) held: &'a [i64],
+}
+
+impl Call for LostJobs<'_> {
+    type Answer = Vec<i64>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
+        sqlx::query_scalar(include_str!("sql/claims_lost.sql"))
+            .bind(self.worker)
+            .bind(self.concluded)
+            .bind(self.held)
+            .fetch_all(connection)
+            .await
+    }
+}
+
+impl Call for ReleaseLost<'_> {
     type Answer = i32;
 
     fn span(&self) -> Span {
@@ -191,8 +212,9 @@ impl Call for ReleaseLost {
         sqlx::query_scalar(include_str!("sql/claims_release_lost.sql"))
             .bind(self.worker)
             .bind(self.concluded)
-            .bind(&self.held)
-            .bind(&self.suspect)
+            .bind(self.held)
+            .bind(self.suspect)
+            .bind(self.jobs)
             .fetch_one(connection)
             .await
     }

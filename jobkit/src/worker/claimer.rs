@@ -18,7 +18,7 @@ use super::slots::Slots;
 use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link};
+use crate::store::{Claim, Claimed, ClaimedJob, Link, SetAside};
 
 /// The most jobs of one claim: its row of ids must fit a page.
 pub(super) const LARGEST_BATCH: usize = 500;
@@ -190,7 +190,8 @@ impl Claimer {
             Err(error) => {
                 // Perhaps the server has forgotten it: the table is unlogged.
                 self.pace.hint = None;
-                let refused = matches!(error, Error::Database(_));
+                // What cannot be read is lost.
+                let refused = error.is_answer();
                 let took_too_long = error.code().as_deref() == Some("57014");
                 self.pace.lost += u32::from(!refused);
                 let queues = asked.iter().map(|(queue, _)| *queue);
@@ -202,6 +203,13 @@ impl Claimer {
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, !refused && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
+                if error.may_be_one_row()
+                    && !took_too_long
+                    && set_aside(&mut self.link, &claim).await?
+                {
+                    tracing::warn!(%error, "jobkit: claiming failed");
+                    return Ok(Next::Again);
+                }
                 Err(error)
             }
         }
@@ -288,6 +296,16 @@ impl Claimer {
         }
         self.nap(whole, from_start).await
     }
+}
+
+/// Puts off jobs that the server cannot read: they would be in the way of every claim. Whether there
+/// were any.
+async fn set_aside(link: &mut Link, claim: &Claim<'_>) -> Result<bool, Error> {
+    let aside = link.call(&SetAside(claim)).await?;
+    for (job, error) in &aside {
+        tracing::warn!(job.id = job, transition = "claim", error, "jobkit: a job is stuck");
+    }
+    Ok(!aside.is_empty())
 }
 
 /// The call for what fits now, and (queue, slots) for each queue it asks for.

@@ -82,6 +82,7 @@ impl Parts {
         Recoverer {
             link: self.link("recover"),
             every: self.settings.recover_every,
+            ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             looked: None,

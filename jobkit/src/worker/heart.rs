@@ -6,6 +6,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
+use super::halves;
 use super::lease::Lease;
 use super::ledger::{Ledger, Snapshot};
 use super::measures::{self, Measures};
@@ -15,7 +16,7 @@ use super::slots::{Served, Slots};
 use super::ticker::{backoff, jitter};
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{AddMeasures, Deregister, Heartbeat, Link, Register, ReleaseLost};
+use crate::store::{AddMeasures, Deregister, Heartbeat, Link, LostJobs, Register, ReleaseLost};
 
 /// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
 /// must not lose it.
@@ -144,15 +145,21 @@ impl Heart {
         }
     }
 
-    /// Gives back the claims that this worker's calls may have made without its knowing.
+    /// Gives back the claims that this worker's calls may have made without its knowing; where they
+    /// cannot be as a whole, all of their jobs that can be.
     async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
-        let release = ReleaseLost {
-            worker: snapshot.worker,
-            concluded: snapshot.concluded,
-            held: snapshot.held.clone(),
-            suspect: snapshot.suspect.clone(),
-        };
-        let released = self.link.call(&release).await?;
+        let Snapshot { worker, concluded, ref held, ref suspect } = *snapshot;
+        let release = |jobs| ReleaseLost { worker, concluded, held, suspect, jobs };
+        let mut released = 0;
+        match self.link.call(&release(None)).await {
+            Err(error) if error.may_be_one_row() => {
+                let jobs = self.link.call(&LostJobs { worker, concluded, held }).await?;
+                let part = |jobs| release(Some(jobs));
+                let stuck = halves::by_halves(&mut self.link, &jobs, &mut released, part).await?;
+                halves::report(&mut self.link, "release", worker, &stuck).await;
+            }
+            answer => released = answer?,
+        }
         self.ledger.cleared(snapshot);
         if released > 0 {
             tracing::warn!(jobs = released, "jobkit: gave back claims whose answer was lost");

@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters::Counters;
+use super::halves;
 use super::lease::Lease;
 use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
+use crate::store::{ClaimJobs, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
 
 /// Claims taken back in one round: a worker that stops waits for no more than that.
 const AT_ONCE: usize = 100;
@@ -42,29 +43,49 @@ impl Duty for Reaper {
         if !lapsed && !orphaned {
             return Ok(self.every);
         }
-        let mut reaped = 0;
+        let (mut reaped, mut failed) = (0, None);
         let orphaned = self.link.call(&OrphanedClaims).await?;
         let more = orphaned.len() > AT_ONCE;
         for (worker, n) in orphaned.into_iter().take(AT_ONCE) {
-            match self.link.call(&ReapClaim(worker, n)).await {
-                Ok(jobs) => reaped += usize::try_from(jobs).unwrap_or(0),
-                // One bad claim holds back no other.
-                Err(error) if error.is_final() => {
-                    let worker = format!("{worker:x}");
-                    tracing::error!(worker, n, %error, "jobkit.reap failed");
+            // One bad claim holds back no other.
+            if let Err(error) = self.reap(worker, n, &mut reaped).await {
+                let worker = format!("{worker:x}");
+                tracing::warn!(worker, n, %error, "jobkit.reap failed");
+                let answered = error.is_answer();
+                failed = Some(error);
+                if !answered {
+                    break;
                 }
-                Err(error) => return Err(error),
             }
         }
         if reaped > 0 {
             tracing::warn!(jobs = reaped, "jobkit.reap: took back jobs");
-            self.counters.reaped.add(reaped);
+            self.counters.reaped.add(usize::try_from(reaped).unwrap_or(0));
             self.wake.ring();
         }
-        Ok(if more { Duration::ZERO } else { self.every })
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(if more { Duration::ZERO } else { self.every }),
+        }
     }
 
     async fn close(self) {
         self.link.close().await;
+    }
+}
+
+impl Reaper {
+    /// Takes back a claim; where it cannot be as a whole, all of its jobs that can be.
+    async fn reap(&mut self, worker: i64, n: i64, reaped: &mut i32) -> Result<(), Error> {
+        match self.link.call(&ReapClaim(worker, n, None)).await {
+            Err(error) if error.may_be_one_row() => {
+                let jobs = self.link.call(&ClaimJobs(worker, n)).await?;
+                let part = |jobs| ReapClaim(worker, n, Some(jobs));
+                let stuck = halves::by_halves(&mut self.link, &jobs, reaped, part).await?;
+                halves::report(&mut self.link, "reap", self.ledger.worker(), &stuck).await;
+            }
+            answer => *reaped += answer?,
+        }
+        Ok(())
     }
 }

@@ -5,6 +5,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::counters::Counters;
+use super::halves;
+use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
@@ -33,6 +35,7 @@ const OPERATIONS: Duration = Duration::from_secs(1);
 pub(crate) struct Recoverer {
     pub(crate) link: Link,
     pub(crate) every: Duration,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
     /// When it last looked, and found no more to replay.
@@ -129,36 +132,21 @@ impl Recoverer {
         }
     }
 
-    /// Page by page; where one job cannot be moved, the others of its page are moved one by one.
+    /// Page by page; where one job cannot be moved, the others of its page are.
     async fn recover(&mut self) -> Result<(), Error> {
         let (mut after, mut buried) = (0, 0);
         loop {
             let jobs = self.link.call(&Exhausted { after, limit: PAGE }).await?;
             let Some(last) = jobs.last() else { break };
             after = *last;
-            buried += match self.link.call(&Recover(&jobs)).await {
-                Err(error) if error.is_final() => self.recover_singly(&jobs).await?,
-                answer => answer?,
-            };
+            let stuck = halves::by_halves(&mut self.link, &jobs, &mut buried, Recover).await?;
+            halves::report(&mut self.link, "recover", self.ledger.worker(), &stuck).await;
         }
         if buried > 0 {
             tracing::warn!(jobs = buried, "jobkit.recover: buried jobs without attempts left");
             self.counters.recovered.add(usize::try_from(buried).unwrap_or(0));
         }
         Ok(())
-    }
-
-    async fn recover_singly(&mut self, jobs: &[i64]) -> Result<i32, Error> {
-        let mut buried = 0;
-        for job in jobs {
-            match self.link.call(&Recover(&[*job])).await {
-                Err(error) if error.is_final() => {
-                    tracing::error!(job.id = job, %error, "jobkit.recover: cannot bury a job");
-                }
-                answer => buried += answer?,
-            }
-        }
-        Ok(buried)
     }
 }
 

@@ -2,11 +2,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, WeakUnboundedSender};
-use tokio::time::sleep;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::Counters;
+use super::halves::{self, Stuck};
 use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::measures::Measures;
@@ -15,10 +16,14 @@ use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
 use crate::limits::clean;
-use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement};
+use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, Unstick};
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;
+/// Failures in a row after which one row of a batch is thought to be the cause.
+const PATIENCE: u32 = 3;
+/// How long an outcome is put off whose job could not even be noted as stuck.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// Writes outcomes, as many at a time as arrived during the last write: batches grow with the
 /// load, and a lone job waits for nobody.
@@ -28,8 +33,8 @@ const LARGEST_BATCH: usize = 500;
 pub(crate) struct Settler {
     pub(crate) link: Link,
     pub(crate) outcomes: UnboundedReceiver<Settlement>,
-    /// Where outcomes go that are to be tried again later; weak, so that it keeps nothing open.
-    pub(crate) again: WeakUnboundedSender<Settlement>,
+    /// Outcomes that are to be tried again, and when.
+    pub(crate) put_off: Vec<(Instant, Settlement)>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) intake: Arc<Intake>,
@@ -46,9 +51,11 @@ enum Remedy {
     Split,
     /// This one is the cause: record that, as a failed attempt.
     StandIn,
-    /// Not even that can be recorded, or it needs what somebody holds, or what the pruner has to
-    /// make again: let the others go first, and try again after this long.
+    /// It needs what somebody holds, or what the pruner has to make again: let the others go first,
+    /// and try again after this long.
     Later(Duration),
+    /// This one it is, and neither it nor its job is to blame; or not even that can be recorded.
+    Stuck,
 }
 
 impl Settler {
@@ -56,26 +63,50 @@ impl Settler {
     pub(crate) async fn run(mut self, drain: CancellationToken, give_up: CancellationToken) {
         let mut batch = Vec::with_capacity(LARGEST_BATCH);
         loop {
-            let received = tokio::select! {
+            let next = self.put_off.iter().map(|(at, _)| *at).min();
+            tokio::select! {
                 biased;
-                received = self.outcomes.recv_many(&mut batch, LARGEST_BATCH) => received,
+                received = self.outcomes.recv_many(&mut batch, LARGEST_BATCH) => {
+                    if received == 0 {
+                        break;
+                    }
+                }
                 () = drain.cancelled(), if !self.outcomes.is_closed() => {
                     self.outcomes.close();
                     continue;
                 }
-            };
-            if received == 0 {
-                break;
+                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
             self.gather(&mut batch).await;
-            let jobs = batch.len();
-            let settled = give_up.run_until_cancelled(self.flush(std::mem::take(&mut batch))).await;
-            if settled.is_none() {
-                tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
+            let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
+            batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
+            if !self.flush_until(&give_up, std::mem::take(&mut batch)).await {
                 break;
             }
         }
+        // Whatever was put off is tried while there is time.
+        let mut tries = 0;
+        while !self.put_off.is_empty() {
+            let last = self.put_off.drain(..).map(|(_, settlement)| settlement).collect();
+            if !self.flush_until(&give_up, last).await {
+                break;
+            }
+            tries += 1;
+            if !self.put_off.is_empty() {
+                give_up.run_until_cancelled(sleep(backoff(tries))).await;
+            }
+        }
         self.link.close().await;
+    }
+
+    /// Writes a batch, and says whether there was time for it.
+    async fn flush_until(&mut self, give_up: &CancellationToken, batch: Vec<Settlement>) -> bool {
+        let jobs = batch.len();
+        let settled = give_up.run_until_cancelled(self.flush(batch)).await;
+        if settled.is_none() {
+            tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
+        }
+        settled.is_some()
     }
 
     /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
@@ -102,34 +133,45 @@ impl Settler {
                 _ => work.push(vec![settlement]),
             }
         }
-        let mut failures = 0;
-        while let Some(group) = work.pop() {
-            match self.settle(&group).await {
-                Ok(()) => failures = 0,
-                Err(error) => {
-                    failures += 1;
-                    let next = remedy(&error, &group, self.outcomes.is_closed());
-                    let jobs = group.len();
-                    tracing::warn!(failures, jobs, %error, "jobkit: settling failed");
-                    match next {
-                        Remedy::Repeat => {
-                            work.push(group);
-                            sleep(backoff(failures)).await;
-                        }
-                        Remedy::Split => {
-                            let mut group = group;
-                            work.push(group.split_off(jobs / 2));
-                            work.push(group);
-                        }
-                        Remedy::StandIn => {
-                            work.push(group.into_iter().map(|s| stand_in(s, &error)).collect());
-                        }
-                        Remedy::Later(rest) => {
-                            group.into_iter().for_each(|s| self.put_off(s, rest));
-                        }
-                    }
+        let (mut failures, mut stuck) = (0, Stuck::new());
+        while let Some(mut group) = work.pop() {
+            let Err(error) = self.settle(&group).await else {
+                // Once it is known to be one of them the others need not wait for it.
+                failures = if failures > PATIENCE { failures } else { 0 };
+                continue;
+            };
+            failures += 1;
+            let jobs = group.len();
+            tracing::warn!(failures, jobs, %error, "jobkit: settling failed");
+            match remedy(&error, &group, failures) {
+                Remedy::Repeat => {
+                    work.push(group);
+                    sleep(backoff(failures)).await;
+                }
+                Remedy::Split => {
+                    work.push(group.split_off(jobs / 2));
+                    work.push(group);
+                }
+                Remedy::StandIn => {
+                    work.push(group.into_iter().map(|s| stand_in(s, &error)).collect());
+                }
+                Remedy::Later(rest) => self.put_off(group, rest),
+                Remedy::Stuck => {
+                    stuck.extend(group.iter().map(|s| s.job).zip([error]));
+                    group.iter_mut().for_each(|settlement| settlement.stuck = true);
+                    self.put_off(group, STUCK);
                 }
             }
+        }
+        self.report(stuck).await;
+    }
+
+    /// Notes what is stuck, and puts it off for as long as it has been so before.
+    async fn report(&mut self, stuck: Stuck) {
+        let worker = self.ledger.worker();
+        for (job, wait) in halves::report(&mut self.link, "settle", worker, &stuck).await {
+            let put_off = self.put_off.iter_mut().filter(|(_, s)| s.job == job);
+            put_off.for_each(|(at, _)| *at = Instant::now() + wait);
         }
     }
 
@@ -146,6 +188,7 @@ impl Settler {
             }
         };
         self.note(group, &settled.endings);
+        self.unstick(group).await;
         if let Some(mut order) = order {
             self.counters.handed_over.add(settled.claimed.len());
             let suspects = self.intake.receive(&mut order, settled.claimed);
@@ -156,6 +199,16 @@ impl Settler {
             self.wake.ring_for(settled.unblocked);
         }
         Ok(())
+    }
+
+    /// What was stuck went through.
+    async fn unstick(&mut self, group: &[Settlement]) {
+        let jobs: Vec<_> = group.iter().filter(|s| s.stuck).map(|s| s.job).collect();
+        if !jobs.is_empty()
+            && let Err(error) = self.link.call(&Unstick(jobs)).await
+        {
+            tracing::debug!(%error, "jobkit: could not note that jobs are not stuck any more");
+        }
     }
 
     /// Slots for what permits let run next, of jobs that held one: in their place, at once.
@@ -178,17 +231,11 @@ impl Settler {
         }
     }
 
-    /// Tries an outcome again after a while; the job stays claimed until then.
-    fn put_off(&self, settlement: Settlement, rest: Duration) {
-        self.ledger.put_off(settlement.claim, settlement.job);
-        let again = self.again.clone();
-        tokio::spawn(async move {
-            sleep(rest).await;
-            // Gone when the worker has stopped: then the lease ends, and the job is reaped.
-            if let Some(outcomes) = again.upgrade() {
-                let _stopped = outcomes.send(settlement);
-            }
-        });
+    /// Tries outcomes again after a while; their jobs stay claimed until then.
+    fn put_off(&mut self, group: Vec<Settlement>, rest: Duration) {
+        let at = Instant::now() + rest;
+        group.iter().for_each(|s| self.ledger.put_off(s.claim, s.job));
+        self.put_off.extend(group.into_iter().map(|settlement| (at, settlement)));
     }
 
     /// Notes what was written.
@@ -227,18 +274,20 @@ fn next<'a>(slots: &'a Slots, order: &Order) -> Next<'a> {
     }
 }
 
-/// While the worker stops, what is put off would be lost: it is repeated instead.
-fn remedy(error: &Error, group: &[Settlement], stopping: bool) -> Remedy {
+/// What to do after so many failures in a row.
+fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
     let code = error.code();
     // Cancelled for its slowness, or for the lock of a semaphore that somebody holds.
     let held_up =
         matches!(error, Error::Deadline(_)) || matches!(code.as_deref(), Some("57014" | "55P03"));
-    match (error.is_final(), group.len()) {
-        (_, 2..) if error.is_final() || held_up => Remedy::Split,
-        (true, 1) if error.lacks_a_day() => Remedy::Later(Duration::from_secs(2)),
-        (true, 1) if group[0].stand_in => Remedy::Later(Duration::from_secs(10)),
-        (true, 1) => Remedy::StandIn,
-        (false, 1) if held_up && !stopping => Remedy::Later(Duration::from_secs(2)),
+    let refused = error.is_final();
+    let may_be_one = refused || error.may_be_one_row() && failures >= PATIENCE;
+    match group.len() {
+        2.. if may_be_one || held_up => Remedy::Split,
+        1 if error.lacks_a_day() => Remedy::Later(Duration::from_secs(2)),
+        1 if refused && !group[0].stand_in => Remedy::StandIn,
+        1 if held_up => Remedy::Later(Duration::from_secs(2)),
+        1 if may_be_one => Remedy::Stuck,
         _ => Remedy::Repeat,
     }
 }

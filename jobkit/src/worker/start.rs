@@ -197,7 +197,6 @@ impl Parts {
         states: crate::states::States,
     ) -> Result<WorkerHandle, Error> {
         let (outcomes, settled) = mpsc::unbounded_channel();
-        let again = outcomes.downgrade();
         let execution = Arc::new(Execution {
             registry: Arc::new(registry),
             states: Arc::new(states),
@@ -219,7 +218,7 @@ impl Parts {
             tokio::spawn(self.stop_claims_after(claimer))
         });
         let claimers = claimers.collect();
-        let settler = self.settler(&intake, settled, again).run(drain, give_up);
+        let settler = self.settler(&intake, settled).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
         Ok(WorkerHandle::new(Engine {
@@ -298,12 +297,11 @@ impl Parts {
         &self,
         intake: &Arc<Intake>,
         outcomes: mpsc::UnboundedReceiver<Settlement>,
-        again: mpsc::WeakUnboundedSender<Settlement>,
     ) -> Settler {
         Settler {
             link: self.link("settle"),
             outcomes,
-            again,
+            put_off: Vec::new(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             intake: Arc::clone(intake),

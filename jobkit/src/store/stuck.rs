@@ -1,0 +1,112 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use sqlx::postgres::types::PgInterval;
+use tracing::Span;
+
+use super::count::number;
+use super::{Call, Claim};
+use crate::JobId;
+use crate::observed::stuck::StuckJob;
+
+/// Notes that a transition failed with these jobs, one by one, through no fault of theirs.
+pub(crate) struct Stick<'a> {
+    pub(crate) transition: &'a str,
+    pub(crate) jobs: Vec<i64>,
+    pub(crate) errors: Vec<String>,
+    pub(crate) worker: i64,
+}
+
+impl Call for Stick<'_> {
+    /// How long to leave each alone.
+    type Answer = Vec<(i64, Duration)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let rows: Vec<(i64, PgInterval)> = sqlx::query_as(include_str!("sql/stuck_stick.sql"))
+            .bind(self.transition)
+            .bind(&self.jobs)
+            .bind(&self.errors)
+            .bind(self.worker)
+            .fetch_all(connection)
+            .await?;
+        Ok(rows.into_iter().map(|(job, wait)| (job, super::maintain::wait(wait))).collect())
+    }
+}
+
+/// Notes that they went through.
+pub(crate) struct Unstick(pub(crate) Vec<i64>);
+
+impl Call for Unstick {
+    type Answer = ();
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let query = sqlx::query(include_str!("sql/stuck_unstick.sql")).bind(&self.0);
+        query.execute(connection).await.map(drop)
+    }
+}
+
+/// Takes ready jobs that the server cannot read out of the way of a claim it refused.
+pub(crate) struct SetAside<'a>(pub(crate) &'a Claim<'a>);
+
+impl Call for SetAside<'_> {
+    /// The jobs, and what the server said of each.
+    type Answer = Vec<(i64, String)>;
+
+    fn span(&self) -> Span {
+        tracing::debug_span!("jobkit.set_aside", worker = self.0.worker)
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/stuck_set_aside.sql"))
+            .bind(self.0.worker)
+            .bind(self.0.kinds)
+            .bind(&self.0.queues)
+            .bind(&self.0.slots)
+            .fetch_all(connection)
+            .await
+    }
+}
+
+/// What a claim lists.
+pub(crate) struct ClaimJobs(pub(crate) i64, pub(crate) i64);
+
+impl Call for ClaimJobs {
+    type Answer = Vec<i64>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
+        sqlx::query_scalar(include_str!("sql/claims_jobs.sql"))
+            .bind(self.0)
+            .bind(self.1)
+            .fetch_all(connection)
+            .await
+    }
+}
+
+/// The jobs that are stuck, this many at most; or one of them, if it is.
+pub(crate) struct StuckJobs {
+    pub(crate) job: Option<i64>,
+    pub(crate) limit: i64,
+}
+
+impl Call for StuckJobs {
+    type Answer = Vec<StuckJob>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        type Row = (i64, String, String, DateTime<Utc>, i32, DateTime<Utc>);
+        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/stuck_list.sql"))
+            .bind(self.job)
+            .bind(self.limit)
+            .fetch_all(connection)
+            .await?;
+        let stuck = |(job, transition, error, since, tries, retry_at)| StuckJob {
+            job: JobId(job),
+            transition,
+            error,
+            since,
+            tries: number(tries),
+            retry_at,
+        };
+        Ok(rows.into_iter().map(stuck).collect())
+    }
+}

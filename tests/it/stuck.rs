@@ -1,0 +1,180 @@
+//! One row that the server can neither read nor write holds up no other.
+
+use jobkit::{Admin, Attention, Enqueue, Finding, JobId, Worker, WorkerHandle};
+use jobkit_tests::Lab;
+
+use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+use crate::races::calls;
+
+/// Stands for a damaged page: no trouble of the job's making, and none that passes.
+const DAMAGED: &str = "create function damaged() returns trigger language plpgsql as $$ begin
+    raise exception 'could not read block 7' using errcode = tg_argv[0]; end $$;";
+
+async fn lab() -> Lab {
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    lab.run(DAMAGED).await;
+    lab
+}
+
+fn worker(lab: &Lab) -> Worker {
+    let worker = lab.worker().recover_every(std::time::Duration::from_millis(100));
+    worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 400)
+}
+
+async fn start(lab: &Lab) -> WorkerHandle {
+    worker(lab).start().await.unwrap()
+}
+
+/// From now on this happens to no row for which the condition holds.
+async fn damage(lab: &Lab, code: &str, what: &str, condition: &str) {
+    lab.run(&format!(
+        "create trigger damaged before {what} for each row when ({condition})
+            execute function damaged('{code}')"
+    ))
+    .await;
+}
+
+/// It is well again, and the next try is due.
+async fn heal(lab: &Lab, table: &str) {
+    lab.run(&format!("drop trigger damaged on jobkit.{table}")).await;
+}
+
+/// Whoever looks is told which job it is, and why.
+async fn seen(lab: &Lab, job: JobId, transition: &str) {
+    lab.until(&format!("exists (select from jobkit.stuck_jobs where job_id = {job})")).await;
+    let admin = Admin::new(lab.pool());
+    let attention = admin.overview().await.unwrap().attention;
+    let stuck = attention.iter().find_map(|item| match item {
+        Attention::StuckJob(stuck) => Some(stuck),
+        _ => None,
+    });
+    let stuck = stuck.unwrap();
+    assert_eq!((stuck.job, &*stuck.transition), (job, transition));
+    assert!(stuck.error.contains("could not read block 7"), "{stuck:?}");
+    let sentence = admin.explain(job).await.unwrap().unwrap().sentence;
+    assert!(sentence.starts_with("Stuck since") && sentence.contains(transition), "{sentence}");
+    let findings = admin.doctor().await.unwrap().findings;
+    let found = |finding: &Finding| finding.found.contains(&format!("job {job}: Stuck"));
+    assert!(findings.iter().any(found), "{findings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outcomes_are_recorded_beside_one_that_cannot_be() {
+    for code in ["XX001", "53100", "55000", "58030"] {
+        let lab = lab().await;
+        let bad = Noop.enqueue(lab.pool()).await.unwrap();
+        damage(&lab, code, "delete on jobkit.jobs", &format!("old.id = {bad}")).await;
+        jobkit::enqueue_all((0..300).map(|_| Noop), lab.pool()).await.unwrap();
+        let worker = start(&lab).await;
+        lab.until("(select array_agg(id) from jobkit.jobs) = '{1}'").await;
+        seen(&lab, bad, "settle").await;
+        heal(&lab, "jobs").await;
+        // Whatever was put off is tried once more at the end.
+        worker.stop().await;
+        assert_eq!(lab.count("jobkit.jobs").await, 0, "{code}");
+        assert_eq!(lab.count("jobkit.stuck_jobs").await, 0, "{code}");
+        lab.check_invariants().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be() {
+    let lab = lab().await;
+    start(&lab).await.stop().await;
+    for dead in [1, 2, 3] {
+        lab.run("select jobkit.enqueue('noop', 'null') from generate_series(1, 5)").await;
+        let register = format!("{dead}, 'dead', '{{default}}', '{{noop}}', '1 min'");
+        lab.run(&format!("select jobkit.register({register})")).await;
+        let claim = calls::Scan { kinds: "noop", ..calls::Scan::default() };
+        lab.run(&calls::claim_where(dead, 1, &claim)).await;
+    }
+    let bad: i64 = lab.value("select job_ids[2] from jobkit.claims where worker_id = 1").await;
+    damage(&lab, "XX001", "update on jobkit.jobs", &format!("old.id = {bad}")).await;
+    lab.run("update jobkit.workers set lease = '1 ms', lease_until = now() - interval '1 s'").await;
+    let worker = start(&lab).await;
+    lab.until(&format!("(select array_agg(id) from jobkit.jobs) = '{{{bad}}}'")).await;
+    let left = format!("jobkit.claims where worker_id = 1 and job_ids = '{{{bad}}}'");
+    assert_eq!(lab.count(&left).await, 1, "it stays in its claim");
+    heal(&lab, "jobs").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_claims_are_given_back_but_for_the_job_that_cannot_be() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    damage(&lab, "XX001", "insert on jobkit.ready", "new.job_id = 2").await;
+    // As a claim leaves them whose answer is lost.
+    lab.run(
+        "alter table jobkit.ready disable trigger damaged;
+        select jobkit.enqueue('noop', 'null') from generate_series(1, 5);
+        alter table jobkit.ready enable trigger damaged;
+        delete from jobkit.ready;
+        insert into jobkit.claims (worker_id, n, job_ids)
+        select w.id, -1, array(select j.id from jobkit.jobs j) from jobkit.workers w",
+    )
+    .await;
+    lab.until("(select array_agg(id) from jobkit.jobs) = '{2}'").await;
+    assert_eq!(lab.count("jobkit.claims where n = -1 and job_ids = '{2}'").await, 1);
+    heal(&lab, "ready").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_without_attempts_are_buried_beside_one_that_cannot_be() {
+    let lab = lab().await;
+    jobkit::enqueue_all((0..150).map(|_| Noop.options().queue("elsewhere")), lab.pool())
+        .await
+        .unwrap();
+    lab.run("update jobkit.jobs set attempt = max_attempts").await;
+    damage(&lab, "53100", "insert on jobkit.dead_letters", "new.job_id = 70").await;
+    let worker = start(&lab).await;
+    lab.until("(select array_agg(id) from jobkit.jobs) = '{70}'").await;
+    heal(&lab, "dead_letters").await;
+    lab.until("(select count(*) from jobkit.dead_letters) = 150").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn due_jobs_become_ready_beside_one_that_cannot() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    damage(&lab, "XX001", "insert on jobkit.ready", "new.job_id = 3").await;
+    lab.run(
+        "select jobkit.enqueue('noop', 'null', p_run_at => clock_timestamp() + interval '100 ms')
+        from generate_series(1, 20)",
+    )
+    .await;
+    lab.until("(select array_agg(id) from jobkit.jobs) = '{3}'").await;
+    heal(&lab, "ready").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_run_beside_one_whose_payload_cannot_be_read() {
+    let lab = lab().await;
+    // What is no jsonb: to show it is an error of class XX, as with a damaged page.
+    lab.run("create cast (bytea as jsonb) without function").await;
+    let bad = Act::then(Then::Succeed).enqueue(lab.pool()).await.unwrap();
+    let noops = jobkit::enqueue_all((0..50).map(|_| Noop), lab.pool());
+    noops.await.unwrap();
+    let args = |value: &str| format!("update jobkit.jobs set args = {value} where id = {bad}");
+    let before: String = lab.value("select args::text from jobkit.jobs order by id limit 1").await;
+    lab.run(&args("'\\x00000000'::bytea::jsonb")).await;
+    let worker = start(&lab).await;
+    lab.until("(select array_agg(id) from jobkit.jobs) = '{1}'").await;
+    let charged = lab.value::<i32>("select attempt from jobkit.jobs").await;
+    assert_eq!(charged, 0, "it is not the job's fault");
+    lab.run(&args(&format!("'{before}'"))).await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
