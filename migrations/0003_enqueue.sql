@@ -14,12 +14,15 @@ declare
     -- Not now(): that is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
 begin
-    if p_run_at <> '{}' or p_delay <> '{}' then
+    if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
         perform jobkit.require_time(min(t.due)), jobkit.require_time(max(t.due))
         from (
             select coalesce(v_now + i.delay, i.run_at) as due
             from unnest(p_delay, p_run_at) as i (delay, run_at)
         ) t;
+    end if;
+    if array_remove(p_tags, null) <> '{}' then
+        perform jobkit.require_tags(p_tags);
     end if;
     return query
     with input as materialized (
@@ -91,6 +94,32 @@ begin
 end
 $$;
 
+-- require_tags: refuses tags that no worker could read, or that are more than a job may have.
+create function jobkit.require_tags(p_tags jsonb[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_wrong text;
+begin
+    select case
+        when jsonb_typeof(t.tags) <> 'array' then 'the tags are no array'
+        when jsonb_path_exists(t.tags, 'strict $[*] ? (@.type() != "string")') then
+            'a tag is null, or no text'
+        when jsonb_array_length(t.tags) > 32 then
+            'a job has 32 tags at most, not ' || jsonb_array_length(t.tags)
+        when (select max(octet_length(e.tag)) from jsonb_array_elements_text(t.tags) as e (tag))
+            > 128 then 'a tag has 128 bytes at most'
+    end as wrong
+    into v_wrong
+    from unnest(p_tags) as t (tags) order by wrong nulls last limit 1;
+    if v_wrong is not null then
+        raise exception 'jobkit: %', v_wrong
+            using errcode = 'JK008', hint = 'Nothing was stored.';
+    end if;
+end
+$$;
+
 -- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
 -- announced for the kind:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
@@ -121,6 +150,10 @@ begin
     if v_kind.concurrency_group is null and p_concurrency_key is not null then
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
+    end if;
+    if p_args is null then
+        raise exception 'jobkit: the payload is null'
+            using errcode = 'JK008', hint = 'Nothing was stored. JSON has a null of its own.';
     end if;
     v_bytes := octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
     if v_bytes > 1024 * 1024 then

@@ -187,7 +187,9 @@ begin
             null::bigint, null::bigint, j.id, j.kind, j.priority * 2 + 7,
             j.attempt + 1, j.max_attempts, j.crashes, j.snoozes, j.created_at,
             j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
-            j.metadata, clock_timestamp() - greatest(j.run_at, j.created_at)
+            -- What is infinite has no distance: the subtraction would fail, and the claim with it.
+            j.metadata, clock_timestamp()
+                - least(greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp())
         from jobkit.jobs j where j.id = any (v_ids);
     end if;
 end

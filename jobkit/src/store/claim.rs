@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
-use sqlx::{PgConnection, Row};
+use sqlx::{Column, Decode, PgConnection, Postgres, Row, Type};
 use tracing::Span;
 
 use super::Call;
@@ -76,6 +76,8 @@ pub(crate) struct ClaimedJob {
     pub(crate) metadata: Option<Box<RawValue>>,
     /// How long it had been due.
     pub(crate) waited: Duration,
+    /// What of it could not be read, and why: it cannot run.
+    pub(crate) unreadable: Option<String>,
 }
 
 impl Call for Claim<'_> {
@@ -125,31 +127,77 @@ impl Call for Claim<'_> {
 impl ClaimedJob {
     /// Of the row that a claim or a settle answers: where its id is, its kind, and its attempt with
     /// all that follows. By place, since to look up a name costs more than to read what it names.
+    /// What cannot be read costs this job its run, and no other one the answer.
     pub(super) fn read(
         row: &PgRow,
         [id, kind, attempt]: [usize; 3],
         queue: usize,
         lane: usize,
     ) -> sqlx::Result<Self> {
-        let metadata: Option<Json<Box<RawValue>>> = row.try_get(attempt + 9)?;
-        Ok(Self {
+        let mut of = Reader { row, unreadable: None };
+        let mut job = Self {
             id: row.try_get(id)?,
             queue,
             lane,
-            kind: row.try_get(kind)?,
-            attempt: count(row.try_get(attempt)?),
-            max_attempts: count(row.try_get::<i16, _>(attempt + 1)?.into()),
-            crashes: count(row.try_get(attempt + 2)?),
-            snoozes: count(row.try_get(attempt + 3)?),
-            created_at: row.try_get::<Time, _>(attempt + 4)?.0,
-            cancelled: row.try_get(attempt + 5)?,
-            keyed: row.try_get(attempt + 6)?,
-            payload: payload(row, attempt + 7)?,
-            tags: row.try_get::<Option<Vec<String>>, _>(attempt + 8)?.unwrap_or_default(),
-            metadata: metadata.map(|Json(raw)| raw),
-            waited: waited(&row.try_get(attempt + 10)?),
+            kind: of.read(kind, get),
+            attempt: count(of.read(attempt, get)),
+            max_attempts: count(of.read::<i16>(attempt + 1, get).into()),
+            crashes: count(of.read(attempt + 2, get)),
+            snoozes: count(of.read(attempt + 3, get)),
+            created_at: of.read(attempt + 4, time),
+            cancelled: of.read(attempt + 5, get),
+            keyed: of.read(attempt + 6, get),
+            payload: of.read(attempt + 7, payload),
+            tags: of.read(attempt + 8, tags),
+            metadata: of.read(attempt + 9, metadata),
+            waited: waited(&of.read(attempt + 10, get)),
+            unreadable: None,
+        };
+        job.unreadable = of.unreadable;
+        Ok(job)
+    }
+}
+
+/// Reads a row whatever is wrong with it.
+struct Reader<'a> {
+    row: &'a PgRow,
+    /// The first column that could not be read, and why.
+    unreadable: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// What is in a column; where it cannot be read, nothing.
+    fn read<T: Default>(
+        &mut self,
+        place: usize,
+        read: impl Fn(&'a PgRow, usize) -> sqlx::Result<T>,
+    ) -> T {
+        read(self.row, place).unwrap_or_else(|error| {
+            let cause = match error {
+                sqlx::Error::ColumnDecode { source, .. } => source.to_string(),
+                error => error.to_string(),
+            };
+            let name = self.row.column(place).name();
+            self.unreadable.get_or_insert_with(|| format!("`{name}`: {cause}"));
+            T::default()
         })
     }
+}
+
+fn get<'r, T: Decode<'r, Postgres> + Type<Postgres>>(
+    row: &'r PgRow,
+    place: usize,
+) -> sqlx::Result<T> {
+    row.try_get(place)
+}
+
+fn tags(row: &PgRow, place: usize) -> sqlx::Result<Vec<String>> {
+    Ok(row.try_get::<Option<_>, _>(place)?.unwrap_or_default())
+}
+
+fn metadata(row: &PgRow, place: usize) -> sqlx::Result<Option<Box<RawValue>>> {
+    let metadata: Option<Json<Box<RawValue>>> = row.try_get(place)?;
+    Ok(metadata.map(|Json(raw)| raw))
 }
 
 /// The JSON text of the payload, not parsed: its type is known only once the kind is looked up.
@@ -158,6 +206,10 @@ fn payload(row: &PgRow, place: usize) -> sqlx::Result<Box<[u8]>> {
     let value = row.try_get_raw(place)?;
     let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
     Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
+}
+
+fn time(row: &PgRow, place: usize) -> sqlx::Result<DateTime<Utc>> {
+    row.try_get(place).map(|Time(time)| time)
 }
 
 /// What the server's subtraction of two times gives: days and microseconds.

@@ -179,7 +179,8 @@ impl Call for WholeDeadLetters<'_> {
 fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
     let Json(errors): Json<Vec<Attempt>> = row.try_get("errors")?;
     let group: Option<String> = row.try_get("concurrency_group")?;
-    let tags: Option<Vec<String>> = row.try_get("tags")?;
+    // One that is null was put there past `enqueue`; it must not hide the others.
+    let tags: Option<Vec<Option<String>>> = row.try_get("tags")?;
     Ok(DeadLetter {
         summary: summary(row)?,
         error: row.try_get("full_error")?,
@@ -197,7 +198,7 @@ fn dead_letter(row: &PgRow) -> sqlx::Result<DeadLetter> {
         worker: row.try_get("worker_id")?,
         concurrency: group.zip(row.try_get("concurrency_key")?),
         args: payload(row)?,
-        tags: tags.unwrap_or_default(),
+        tags: tags.into_iter().flatten().flatten().collect(),
         metadata: metadata(row)?,
     })
 }

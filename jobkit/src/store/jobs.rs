@@ -142,7 +142,8 @@ fn detail(row: &PgRow) -> sqlx::Result<JobDetail> {
 
 fn summary(row: &PgRow) -> sqlx::Result<JobSummary> {
     let group: Option<String> = row.try_get("concurrency_group")?;
-    let tags: Option<Vec<String>> = row.try_get("tags")?;
+    // One that is null was put there past `enqueue`; it must not hide the others.
+    let tags: Option<Vec<Option<String>>> = row.try_get("tags")?;
     Ok(JobSummary {
         id: JobId(row.try_get("id")?),
         state: State::of(row.try_get("state")?),
@@ -159,7 +160,7 @@ fn summary(row: &PgRow) -> sqlx::Result<JobSummary> {
         since: row.time("since")?,
         took: row.try_get::<Option<PgInterval>, _>("took")?.map(wait),
         concurrency: group.zip(row.try_get("concurrency_key")?),
-        tags: tags.unwrap_or_default(),
+        tags: tags.into_iter().flatten().flatten().collect(),
         error: row.try_get("error")?,
     })
 }

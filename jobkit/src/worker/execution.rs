@@ -109,6 +109,10 @@ impl Execution {
         let keyed_in = job.keyed.then_some(queue);
         // Not values: what is kept while the handler runs is moved with its task.
         let blank = || Settlement { keyed_in, ..Settlement::blank(claim, id) };
+        if let Some(error) = &job.unreadable {
+            tracing::error!(job.id = id, %error, "jobkit: unreadable");
+            return unreadable(blank(), error);
+        }
         let Some(registration) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only.
             return blank();
@@ -244,6 +248,16 @@ fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settleme
         error: Some(error),
         delay: Some(DEFAULT_DELAY),
         ..Settlement::blank(claim, job)
+    }
+}
+
+/// Something of the row itself cannot be read, and will not be the next time: a dead letter at once.
+fn unreadable(settlement: Settlement, error: &str) -> Settlement {
+    Settlement {
+        outcome: Outcome::Bury,
+        reason: Some("undecodable"),
+        error: Some(clean(&["the job cannot be read: ", error].concat())),
+        ..settlement
     }
 }
 

@@ -7,5 +7,6 @@ select s.job_id, s.ending, s.queue, s.priority, (s.job).kind, (s.job).attempt + 
     (s.job).max_attempts, (s.job).crashes, (s.job).snoozes, (s.job).created_at,
     (s.job).cancel_requested_at is not null as cancelled,
     (s.job).concurrency_key is not null as keyed, (s.job).args, (s.job).tags, (s.job).metadata,
-    clock_timestamp() - greatest((s.job).run_at, (s.job).created_at) as waited
+    clock_timestamp() - least(greatest((s.job).run_at, (s.job).created_at, 'epoch'),
+        clock_timestamp()) as waited
 from jobkit.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) s
