@@ -2,7 +2,7 @@
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
 --   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | release
 --   p_error[i]    for retry, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
---                 p_reason[i] for bury
+--                 p_reason[i] for bury, and for retry in case no attempt is left
 --   p_delay[i]    for retry, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
 --   p_next        number of a claim under which this worker takes at once what it unblocks, as far

@@ -161,21 +161,47 @@ async fn finish(lab: &Lab, worker: WorkerHandle) {
     lab.check_invariants().await;
 }
 
+/// Lets the next attempt begin at once.
+async fn hurry(lab: &Lab, job: JobId) {
+    lab.until(&format!("exists (select from jobkit.scheduled where job_id = {job})")).await;
+    lab.run(&format!(
+        "update jobkit.jobs set run_at = 'epoch' where id = {job};
+        update jobkit.scheduled set run_at = 'epoch' where job_id = {job}"
+    ))
+    .await;
+}
+
+/// Another binary may decode it: an older one in the middle of a deploy, a mended one after.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payload_that_does_not_decode_is_a_dead_letter_at_once() {
+async fn a_payload_that_does_not_decode_is_buried_after_its_attempts() {
     let lab = lab().await;
-    let cargo = Cargo { freight: String::new(), crates: vec![1, 2] };
-    let (job, panics) = (cargo.enqueue(lab.pool()).await, DecodesBadly.enqueue(lab.pool()).await);
-    let (job, panics) = (job.unwrap(), panics.unwrap());
-    let edit = "update jobkit.jobs set args = jsonb_set(args, '{crates,1}', '\"two\"')";
-    lab.run(&format!("{edit} where id = {job}")).await;
+    let cargo = || Cargo { freight: String::new(), crates: vec![1, 2] }.options().max_attempts(2);
+    let job = cargo().enqueue(lab.pool()).await.unwrap();
+    let mended = cargo().enqueue(lab.pool()).await.unwrap();
+    let panics = DecodesBadly.options().max_attempts(2).enqueue(lab.pool()).await.unwrap();
+    let edit = |job, value: &str| {
+        let args = format!("jsonb_set(args, '{{crates,1}}', '{value}')");
+        format!("update jobkit.jobs set args = {args} where id = {job}")
+    };
+    lab.run(&edit(job, "\"two\"")).await;
+    lab.run(&edit(mended, "\"two\"")).await;
     let worker = start(&lab).await;
+    for job in [job, mended, panics] {
+        lab.until(&format!("exists (select from jobkit.scheduled where job_id = {job})")).await;
+        let charged = format!("select attempt from jobkit.jobs where id = {job}");
+        assert_eq!(lab.value::<i32>(&charged).await, 1);
+    }
+    lab.run(&edit(mended, "2")).await;
+    for job in [job, mended, panics] {
+        hurry(&lab, job).await;
+    }
     let (reason, attempts, error) = dead_letter(&lab, job).await;
-    assert_eq!((&*reason, attempts), ("undecodable", 1));
+    assert_eq!((&*reason, attempts), ("undecodable", 2));
     assert!(error.contains("`crates[1]`") && error.contains("expected u32"), "{error}");
     let (reason, attempts, error) = dead_letter(&lab, panics).await;
-    assert_eq!((&*reason, attempts), ("undecodable", 1));
+    assert_eq!((&*reason, attempts), ("undecodable", 2));
     assert!(error.contains("cannot decode at all"), "{error}");
+    lab.until(&format!("exists (select from jobkit.finished where job_id = {mended})")).await;
     finish(&lab, worker).await;
 }
 

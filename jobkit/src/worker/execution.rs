@@ -135,10 +135,10 @@ impl Execution {
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return undecodable(&span, cancelled(), &error),
+            Ok(Err(error)) => return undecodable(&span, cancelled(), &error, policy, number),
             Err(panic) => {
                 let error = scrubbed(&message(&*panic), &hidden);
-                return undecodable(&span, cancelled(), &error);
+                return undecodable(&span, cancelled(), &error, policy, number);
             }
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
@@ -255,21 +255,36 @@ fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settleme
 fn unreadable(settlement: Settlement, error: &str) -> Settlement {
     Settlement {
         outcome: Outcome::Bury,
-        reason: Some("undecodable"),
+        reason: Some(UNDECODABLE),
         error: Some(clean(&["the job cannot be read: ", error].concat())),
         ..settlement
     }
 }
 
-/// A payload that does not decode fails in every attempt: a dead letter at once.
-fn undecodable(span: &Span, settlement: Settlement, error: &str) -> Settlement {
-    span.in_scope(|| tracing::error!(%error, "jobkit: undecodable"));
+/// A payload that does not decode here may do so in another binary, an older or a newer one: it is
+/// retried like any failure, and the dead letter says what it was.
+fn undecodable(
+    span: &Span,
+    settlement: Settlement,
+    error: &str,
+    policy: &Policy,
+    attempt: u32,
+) -> Settlement {
+    let delay = backoff(policy, attempt);
+    span.in_scope(|| tracing::error!(%error, ?delay, "jobkit: undecodable"));
     Settlement {
-        outcome: Outcome::Bury,
-        reason: Some("undecodable"),
+        outcome: Outcome::Retry,
+        reason: Some(UNDECODABLE),
         error: Some(clean(error)),
+        delay: Some(delay),
         ..settlement
     }
+}
+
+/// How long a failed attempt of this kind waits for the next.
+fn backoff(policy: &Policy, attempt: u32) -> Duration {
+    let backoff = || policy.backoff.jittered(attempt, fastrand::f64());
+    catch_unwind(backoff).unwrap_or(DEFAULT_DELAY)
 }
 
 /// What is recorded for a run that ended this way.
@@ -301,9 +316,8 @@ fn outcome(
         _ => {}
     }
     let text = clean(&scrubbed(&chain(&error), hidden));
-    let backoff = || policy.backoff.jittered(attempt, fastrand::f64());
     let (outcome, delay) = match error.verdict {
-        Verdict::Retry => (Outcome::Retry, catch_unwind(backoff).unwrap_or(DEFAULT_DELAY)),
+        Verdict::Retry => (Outcome::Retry, backoff(policy, attempt)),
         Verdict::RetryIn(wait) => (Outcome::Retry, wait.min(LONGEST_DELAY)),
         Verdict::Snooze(wait) => (Outcome::Snooze, wait),
         Verdict::Discard => (Outcome::Discard, Duration::ZERO),
@@ -320,6 +334,8 @@ fn outcome(
     Settlement { outcome, error, error_type, reason, delay: Some(delay), ..settlement }
 }
 
+/// Why a job is buried of which something cannot be read.
+const UNDECODABLE: &str = "undecodable";
 /// The wait when a custom backoff panics.
 const DEFAULT_DELAY: Duration = Duration::from_secs(60);
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
