@@ -74,12 +74,14 @@ $$;
 -- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
 -- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
 -- commit on. The second takes them from where they wait; what a claim has in hand just now is
--- tried again, three times in all.
+-- tried again, three times in all; but not where p_rows has it done in parts.
 create function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
 returns boolean
 language plpgsql as $$
 declare
     v_page record;
+    v_batch constant bigint[] := p_operation.batch[1 : p_rows];
+    v_rest constant bigint[] := p_operation.batch[p_rows + 1 :];
     v_left bigint[];
     v_again bigint[];
     v_asked integer := 0;
@@ -96,15 +98,14 @@ begin
         return v_page.jobs = '{}' and v_page.last is null;
     end if;
     if v_ended then
-        v_left := array(select jobkit.cancel_take(p_operation.batch, p_operation.verb,
+        v_left := array(select jobkit.cancel_take(v_batch, p_operation.verb,
             coalesce(p_operation.reason, case when p_operation.verb = 'discard' then 'discarded'
                 else 'cancelled' end)));
     else
-        v_left := array(select jobkit.reschedule(p_operation.batch, p_operation.run_at,
-            p_action => null));
+        v_left := array(select jobkit.reschedule(v_batch, p_operation.run_at, p_action => null));
     end if;
-    v_left := array(select unnest(p_operation.batch) except select unnest(v_left) order by 1);
-    v_again := case when p_operation.tries < 2 then array(
+    v_left := array(select unnest(v_batch) except select unnest(v_left) order by 1);
+    v_again := case when p_operation.tries < 2 and v_rest = '{}' then array(
         select l.id from jobkit.listed_jobs l
         where l.id = any (v_left) and l.state <> 'running' and (v_ended or not l.cancel_requested)
     ) else '{}' end;
@@ -115,14 +116,15 @@ begin
         v_left := '{}';
     end if;
     perform jobkit.operation_took(p_operation.id,
-        cardinality(p_operation.batch) - cardinality(v_left) - cardinality(v_again), v_left,
+        cardinality(v_batch) - cardinality(v_left) - cardinality(v_again), v_left,
         array(
             select case when l.id is null then 'ended by itself'
                 when l.cancel_requested then 'marked as cancelled' else l.state end
             from unnest(v_left) as u (id) left join jobkit.listed_jobs l on l.id = u.id
             order by u.id
         ));
-    update jobkit.operations o set batch = v_again, tries = o.tries + 1, asked = o.asked + v_asked
+    update jobkit.operations o set batch = v_rest || v_again, asked = o.asked + v_asked,
+        tries = o.tries + (v_rest = '{}')::integer
     where o.id = p_operation.id;
     return false;
 end
@@ -203,7 +205,7 @@ end
 $$;
 
 -- operate: one step of an operation, unless somebody else is at it, or it has ended. outcome:
--- `step`, `done`, or null when nothing was done here.
+-- `step`, `done`, or null when nothing was done here. A step of one row that fails leaves it out.
 create function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -234,11 +236,20 @@ begin
         outcome := 'step';
         return;
     end if;
-    v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
-        then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
-        when v_operation.filter ? 'ids'
-        then jobkit.operate_selected(v_operation, least(p_rows, 1000))
-        else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
+    begin
+        v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
+            then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
+            when v_operation.filter ? 'ids'
+            then jobkit.operate_selected(v_operation, least(p_rows, 1000))
+            else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
+    exception when others then
+        if p_rows > 1 or sqlstate similar to '(40|55P03)%'
+            or not jobkit.operate_past(v_operation, sqlerrm)
+        then
+            raise;
+        end if;
+        v_last := false;
+    end;
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then
         perform jobkit.operation_end(p_id, 'done', null);

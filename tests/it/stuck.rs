@@ -1,6 +1,8 @@
 //! One row that the server can neither read nor write holds up no other.
 
-use jobkit::{Admin, Attention, Enqueue, Finding, JobId, Worker, WorkerHandle};
+use jobkit::{
+    Admin, Attention, BulkAction, DeadLetterFilter, Enqueue, Finding, JobId, Worker, WorkerHandle,
+};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -175,6 +177,51 @@ async fn jobs_run_beside_one_whose_payload_cannot_be_read() {
     assert_eq!(charged, 0, "it is not the job's fault");
     lab.run(&args(&format!("'{before}'"))).await;
     lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// The marking of a job is one step, its end another; a replay is a third.
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_go_on_beside_a_job_that_cannot_be_changed() {
+    let lab = lab().await;
+    let admin = Admin::new(lab.pool());
+    let worker = start(&lab).await;
+    for (what, bad) in [("update", 7), ("delete", 37)] {
+        let jobs = (0..30).map(|_| Noop.options().queue("elsewhere"));
+        let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+        assert!(jobs.contains(&JobId(bad)), "{jobs:?}");
+        damage(&lab, "XX001", &format!("{what} on jobkit.jobs"), &format!("old.id = {bad}")).await;
+        let action = BulkAction::Cancel("queue:elsewhere".parse().unwrap());
+        let begun = admin.begin_operation(&action, what).await.unwrap();
+        let ended = format!(
+            "exists (select from jobkit.operations
+            where id = {} and (state, done, skipped) = ('done', 29, 1))",
+            begun.id
+        );
+        lab.until(&ended).await;
+        let results = admin.operation_results(begun.id).await.unwrap();
+        assert_eq!(results[0].subject, bad);
+        assert!(results[0].outcome.contains("could not read block 7"), "{results:?}");
+        assert_eq!(lab.value::<i64>("select id from jobkit.jobs").await, bad);
+        heal(&lab, "jobs").await;
+        let rest = BulkAction::Cancel("queue:elsewhere".parse().unwrap());
+        admin.begin_operation(&rest, &format!("rest of {what}")).await.unwrap();
+        lab.until("not exists (select from jobkit.jobs)").await;
+    }
+    for _ in 0..10 {
+        Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
+    }
+    lab.until("(select count(*) from jobkit.dead_letters) = 10").await;
+    damage(&lab, "XX001", "update on jobkit.dead_letters", "old.id = 4").await;
+    let action = BulkAction::Replay(DeadLetterFilter::all());
+    let begun = admin.begin_operation(&action, "replay").await.unwrap();
+    lab.until(&format!(
+        "exists (select from jobkit.operations
+        where id = {} and (state, done, skipped) = ('done', 9, 1))",
+        begun.id
+    ))
+    .await;
     worker.stop().await;
     lab.check_invariants().await;
 }

@@ -10,7 +10,7 @@ use super::lookout::Lookout;
 use super::promoter::Promoter;
 use super::pruner::Pruner;
 use super::reaper::Reaper;
-use super::recoverer::Recoverer;
+use super::recoverer::{Recoverer, STEP};
 use super::start::Parts;
 use super::sweeper::Sweeper;
 use super::ticker;
@@ -88,6 +88,7 @@ impl Parts {
             looked: None,
             operating,
             may_operate: false,
+            step: STEP,
             taken: None,
         }
     }

@@ -21,7 +21,7 @@ const PAGE: i32 = 100;
 const REPLAYS: i32 = 500;
 
 /// Jobs or dead letters that one step of an operation is about.
-const STEP: i32 = 500;
+pub(crate) const STEP: i32 = 500;
 
 /// How long to leave an operation alone that another worker has in hand.
 const OPERATIONS: Duration = Duration::from_secs(1);
@@ -44,6 +44,8 @@ pub(crate) struct Recoverer {
     pub(crate) operating: Arc<Notify>,
     /// Whether one may be open.
     pub(crate) may_operate: bool,
+    /// How many one step of it is about.
+    pub(crate) step: i32,
     /// When it last found it in other hands.
     pub(crate) taken: Option<Instant>,
 }
@@ -109,8 +111,9 @@ impl Recoverer {
     /// One step of the oldest operation that is open. Whether another may follow at once.
     async fn operate(&mut self) -> Result<bool, Error> {
         let Some(id) = self.link.call(&NextOperation).await? else { return Ok(false) };
-        match self.link.call(&Operate { id, limit: STEP }).await {
+        match self.link.call(&Operate { id, limit: self.step }).await {
             Ok(Some(outcome)) => {
+                self.step = (self.step * 2).min(STEP);
                 self.wake.ring();
                 if outcome == "done" {
                     tracing::info!(operation = id, "jobkit.operate: done");
@@ -126,6 +129,13 @@ impl Recoverer {
                 let text = error.to_string();
                 let (state, error) = ("failed", Some(&*text));
                 self.link.call(&StopOperation { id, state, error, actor: None }).await?;
+                Ok(true)
+            }
+            // One of them may be why: in smaller steps the others are done, and one that fails by
+            // itself is left out.
+            Err(error) if error.may_be_one_row() && self.step > 1 => {
+                tracing::warn!(operation = id, %error, "jobkit.operate: goes on in smaller steps");
+                self.step /= 2;
                 Ok(true)
             }
             Err(error) => Err(error),

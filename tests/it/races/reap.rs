@@ -27,6 +27,7 @@ in_a_lab![
     t81_deaths_use_up_the_attempts,
     a_worker_reaps_others_once_its_own_lease_has_lasted,
     a_job_lost_alone_uses_up_its_attempts,
+    a_claim_is_taken_back_in_parts,
 ];
 
 /// T16, T78: the outcome that came first counts; the reaper takes what it left.
@@ -344,4 +345,34 @@ pub(crate) async fn a_job_lost_alone_uses_up_its_attempts(lab: Lab) {
     }
     assert_eq!(world.failures(x).await, "crash crash crash");
     world.lab.check_invariants().await;
+}
+
+/// Where the whole cannot be: the rest stays in its claim, and counts as before.
+pub(crate) async fn a_claim_is_taken_back_in_parts(lab: Lab) {
+    let world = World::new(lab).await;
+    let parts = |call: &str, n: i64, jobs: &[i64]| match call {
+        "reap" => format!("select jobkit.reap_claim(1, {n}, array{jobs:?}::bigint[])::text"),
+        _ => format!(
+            "select jobkit.release_lost(1, {n}, '{{}}', '{{}}', array{jobs:?}::bigint[])::text"
+        ),
+    };
+    for call in ["release", "reap"] {
+        let (n, [x, y, z]) = world.running().await;
+        if call == "reap" {
+            world.bury_worker(1).await;
+        }
+        assert_eq!(world.call(parts(call, n, &[x, z])).await, "2");
+        world.expect(y, &format!("running 1/{n}, charged 0")).await;
+        world.lab.check_invariants().await;
+        // Stuck, it is passed over; then not any more.
+        world.lab.run(&format!("select jobkit.stick('reap', '{{{y}}}', '{{no}}', 2)")).await;
+        assert_eq!(world.call(parts(call, n, &[y])).await, "0");
+        assert_eq!(world.call(orphaned_claims()).await, "");
+        world.lab.run("update jobkit.stuck_jobs set retry_at = clock_timestamp()").await;
+        assert_eq!(world.call(parts(call, n, &[y])).await, "1");
+        assert_eq!(world.lab.count("jobkit.claims").await, 0);
+        assert_eq!(world.lab.count("jobkit.stuck_jobs").await, 0, "it went through");
+        world.lab.check_invariants().await;
+        world.clear().await;
+    }
 }
