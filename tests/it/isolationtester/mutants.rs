@@ -86,6 +86,11 @@ const MUTANTS: &[Mutant] = &[
         specs: &["group_claim"],
     },
     Mutant {
+        what: "a start waits for nobody",
+        passages: &[("sweep_start", "lock table jobkit.queues in exclusive mode;", "")],
+        specs: &["start_finish"],
+    },
+    Mutant {
         what: "a cancel looks for a job that is just being unblocked",
         passages: &[(
             "pull",
