@@ -149,10 +149,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reap::a_heartbeat_in_flight_keeps_its_worker;
     reap_workers: "for update skip locked" => "for no key update skip locked",
         claim::a_claim_in_flight_keeps_its_worker;
-    reap_workers: "and r.steady_since + r.lease < clock_timestamp()" => "",
-        reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
-    reap_workers: "and r.lease_until > clock_timestamp()" => "",
-        reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
     heartbeat: "case when lapsed then clock_timestamp() else w.steady_since end" =>
         "w.steady_since",
         reap::a_worker_reaps_others_once_its_own_lease_has_lasted;
