@@ -67,7 +67,7 @@ async fn in_every_place(lab: &Lab) -> Vec<i64> {
     jobs.push(later.enqueue(lab.pool()).await.unwrap());
     jobs.extend(enqueue(lab, 20, Act::Tally).await);
     let replay = BulkAction::Replay(DeadLetterFilter::all());
-    Admin::new(lab.pool()).begin_operation(&replay, "all of them").await.unwrap();
+    Admin::new(lab.pool()).begin_operation(&replay, "", "all of them").await.unwrap();
     for place in ["ready", "scheduled", "blocked_executions", "claims", "permits", "workers"] {
         assert!(lab.count(&format!("jobkit.{place}")).await > 0, "{place}");
     }

@@ -41,7 +41,7 @@ async fn round(admin: &Admin) {
     admin.cancel(JobId(1)).await.unwrap();
     admin.cancel_all(&JobFilter::all()).await.unwrap();
     let key = format!("{:x}", fastrand::u64(..));
-    admin.begin_operation(&BulkAction::Cancel(JobQuery::default()), &key).await.unwrap();
+    admin.begin_operation(&BulkAction::Cancel(JobQuery::default()), "", &key).await.unwrap();
     admin.operations(None, 10).await.unwrap();
 }
 

@@ -71,7 +71,7 @@ async fn a_publication_of_all_tables_stops_nothing() {
     let replay = admin.replay(DeadLetterId(lab.value(crashed).await)).await.unwrap();
     assert_eq!(outcome(&lab, replay).await, "finish");
     let rest = DeadLetterFilter::all().state(DeadLetterState::Open);
-    admin.begin_operation(&BulkAction::DiscardDeadLetters(rest), "rest").await.unwrap();
+    admin.begin_operation(&BulkAction::DiscardDeadLetters(rest), "", "rest").await.unwrap();
     lab.until("not exists (select from jobkit.dead_letters where state = 'open')").await;
     gone(&lab, &["2024-02-29"]).await;
     worker.stop().await;

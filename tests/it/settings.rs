@@ -133,7 +133,7 @@ impl Place {
         let listed = admin.dead_letters(&letters, None, 10).await.unwrap();
         assert_eq!(listed.entries.len(), 1);
         let replay = BulkAction::Replay(letters);
-        let begun = admin.begin_operation(&replay, "once").await;
+        let begun = admin.begin_operation(&replay, "", "once").await;
         if self
             .theirs
             .value::<String>("select pg_catalog.current_setting('transaction_read_only')")

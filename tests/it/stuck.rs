@@ -193,7 +193,7 @@ async fn operations_go_on_beside_a_job_that_cannot_be_changed() {
         assert!(jobs.contains(&JobId(bad)), "{jobs:?}");
         damage(&lab, "XX001", &format!("{what} on jobkit.jobs"), &format!("old.id = {bad}")).await;
         let action = BulkAction::Cancel("queue:elsewhere".parse().unwrap());
-        let begun = admin.begin_operation(&action, what).await.unwrap();
+        let begun = admin.begin_operation(&action, "", what).await.unwrap();
         let ended = format!(
             "exists (select from jobkit.operations
             where id = {} and (state, done, skipped) = ('done', 29, 1))",
@@ -206,7 +206,7 @@ async fn operations_go_on_beside_a_job_that_cannot_be_changed() {
         assert_eq!(lab.value::<i64>("select id from jobkit.jobs").await, bad);
         heal(&lab, "jobs").await;
         let rest = BulkAction::Cancel("queue:elsewhere".parse().unwrap());
-        admin.begin_operation(&rest, &format!("rest of {what}")).await.unwrap();
+        admin.begin_operation(&rest, "", &format!("rest of {what}")).await.unwrap();
         lab.until("not exists (select from jobkit.jobs)").await;
     }
     for _ in 0..10 {
@@ -215,7 +215,7 @@ async fn operations_go_on_beside_a_job_that_cannot_be_changed() {
     lab.until("(select count(*) from jobkit.dead_letters) = 10").await;
     damage(&lab, "XX001", "update on jobkit.dead_letters", "old.id = 4").await;
     let action = BulkAction::Replay(DeadLetterFilter::all());
-    let begun = admin.begin_operation(&action, "replay").await.unwrap();
+    let begun = admin.begin_operation(&action, "", "replay").await.unwrap();
     lab.until(&format!(
         "exists (select from jobkit.operations
         where id = {} and (state, done, skipped) = ('done', 9, 1))",
