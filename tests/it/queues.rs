@@ -270,7 +270,7 @@ async fn note_risen(lab: &Lab) {
     lab.run(
         "create table risen (ready bigint);
          create function note() returns trigger language plpgsql as $$ begin
-             insert into risen select count(*) from jobkit.ready;
+             insert into public.risen select count(*) from jobkit.ready;
              return null;
          end $$;
          create trigger note after delete on jobkit.sleepers for each row execute function note()",
