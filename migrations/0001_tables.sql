@@ -173,8 +173,8 @@ create table jobkit.attempts (
     primary key (job_id, attempt)                -- a publication of all tables needs one
 );
 
--- Jobs with which a transition failed by an error of the server that is no fault of theirs, a damaged
--- page, say: until `retry_at` that transition passes them over.
+-- Jobs with which a transition failed by an error of the server that is no fault of theirs, such as
+-- a damaged page: until `retry_at` that transition passes them over.
 create table jobkit.stuck_jobs (
     job_id bigint primary key,
     transition text not null,

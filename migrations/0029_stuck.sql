@@ -1,6 +1,6 @@
--- Jobs that are stuck: some transition fails with them, and the server is to blame, not they. They are
--- never dropped and never charged for it: whoever met one does the others, notes it here, and tries
--- it again after a while. `promote` forgets those that nobody has met again.
+-- Jobs that are stuck: some transition fails with them, and the server is to blame, not they. They
+-- are never dropped and never charged for it: whoever met one does the others, notes it here, and
+-- tries it again after a while. `promote` forgets those that nobody has met again.
 
 -- stick: notes that p_transition failed with these jobs. They are to be left alone for 10 seconds,
 -- twice as long after each further failure, and 5 minutes at most; returns how long.

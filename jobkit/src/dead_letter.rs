@@ -59,8 +59,8 @@ pub enum DeadReason {
     Exhausted,
     /// Its handler said that no retry can help.
     Dead,
-    /// Its payload did not decode, in its last attempt as before; or something else of its row could
-    /// not be read at all.
+    /// Its payload did not decode, in its last attempt as before; or something else of its row
+    /// could not be read at all.
     Undecodable,
     /// Its last attempt ended with its worker.
     Crashed,

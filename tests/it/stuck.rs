@@ -175,8 +175,10 @@ async fn jobs_run_beside_one_whose_payload_cannot_be_read() {
     lab.until("(select array_agg(id) from jobkit.jobs) = '{1}'").await;
     let charged = lab.value::<i32>("select attempt from jobkit.jobs").await;
     assert_eq!(charged, 0, "it is not the job's fault");
+    assert_eq!(lab.count("jobkit.stuck_jobs where transition = 'claim'").await, 1);
     lab.run(&args(&format!("'{before}'"))).await;
     lab.until("not exists (select from jobkit.jobs)").await;
+    lab.until("not exists (select from jobkit.stuck_jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;
 }

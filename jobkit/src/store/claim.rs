@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
                 error => error.to_string(),
             };
             let name = self.row.column(place).name();
-            self.unreadable.get_or_insert_with(|| format!("`{name}`: {cause}"));
+            self.unreadable.get_or_insert_with(|| ["`", name, "`: ", &cause].concat());
             T::default()
         })
     }

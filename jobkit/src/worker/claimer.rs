@@ -1,3 +1,4 @@
+mod aside;
 mod nap;
 mod rush;
 
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use self::aside::Aside;
 use self::nap::Hint;
 use self::rush::Rush;
 use super::counters::Counters;
@@ -18,7 +20,7 @@ use super::slots::Slots;
 use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link, SetAside};
+use crate::store::{Claim, Claimed, ClaimedJob, Link};
 
 /// The most jobs of one claim: its row of ids must fit a page.
 pub(super) const LARGEST_BATCH: usize = 500;
@@ -64,6 +66,8 @@ pub(crate) struct Pace {
     hint: Option<Hint>,
     /// Whether jobs come so fast that it need not be told of them.
     rush: Rush,
+    /// Jobs that could not be read, and are not known to have gone on.
+    aside: Aside,
 }
 
 impl Pace {
@@ -77,6 +81,7 @@ impl Pace {
             full: Vec::new(),
             hint: None,
             rush: Rush::default(),
+            aside: Aside::default(),
         }
     }
 }
@@ -190,10 +195,9 @@ impl Claimer {
             Err(error) => {
                 // Perhaps the server has forgotten it: the table is unlogged.
                 self.pace.hint = None;
-                // What cannot be read is lost.
-                let refused = error.is_answer();
+                let lost = !error.is_answer();
                 let took_too_long = error.code().as_deref() == Some("57014");
-                self.pace.lost += u32::from(!refused);
+                self.pace.lost += u32::from(lost);
                 let queues = asked.iter().map(|(queue, _)| *queue);
                 if from_start && took_too_long {
                     self.pace.water.failed(queues, now.elapsed(), Instant::now());
@@ -201,16 +205,12 @@ impl Claimer {
                     self.pace.water.start_over();
                 }
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
-                self.intake.give_up(order, !refused && suspicious);
+                self.intake.give_up(order, lost && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
-                if error.may_be_one_row()
-                    && !took_too_long
-                    && set_aside(&mut self.link, &claim).await?
-                {
-                    tracing::warn!(%error, "jobkit: claiming failed");
-                    return Ok(Next::Again);
+                match self.pace.aside.put(&mut self.link, &claim, error).await {
+                    Some(error) => Err(error),
+                    None => Ok(Next::Again),
                 }
-                Err(error)
             }
         }
     }
@@ -236,6 +236,7 @@ impl Claimer {
         from_start: bool,
         mut claimed: Claimed,
     ) -> Next {
+        self.pace.aside.take_back(&mut self.link, &claimed.jobs).await;
         let size = |job: &ClaimedJob| {
             job.payload.len() + job.metadata.as_ref().map_or(0, |json| json.get().len())
         };
@@ -296,16 +297,6 @@ impl Claimer {
         }
         self.nap(whole, from_start).await
     }
-}
-
-/// Puts off jobs that the server cannot read: they would be in the way of every claim. Whether there
-/// were any.
-async fn set_aside(link: &mut Link, claim: &Claim<'_>) -> Result<bool, Error> {
-    let aside = link.call(&SetAside(claim)).await?;
-    for (job, error) in &aside {
-        tracing::warn!(job.id = job, transition = "claim", error, "jobkit: a job is stuck");
-    }
-    Ok(!aside.is_empty())
 }
 
 /// The call for what fits now, and (queue, slots) for each queue it asks for.

@@ -110,7 +110,6 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let blank = || Settlement { keyed_in, ..Settlement::blank(claim, id) };
         if let Some(error) = &job.unreadable {
-            tracing::error!(job.id = id, %error, "jobkit: unreadable");
             return unreadable(blank(), error);
         }
         let Some(registration) = self.registry.get(&job.kind) else {
@@ -251,8 +250,9 @@ fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settleme
     }
 }
 
-/// Something of the row itself cannot be read, and will not be the next time: a dead letter at once.
+/// Something of the row itself cannot be read, now or later: a dead letter at once.
 fn unreadable(settlement: Settlement, error: &str) -> Settlement {
+    tracing::error!(job.id = settlement.job, %error, "jobkit: unreadable");
     Settlement {
         outcome: Outcome::Bury,
         reason: Some(UNDECODABLE),
@@ -283,8 +283,7 @@ fn undecodable(
 
 /// How long a failed attempt of this kind waits for the next.
 fn backoff(policy: &Policy, attempt: u32) -> Duration {
-    let backoff = || policy.backoff.jittered(attempt, fastrand::f64());
-    catch_unwind(backoff).unwrap_or(DEFAULT_DELAY)
+    catch_unwind(|| policy.backoff.jittered(attempt, fastrand::f64())).unwrap_or(DEFAULT_DELAY)
 }
 
 /// What is recorded for a run that ended this way.

@@ -1,0 +1,54 @@
+use std::collections::HashSet;
+
+use crate::Error;
+use crate::store::{Claim, ClaimedJob, Link, SetAside, Unstick};
+
+/// Jobs that the server could not read, and that are not known to have gone on.
+#[derive(Debug, Default)]
+pub(super) struct Aside(HashSet<i64>);
+
+impl Aside {
+    /// Puts off jobs that may be why this claim failed: each would be in the way of every claim. The
+    /// error, unless there were any.
+    pub(super) async fn put(
+        &mut self,
+        link: &mut Link,
+        claim: &Claim<'_>,
+        error: Error,
+    ) -> Option<Error> {
+        // What took too long was too much, not damaged.
+        if !error.may_be_one_row() || error.code().as_deref() == Some("57014") {
+            return Some(error);
+        }
+        match link.call(&SetAside(claim)).await {
+            Ok(aside) if aside.is_empty() => return Some(error),
+            Ok(aside) => {
+                for (job, error) in &aside {
+                    tracing::warn!(
+                        job.id = job,
+                        transition = "claim",
+                        error,
+                        "jobkit: a job is stuck"
+                    );
+                }
+                self.0.extend(aside.into_iter().map(|(job, _)| job));
+            }
+            Err(error) => return Some(error),
+        }
+        tracing::warn!(%error, "jobkit: claiming failed");
+        None
+    }
+
+    /// What could not be read was: it is stuck no more.
+    pub(super) async fn take_back(&mut self, link: &mut Link, jobs: &[ClaimedJob]) {
+        if self.0.is_empty() {
+            return;
+        }
+        let read: Vec<_> = jobs.iter().map(|job| job.id).filter(|job| self.0.remove(job)).collect();
+        if !read.is_empty()
+            && let Err(error) = link.call(&Unstick(read)).await
+        {
+            tracing::debug!(%error, "jobkit: could not note that jobs are not stuck any more");
+        }
+    }
+}
