@@ -348,7 +348,7 @@ async fn sql_refuses_what_no_worker_could_run() {
         ("'look', p_run_at => 'infinity'", "JK008"),
         ("'look', p_run_at => '-infinity'", "JK008"),
         ("'look', p_run_at => '294276-12-31'", "JK008"),
-        ("'look', p_args => null", "23502"),
+        ("'look', p_args => null", "JK008"),
         ("'look', to_jsonb(repeat('x', 1048575))", "JK005"),
         ("'look', p_metadata => to_jsonb(repeat('x', 1048573))", "JK005"),
     ] {

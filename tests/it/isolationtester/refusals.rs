@@ -31,6 +31,7 @@ const CALLS: &[(&str, &str)] = &[
     ("replay_page", "null, null, null, null, 'infinity', '-infinity', 0, 9, 'somebody'"),
     ("reschedule", "array[2]::bigint[], null"),
     ("resume", "'other'"),
+    ("set_aside", "1, '{act}', '{default}', '{9}'"),
     ("settle", "1, array[1], array[1], array['finish'], '{}', '{}', '{}', '{}', '{}'"),
     ("stop_worker", "1"),
     ("sweep", "'', '', 500"),

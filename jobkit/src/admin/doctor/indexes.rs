@@ -36,6 +36,7 @@ const INDEXES: &[&str] = &[
     "scheduled_retrying",
     "semaphores_pkey",
     "sleepers_pkey",
+    "stuck_jobs_pkey",
     "sweeps_pkey",
     "workers_pkey",
 ];
