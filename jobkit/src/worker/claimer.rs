@@ -207,10 +207,8 @@ impl Claimer {
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
                 self.intake.give_up(order, lost && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
-                match self.pace.aside.put(&mut self.link, &claim, error).await {
-                    Some(error) => Err(error),
-                    None => Ok(Next::Again),
-                }
+                let error = self.pace.aside.put(&mut self.link, &claim, error).await;
+                error.map_or(Ok(Next::Again), Err)
             }
         }
     }

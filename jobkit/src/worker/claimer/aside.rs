@@ -8,8 +8,8 @@ use crate::store::{Claim, ClaimedJob, Link, SetAside, Unstick};
 pub(super) struct Aside(HashSet<i64>);
 
 impl Aside {
-    /// Puts off jobs that may be why this claim failed: each would be in the way of every claim. The
-    /// error, unless there were any.
+    /// Puts off jobs that may be why this claim failed: each would be in the way of every claim.
+    /// The error, unless there were any.
     pub(super) async fn put(
         &mut self,
         link: &mut Link,
