@@ -137,7 +137,7 @@ impl Settler {
         while let Some(mut group) = work.pop() {
             let Err(error) = self.settle(&group).await else {
                 // Once it is known to be one of them the others need not wait for it.
-                failures = if failures > PATIENCE { failures } else { 0 };
+                failures = if failures >= PATIENCE { failures } else { 0 };
                 continue;
             };
             failures += 1;
