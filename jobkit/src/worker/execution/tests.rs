@@ -73,6 +73,7 @@ fn claimed(kind: &str) -> ClaimedJob {
         tags: Vec::new(),
         metadata: None,
         waited: Duration::ZERO,
+        unreadable: None,
     }
 }
 
