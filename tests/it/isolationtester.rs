@@ -61,7 +61,7 @@ async fn stage() -> Lab {
     let lab = Lab::guarded().await;
     lab.run(include_str!("../isolation/scene.sql")).await;
     // As long as it takes to see it wait.
-    for function in ["settle", "replay", "discard_dead_letter", "sweep_start"] {
+    for function in ["settle", "replay", "discard_dead_letter"] {
         lab.run(&format!("alter function jobkit.{function} set lock_timeout = '1min'")).await;
     }
     lab

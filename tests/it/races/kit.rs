@@ -69,9 +69,7 @@ impl World {
     pub(super) async fn limited(lab: Lab, limit: i32) -> Self {
         let world = Self::new(lab).await;
         assert_eq!(world.call(calls::announce_limit("g", limit)).await, "1");
-        for function in
-            ["claim_keyed", "pause", "resume", "limit_group", "announce_limits", "sweep_start"]
-        {
+        for function in ["claim_keyed", "pause", "resume", "limit_group", "announce_limits"] {
             let patient = format!("alter function jobkit.{function} set lock_timeout = '1min'");
             world.lab.run(&patient).await;
         }

@@ -325,7 +325,7 @@ pub(crate) async fn a_start_waits_for_those_who_decided_without_it(lab: Lab) {
         let finish = world.hold(settle(1, n, x, "finish")).await;
         assert_eq!(finish.answer, "");
         world.register_for(4, "default", "gone").await;
-        let starting = finish.waiter("select jobkit.sweep_start()::text".to_owned()).await;
+        let starting = finish.waiter("select jobkit.sweep_start(0)::text".to_owned()).await;
         finish.end(end).await;
         assert_eq!(starting.answer().await.as_deref(), Ok(""));
         assert_eq!(world.call(sweep()).await, end.pick("1", "0"));
