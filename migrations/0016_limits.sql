@@ -64,7 +64,8 @@ end
 $$;
 
 -- limit_key: an operator's limit for one key; null gives it back to its group. What it frees is
--- granted at once. False when no worker has announced the group.
+-- granted at once, up to what a key gives in one transaction; the rest is the next sweep's, to
+-- which the note of the group explains it. False when no worker has announced the group.
 create function jobkit.limit_key(
     p_group text, p_key text, p_limit integer, p_actor text default null
 ) returns boolean
@@ -85,7 +86,10 @@ begin
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
     perform jobkit.note(p_actor, 'limit', 'concurrency_key', null, jsonb_build_object(
         'group', p_group, 'limit', p_limit, 'before', v_before), p_key);
-    perform jobkit.fill_and_wake(array[p_group], array[p_key], null);
+    if jobkit.fill_and_wake(array[p_group], array[p_key], null) >= 1000 then
+        update jobkit.concurrency_groups g set changed_at = clock_timestamp()
+        where g.name = p_group;
+    end if;
     return true;
 end
 $$;

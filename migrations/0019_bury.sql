@@ -50,14 +50,20 @@ create index dead_letters_resolved on jobkit.dead_letters (resolved_at, id)
     where state = 'resolved';
 create index dead_letters_job on jobkit.dead_letters (job_id);
 
--- fold: an error with all that differs from case to case taken out: texts in quotes, addresses,
--- ids and numbers.
+-- fold: the message of an error with all that differs from case to case taken out: texts in quotes,
+-- addresses, ids and numbers, and the backtrace behind it. What is left is cut afterwards, so that
+-- the length of what was taken out moves no cut; only of a very long one the rest is not looked at,
+-- since what opens a quote that nothing closes costs a look at all that follows.
 create function jobkit.fold(p_error text) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select btrim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-        left(p_error, 2000),
+    select left(btrim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        -- A line that begins a backtrace, in the words of the standard library and of anyhow, or
+        -- ruled off as by color-eyre.
+        regexp_replace(left(p_error, 8000),
+            $re$\n[ \t]*(?:stack backtrace:|[^[:alnum:]\n]*backtrace[^[:alnum:]\n]*(?:\n|$)).*$re$,
+            '', 'i'),
         -- A quote inside a word is an apostrophe.
         $re$(^|[^[:alnum:]])(?:"[^"]*"|'[^']*'|`[^`]*`|“[^”]*”|«[^»]*»)(?![[:alnum:]])$re$,
             '\1<text>', 'g'),
@@ -67,7 +73,7 @@ as $$
             '<address>', 'g'),
         $re$\y(?:0x[[:xdigit:]]+|[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$re$
             || $re$|(?=[[:alpha:]]*\d)[[:xdigit:]]{8,})\y$re$, '<id>', 'gi'),
-        $re$\d+(?:[.,:]\d+)*$re$, '<n>', 'g'))
+        $re$\d+(?:[.,:]\d+)*$re$, '<n>', 'g'), E' \t\n'), 1000)
 $$;
 
 -- fingerprint: the same for failures that have the same cause, as far as their texts tell.
@@ -76,6 +82,35 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select left(md5(concat_ws(E'\n', p_kind, coalesce(p_error_type, ''), jobkit.fold(p_error))), 16)
+$$;
+
+-- cause: the fingerprint of a dead letter: that of its last error.
+create function jobkit.cause(p_kind text, p_reason text, p_errors jsonb, p_error text) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select jobkit.fingerprint(p_kind,
+        case p_reason when 'crashed' then 'crashed' else p_errors -> -1 ->> 'error_type' end, p_error)
+$$;
+
+-- regroup_dead_letters: folds the errors of all that are not resolved anew, after `fold` was changed
+-- by a migration, and returns how many came to another group. What others have in hand is left out:
+-- to be called until it finds none.
+create function jobkit.regroup_dead_letters() returns bigint
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    with anew as materialized (
+        select d.id, jobkit.cause(d.kind, d.reason, d.errors, d.error) as fingerprint
+        from jobkit.dead_letters d
+        where d.state <> 'resolved'
+            and d.fingerprint <> jobkit.cause(d.kind, d.reason, d.errors, d.error)
+        for update skip locked
+    ), moved as (
+        update jobkit.dead_letters d set fingerprint = a.fingerprint
+        from anew a where d.id = a.id returning d.id
+    )
+    select count(*) from moved
 $$;
 
 -- newest_errors: the last 20 of them, and no more than 64 KiB of text, but always one.
@@ -109,9 +144,7 @@ declare
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;
     v_new.errors := coalesce(jobkit.errors_of(p_job.id), '[]');
-    v_new.fingerprint := jobkit.fingerprint(p_job.kind,
-        case p_reason when 'crashed' then 'crashed' else v_new.errors -> -1 ->> 'error_type' end,
-        p_error);
+    v_new.fingerprint := jobkit.cause(p_job.kind, p_reason, v_new.errors, p_error);
     v_new.errors := (
         select coalesce(jsonb_agg(e || jsonb_build_object('job_id', p_job.id)), '[]')
         from jsonb_array_elements(v_new.errors) as e

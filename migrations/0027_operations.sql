@@ -30,6 +30,7 @@ create table jobkit.operations (
     audit_id bigint,                             -- the entry of its beginning
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
+    stepped_at timestamptz,                      -- when it last got further
     ended_at timestamptz
 );
 create index operations_open on jobkit.operations (id) where ended_at is null;

@@ -226,11 +226,10 @@ begin
     if not found then
         return;
     end if;
-    if v_operation.state = 'pending' then
-        update jobkit.operations o set started_at = clock_timestamp(),
-            state = case when o.total is null then 'counting' else 'running' end
-        where o.id = p_id;
-    end if;
+    update jobkit.operations o set stepped_at = clock_timestamp(),
+        started_at = coalesce(o.started_at, clock_timestamp()),
+        state = case when o.total is null then 'counting' else 'running' end
+    where o.id = p_id;
     if v_operation.total is null then
         perform jobkit.operate_count(v_operation);
         outcome := 'step';

@@ -2,6 +2,7 @@
 //! that can be spoiled.
 
 mod crowd;
+pub mod incidents;
 mod lab;
 pub mod model;
 mod proxy;

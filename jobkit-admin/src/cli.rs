@@ -90,7 +90,7 @@ enum Command {
     /// Brings the database's schema to the version of this binary
     Migrate(migrate::Migrate),
     /// Shows how it stands with the whole, and what needs attention
-    Status,
+    Status(status::Status),
     /// Finds jobs, says why they do not run, retries and cancels them
     #[command(subcommand)]
     Jobs(jobs::Jobs),
@@ -163,7 +163,7 @@ async fn run(cli: Cli) -> Answered {
     let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };
     match cli.command {
         Command::Migrate(_) => migrate::run(&desk).await,
-        Command::Status => status::run(&desk).await,
+        Command::Status(command) => command.run(&desk).await,
         Command::Jobs(command) => command.run(&desk).await,
         Command::Dead(command) => command.run(&desk).await,
         Command::Queues(command) => command.run(&desk).await,

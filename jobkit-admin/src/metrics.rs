@@ -55,10 +55,14 @@ async fn registry(visit: &Visit) -> Result<Registry, Error> {
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
-    let stuck = now.attention.iter().filter(|item| matches!(item, Attention::StuckJob(_))).count();
-    gauge("jobs_stuck", "Jobs that cannot be read or written, 20 at most", stuck as f64);
     let up = workers.iter().filter(|worker| !worker.lapsed).count();
     gauge("workers", "Workers that are alive", up as f64);
+    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+    for name in Attention::NAMES {
+        let items = now.attention.iter().filter(|item| item.name() == name).count();
+        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items as f64);
+    }
+    registry.register("attention", "Things that need attention, 20 of a kind at most", family);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
         for queue in &queues {

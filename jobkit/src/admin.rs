@@ -60,7 +60,12 @@ pub struct Admin {
     keep: Arc<Keep>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
+    /// From how long on what waits is mentioned.
+    late: Duration,
 }
+
+/// From how long on what waits is mentioned, unless somebody says otherwise.
+const LATE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a statement may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,7 +77,7 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), keep: Arc::default(), actor: None }
+        Self { pool: pool.clone(), keep: Arc::default(), actor: None, late: LATE }
     }
 
     fn link(&self) -> Link {

@@ -59,7 +59,9 @@ impl<S> JobContext<S> {
         Self::new(Arc::new(attempt), Arc::new(state))
     }
 
-    /// The job's id: the same in every attempt, so it makes a good idempotency key.
+    /// The job's id: the same in every attempt. It is no idempotency key: after a fail-over to a
+    /// server that lags behind, or a restored backup, ids that were given out before come again for
+    /// other jobs. Take what identifies the effect in your business: the order, the invoice.
     #[must_use]
     pub fn id(&self) -> JobId {
         self.attempt.id

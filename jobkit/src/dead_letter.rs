@@ -154,6 +154,15 @@ impl Count {
             Self::Exactly(number) | Self::AtLeast(number) => number,
         }
     }
+
+    /// The sum of both; at least that many, if one of them is.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let sum = self.number().saturating_add(other.number());
+        match (self, other) {
+            (Self::Exactly(_), Self::Exactly(_)) => Self::Exactly(sum),
+            _ => Self::AtLeast(sum),
+        }
+    }
 }
 
 /// `17`, or `17+` when there may be more.

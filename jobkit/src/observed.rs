@@ -1,5 +1,6 @@
 //! What an operator sees of the whole: numbers that are bounded, whatever there is.
 
+pub(crate) mod attention;
 pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod histogram;

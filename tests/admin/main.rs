@@ -5,6 +5,7 @@ mod access;
 mod actions;
 mod api;
 mod assets;
+mod attention;
 mod budget;
 mod choices;
 mod compressed;

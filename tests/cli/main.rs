@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod act;
+mod attention;
 mod bench;
 mod look;
 mod refuse;

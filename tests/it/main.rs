@@ -15,6 +15,7 @@ macro_rules! in_a_lab {
 
 mod admin;
 mod badinput;
+mod causes;
 mod clock;
 mod enqueue;
 mod examples;
@@ -23,6 +24,7 @@ mod held_up;
 mod isolationtester;
 mod jobs;
 mod lifecycle;
+mod log;
 mod migrations;
 mod model;
 mod mutants;

@@ -41,31 +41,44 @@ pub(crate) fn overview(now: &Overview) -> Value {
     })
 }
 
+/// An item has what all have: what it is, how bad, and what to say of it; and the values of its
+/// own.
 fn attention(item: &Attention) -> Value {
-    match item {
-        Attention::PausedQueue { queue, since, actor, reason, ready } => json!({
-            "what": "paused_queue", "queue": queue, "since": iso(since), "actor": actor,
-            "reason": reason, "ready": count(*ready),
+    let mut value = match item {
+        Attention::NoWorker { jobs } => json!({"jobs": count(*jobs)}),
+        Attention::LateWorker(late) => json!({"worker": of_worker(late)}),
+        Attention::Unserved { queue, kind, announced, jobs } => json!({
+            "queue": queue, "kind": kind, "announced": announced, "jobs": count(*jobs),
+        }),
+        Attention::LateQueue { queue, oldest, slots, busy } => json!({
+            "queue": queue, "oldest": oldest.as_secs_f64(), "slots": slots, "busy": count(*busy),
+        }),
+        Attention::LostWorker { id, name, at, jobs } => json!({
+            "id": worker(id), "name": name, "at": iso(at), "jobs": jobs,
+        }),
+        Attention::StuckOperation { operation, verb, since } => json!({
+            "operation": operation.to_string(), "verb": verb, "since": since.as_secs_f64(),
         }),
         Attention::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => json!({
-            "what": "key_at_limit", "group": group, "key": key, "limit": limit, "taken": taken,
+            "group": group, "key": key, "limit": limit, "taken": taken,
             "blocked": count(*blocked), "blocked_age": blocked_age.as_secs_f64(),
         }),
-        Attention::LateWorker(late) => json!({"what": "late_worker", "worker": of_worker(late)}),
-        Attention::Unserved { queue, kind, announced, ready } => json!({
-            "what": "unserved", "queue": queue, "kind": kind, "announced": announced,
+        Attention::DeadLetters { lately } => json!({"lately": count(*lately)}),
+        Attention::PausedQueue { queue, since, actor, reason, ready } => json!({
+            "queue": queue, "since": iso(since), "actor": actor, "reason": reason,
             "ready": count(*ready),
         }),
         Attention::StuckJob(stuck) => json!({
-            "what": "stuck_job", "job": stuck.job.0, "transition": stuck.transition,
-            "error": stuck.error, "since": iso(&stuck.since), "tries": stuck.tries,
-            "retry_at": iso(&stuck.retry_at),
+            "job": stuck.job.to_string(), "transition": stuck.transition, "error": stuck.error,
+            "since": iso(&stuck.since), "tries": stuck.tries, "retry_at": iso(&stuck.retry_at),
         }),
-        Attention::DeadLetters { lately } => {
-            json!({"what": "dead_letters", "lately": count(*lately)})
-        }
-        _ => json!({"what": "unknown"}),
-    }
+        _ => json!({}),
+    };
+    value["what"] = item.name().into();
+    value["severity"] = item.severity().as_str().into();
+    value["found"] = item.found().into();
+    value["advice"] = item.advice().into();
+    value
 }
 
 pub(crate) fn queue(queue: &QueueSummary) -> Value {

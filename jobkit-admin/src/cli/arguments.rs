@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jobkit::Admin;
 use serde_json::Value;
 
 /// A page of a list.
@@ -11,6 +12,21 @@ pub(super) struct Rows {
     #[arg(long, default_value_t = 50, value_name = "NUMBER")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(super) limit: u32,
+}
+
+/// What is late.
+#[derive(Debug, clap::Args)]
+pub(super) struct Late {
+    /// From how long on it needs attention that a job is ready, that it waits for a permit, or that
+    /// an operation gets no further
+    #[arg(long, default_value = "5min", value_name = "TIME", value_parser = span)]
+    late_after: Duration,
+}
+
+impl Late {
+    pub(super) fn of(&self, admin: &Admin) -> Admin {
+        admin.clone().late_after(self.late_after)
+    }
 }
 
 /// Consent to what cannot be undone.

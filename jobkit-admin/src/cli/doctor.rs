@@ -4,11 +4,12 @@ use jobkit::{Check, Finding, Severity, TableSize};
 use serde_json::{Value, json};
 
 use super::answer::{plain, table};
+use super::arguments::Late;
 use super::{Answer, Answered, Desk};
 use crate::show::{bytes, large};
 
 /// The names that [`Check::as_str`] has.
-const CHECKS: [&str; 10] = [
+const CHECKS: [&str; 11] = [
     "schema",
     "violations",
     "indexes",
@@ -16,6 +17,7 @@ const CHECKS: [&str; 10] = [
     "horizon",
     "bloat",
     "kinds",
+    "attention",
     "upkeep",
     "clock",
     "publication",
@@ -29,11 +31,13 @@ pub(super) struct Doctor {
     /// Shows what this check finds, but does not take it for wrong
     #[arg(long, value_name = "CHECK", value_parser = CHECKS)]
     ignore: Vec<String>,
+    #[command(flatten)]
+    late: Late,
 }
 
 impl Doctor {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
-        let mut diagnosis = desk.admin.doctor().await?;
+        let mut diagnosis = self.late.of(&desk.admin).doctor().await?;
         if self.thorough && diagnosis.schema > 0 {
             diagnosis.findings.retain(|finding| finding.check != Check::Violations);
             diagnosis.findings.extend(desk.admin.violations().await?);

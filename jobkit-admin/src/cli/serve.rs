@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
 use super::answer::tell;
+use super::arguments::Late;
 use super::password::Password;
 use super::signal::asked_to_stop;
 use super::{Answer, Answered, Desk, Failure};
@@ -57,6 +58,8 @@ pub(super) struct Serve {
     /// The part of the path that a proxy takes away, such as /internal
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     base_path: String,
+    #[command(flatten)]
+    late: Late,
 }
 
 fn accent(name: &str) -> Result<Accent, String> {
@@ -112,7 +115,7 @@ impl Serve {
     }
 
     fn router(&self, desk: &Desk, password: Option<Password>) -> Router {
-        let dashboard = Dashboard::new(desk.admin.clone());
+        let dashboard = Dashboard::new(self.late.of(&desk.admin));
         let dashboard = dashboard.instance(&*self.instance).accent(self.accent);
         let dashboard = dashboard.base_path(&*self.base_path);
         let dashboard = if self.read_only { dashboard.read_only() } else { dashboard };

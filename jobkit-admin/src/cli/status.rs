@@ -2,16 +2,25 @@
 
 use std::time::Duration;
 
-use jobkit::{Attention, Overview};
+use jobkit::Overview;
 
 use super::answer::{fields, plain};
+use super::arguments::Late;
 use super::{Answer, Answered, Desk};
 use crate::api::values;
-use crate::show::{ago, count, span, utc};
+use crate::show::{ago, count, span};
 
-pub(super) async fn run(desk: &Desk) -> Answered {
-    let now = desk.admin.overview().await?;
-    Ok(Answer::new(values::overview(&now), text(&now)))
+#[derive(Debug, clap::Args)]
+pub(super) struct Status {
+    #[command(flatten)]
+    late: Late,
+}
+
+impl Status {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        let now = self.late.of(&desk.admin).overview().await?;
+        Ok(Answer::new(values::overview(&now), text(&now)))
+    }
 }
 
 fn text(now: &Overview) -> String {
@@ -31,38 +40,7 @@ fn text(now: &Overview) -> String {
         text.push_str("\nNeeds attention:\n");
     }
     for item in &now.attention {
-        text.push_str(&format!("- {}\n", plain(&sentence(item))));
+        text.push_str(&format!("- {}: {}\n", plain(&item.found()), item.advice()));
     }
     text
-}
-
-fn sentence(item: &Attention) -> String {
-    match item {
-        Attention::PausedQueue { queue, since, actor, reason, ready } => {
-            let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
-            let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!("queue {queue} is paused{by} since {}, {} ready{why}", utc(since), count(ready))
-        }
-        Attention::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => format!(
-            "{group}/{key} has {taken} of {limit} permits taken, {} blocked, the next for {}",
-            count(blocked),
-            span(blocked_age)
-        ),
-        Attention::LateWorker(worker) => format!(
-            "worker {} ({:x}) is silent for {}, {} running",
-            worker.name,
-            worker.id,
-            span(&worker.heartbeat_age),
-            worker.running
-        ),
-        Attention::Unserved { queue, kind, announced, ready } => {
-            let ever = if *announced { "" } else { ", and none has ever announced it" };
-            format!("no live worker serves {kind} in {queue}{ever}: {} ready", count(ready))
-        }
-        Attention::StuckJob(stuck) => format!("job {}: {stuck}", stuck.job),
-        Attention::DeadLetters { lately } => {
-            format!("{} dead letters within the last hour", count(lately))
-        }
-        _ => "something that this binary does not know".to_owned(),
-    }
 }

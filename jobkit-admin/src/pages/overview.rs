@@ -23,6 +23,46 @@ struct Page<'a> {
     here: &'static str,
 }
 
+impl Page<'_> {
+    /// Whether jobs wait, and no worker can run any.
+    fn idle(&self) -> bool {
+        let here = |item: &Attention| matches!(item, Attention::NoWorker { .. });
+        self.now.attention.iter().any(here)
+    }
+
+    /// How something that needs attention is marked, and the page that tells more.
+    fn shown(&self, item: &Attention) -> (&'static str, &'static str, String) {
+        let (url, to) = (show::url, str::to_owned);
+        match item {
+            Attention::NoWorker { .. } => ("failed", "no worker", to("/workers")),
+            Attention::LateWorker(worker) => {
+                ("failed", "late", format!("/workers/{}", show::worker(&worker.id)))
+            }
+            Attention::Unserved { queue, kind, .. } => {
+                let words = [show::qualifier("kind", kind), show::qualifier("queue", queue)];
+                ("failed", "unserved", format!("/jobs?q={}", words.join("%20")))
+            }
+            Attention::LateQueue { queue, .. } => {
+                let queue = show::qualifier("queue", queue);
+                ("failed", "late", format!("/jobs?state=ready&q={queue}"))
+            }
+            Attention::LostWorker { .. } => ("failed", "lost", to("/workers")),
+            Attention::StuckJob(stuck) => ("failed", "stuck", format!("/jobs/{}", stuck.job)),
+            Attention::StuckOperation { operation, .. } => {
+                ("failed", "stuck", format!("/operations/{operation}"))
+            }
+            Attention::KeyAtLimit { group, key, .. } => (
+                "blocked",
+                "blocked",
+                format!("/concurrency/key?group={}&key={}", url(group), url(key)),
+            ),
+            Attention::DeadLetters { .. } => ("dead", "dead", to("/dead")),
+            Attention::PausedQueue { .. } => ("paused", "paused", to("/queues")),
+            _ => ("failed", "look", to("/")),
+        }
+    }
+}
+
 pub(crate) async fn show(visit: &Visit) -> Answer {
     let admin = visit.admin();
     let overview = visit.shared.overview.get(admin.overview());
@@ -30,5 +70,9 @@ pub(crate) async fn show(visit: &Visit) -> Answer {
     let overview = async { Ok(overview.await?) };
     let groups = async { Ok(admin.dead_letter_groups(5).await?) };
     let (now, groups, charts) = tokio::try_join!(overview, groups, charts)?;
-    Ok(html(&Page { frame: visit.frame("Overview"), now, groups, charts, here: "/?" }))
+    let title = match now.attention.len() {
+        0 => "Overview".to_owned(),
+        number => format!("({number}) Overview"),
+    };
+    Ok(html(&Page { frame: visit.frame(&title), now, groups, charts, here: "/?" }))
 }

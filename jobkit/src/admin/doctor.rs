@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use super::Admin;
-use crate::dead_letter::Count;
+use crate::observed::attention::Attention;
 use crate::observed::doctor::{Check, Diagnosis, Finding, HorizonHolder, Severity, TableSize};
-use crate::observed::overview::Attention;
-use crate::observed::stuck::StuckJob;
 use crate::store::{
-    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, StuckJobs,
-    Tables, Unpublishable, UnservedKinds, Upkeep, UpkeepRow, Violations,
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, Link, ServerSettings, Tables,
+    Unpublishable, Upkeep, UpkeepRow, Violations,
 };
 use crate::{Error, migrate};
 
@@ -36,8 +34,8 @@ impl Admin {
     /// Looks for what is wrong, or might be: the version and state of the schema; rows that no
     /// committed state may have; indexes that are gone or unusable; settings by which a commit may
     /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
-    /// which a publication lets nothing be changed; ready jobs that nobody serves; how workers keep
-    /// things up; and a clock that has stepped back.
+    /// which a publication lets nothing be changed; how workers keep things up; a clock that has
+    /// stepped back; and whatever needs [`Attention`] in an [`overview`](Self::overview).
     ///
     /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
     /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
@@ -70,15 +68,14 @@ impl Admin {
         findings.extend(newer(diagnosis.schema));
         findings.extend(durability(&link.call(&DurabilitySettings).await?));
         findings.extend(indexes::findings(&link.call(&Indexes).await?));
-        findings.extend(unserved(link.call(&UnservedKinds(50)).await?));
         findings.extend(unpublishable(&link.call(&Unpublishable).await?));
-        findings.extend(link.call(&StuckJobs { job: None, limit: 20 }).await?.iter().map(stuck));
         findings.extend(upkeep(&link.call(&Upkeep).await?));
         diagnosis.holders = link.call(&HorizonHolders).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
         diagnosis.tables = link.call(&Tables).await?;
         findings.extend(diagnosis.tables.iter().filter_map(bloat));
         link.close().await;
+        findings.extend(self.overview().await?.attention.iter().map(attention));
         findings.extend(self.broken(&diagnosis.tables).await?);
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         Ok(diagnosis)
@@ -118,16 +115,6 @@ impl Admin {
             found => found,
         }
     }
-}
-
-fn stuck(stuck: &StuckJob) -> Finding {
-    Finding::of(
-        Severity::Critical,
-        Check::Stuck,
-        format!("job {}: {stuck}", stuck.job),
-        "the error is the server's: mend what it names (a damaged page, a full disk, a missing \
-         replica identity); the job then goes on by itself",
-    )
 }
 
 async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {
@@ -200,27 +187,12 @@ fn durability(settings: &[(String, String)]) -> Vec<Finding> {
     settings.iter().filter_map(finding).collect()
 }
 
-fn unserved(kinds: Vec<Attention>) -> Vec<Finding> {
-    let finding = |kind| {
-        let Attention::Unserved { queue, kind, announced, ready } = kind else { return None };
-        let number = match ready {
-            Count::Exactly(number) => number.to_string(),
-            Count::AtLeast(number) => format!("at least {number}"),
-        };
-        let (why, advice) = if announced {
-            ("no live worker serves", "start a worker that serves the queue and has the kind")
-        } else {
-            (
-                "no worker has ever announced",
-                "start a worker whose binary has the kind (one crate of jobs may not be linked), \
-                 or cancel them",
-            )
-        };
-        let found = format!("jobs of the kind `{kind}` are ready in `{queue}` ({number}), which");
-        let found = [&*found, " ", why].concat();
-        Some(Finding::of(Severity::Warning, Check::Kinds, found, advice))
+fn attention(item: &Attention) -> Finding {
+    let check = match item {
+        Attention::Unserved { .. } => Check::Kinds,
+        _ => Check::Attention,
     };
-    kinds.into_iter().filter_map(finding).collect()
+    Finding::of(item.severity(), check, item.found(), item.advice())
 }
 
 fn unpublishable(tables: &[String]) -> Option<Finding> {

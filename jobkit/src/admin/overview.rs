@@ -5,18 +5,32 @@ use std::time::Duration;
 use super::Admin;
 use crate::Error;
 use crate::dead_letter::Count;
-use crate::observed::overview::{Attention, Overview};
+use crate::observed::attention::Attention;
+use crate::observed::overview::Overview;
 use crate::store::{
-    KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, StuckJobs, UnservedKinds, Workers,
+    KeysAtLimit, LateQueues, LostWorkers, OverviewCounts, OverviewRow, PausedBacklogs, StuckJobs,
+    UnservedKinds, Workers,
 };
 
-/// How long a job may wait for a permit of its key without being mentioned.
-const LONG_WAIT: Duration = Duration::from_secs(5 * 60);
-
 /// How many things of a kind are mentioned.
-const MOST: usize = 20;
+const MOST: u8 = 20;
 
 impl Admin {
+    /// From how long on it needs [`Attention`] that a job is ready, that it waits for a permit of
+    /// its key, or that an operation gets no further; by default five minutes.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # fn f(admin: jobkit::Admin) {
+    /// let admin = admin.late_after(Duration::from_secs(60));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn late_after(mut self, late: Duration) -> Self {
+        self.late = late;
+        self
+    }
+
     /// How it stands with the whole. Seven statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     ///
@@ -25,19 +39,22 @@ impl Admin {
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
         let counts = link.call(&OverviewCounts).await?;
-        let ready_age = link.call(&ReadyAge).await?;
-        let (blocked_age, keys) = link.call(&KeysAtLimit(LONG_WAIT)).await?;
-        let mut attention = link.call(&PausedBacklogs).await?;
-        let late = link.call(&Workers { late: true, ..Workers::default() }).await?;
-        attention.extend(late.into_iter().take(MOST).map(Attention::LateWorker));
-        attention.extend(link.call(&UnservedKinds(20)).await?);
+        let (ready_age, mut attention) = link.call(&LateQueues(self.late)).await?;
+        let (blocked_age, keys) = link.call(&KeysAtLimit(self.late)).await?;
         attention.extend(keys);
-        let stuck = link.call(&StuckJobs { job: None, limit: 20 }).await?;
+        let stuck = link.call(&StuckJobs { job: None, limit: MOST.into() }).await?;
         attention.extend(stuck.into_iter().map(Attention::StuckJob));
-        if counts.dead_lately != Count::Exactly(0) {
-            attention.push(Attention::DeadLetters { lately: counts.dead_lately });
-        }
+        attention.extend(link.call(&PausedBacklogs).await?);
+        let late = link.call(&Workers { late: true, ..Workers::default() }).await?;
+        attention.extend(late.into_iter().take(MOST.into()).map(Attention::LateWorker));
+        attention.extend(link.call(&LostWorkers).await?);
+        let unserved = link.call(&UnservedKinds(MOST.into())).await?;
+        attention.extend(unserved.into_iter().filter(|kind| {
+            counts.workers > 0 || !matches!(kind, Attention::Unserved { announced: true, .. })
+        }));
+        attention.extend(self.counted(&counts));
         link.close().await;
+        attention.sort_by_key(Attention::rank);
         Ok(Overview {
             at: counts.at,
             ready: counts.ready,
@@ -53,5 +70,27 @@ impl Admin {
             dead: counts.dead,
             attention,
         })
+    }
+
+    /// What the numbers alone tell.
+    fn counted(&self, counts: &OverviewRow) -> Vec<Attention> {
+        let mut attention = Vec::new();
+        let running = Count::Exactly(counts.running);
+        let jobs = [counts.ready, counts.scheduled, counts.blocked, running].into_iter();
+        let jobs = jobs.reduce(Count::plus).unwrap_or(running);
+        let none = jobs == Count::Exactly(0) && counts.operation.is_none();
+        if counts.workers == 0 && !none {
+            attention.push(Attention::NoWorker { jobs });
+        }
+        if let Some((operation, verb, since)) = &counts.operation
+            && *since > self.late
+        {
+            let (operation, verb, since) = (*operation, verb.clone(), *since);
+            attention.push(Attention::StuckOperation { operation, verb, since });
+        }
+        if counts.dead_lately != Count::Exactly(0) {
+            attention.push(Attention::DeadLetters { lately: counts.dead_lately });
+        }
+        attention
     }
 }

@@ -70,10 +70,10 @@ pub enum Check {
     Horizon,
     /// Dead row versions that nobody has vacuumed.
     Bloat,
-    /// Ready jobs that no live worker serves.
+    /// Jobs that no live worker serves.
     Kinds,
-    /// Jobs with which a transition fails through no fault of theirs.
-    Stuck,
+    /// All else that needs [`Attention`](crate::Attention).
+    Attention,
     /// What workers do by themselves: sweeps, partitions for the history.
     Upkeep,
     /// The clock of the database's host.
@@ -94,7 +94,7 @@ impl Check {
             Self::Horizon => "horizon",
             Self::Bloat => "bloat",
             Self::Kinds => "kinds",
-            Self::Stuck => "stuck",
+            Self::Attention => "attention",
             Self::Upkeep => "upkeep",
             Self::Clock => "clock",
             Self::Publication => "publication",

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::postgres::types::PgInterval;
 use sqlx::{AssertSqlSafe, PgConnection};
 use tracing::Span;
@@ -51,8 +51,8 @@ pub(super) fn wait(interval: PgInterval) -> Duration {
 pub(crate) struct ReapLook(pub(crate) i64);
 
 impl Call for ReapLook {
-    /// Whether a lease has lapsed, and whether a claim has no worker.
-    type Answer = (bool, bool);
+    /// Whether a lease has lapsed, whether a claim has no worker, and when that was so.
+    type Answer = (bool, bool, DateTime<Utc>);
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         sqlx::query_as(include_str!("sql/reap_look.sql")).bind(self.0).fetch_one(connection).await
@@ -105,6 +105,22 @@ impl Call for ReapClaim<'_> {
             .bind(self.1)
             .bind(self.2)
             .fetch_one(connection)
+            .await
+    }
+}
+
+/// Dead letters of jobs that these workers had when they died, made since then.
+pub(crate) struct Crashed<'a>(pub(crate) DateTime<Utc>, pub(crate) &'a [i64]);
+
+impl Call for Crashed<'_> {
+    /// Each with its job, kind, queue and attempts.
+    type Answer = Vec<(i64, String, String, i32)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        sqlx::query_as(include_str!("sql/dead_letters_crashed.sql"))
+            .bind(self.0)
+            .bind(self.1)
+            .fetch_all(connection)
             .await
     }
 }

@@ -58,7 +58,7 @@ pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
 pub(crate) use self::keep::Keep;
 pub(crate) use self::link::{Deadlines, Link, Plans};
 pub(crate) use self::maintain::{
-    ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
+    Crashed, ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
 };
 pub(crate) use self::measures::{AddMeasures, Measured, MeasuresOfKinds, PruneMeasures, Series};
 pub(crate) use self::observed::{Kinds, WorkerJobs, Workers};
@@ -70,7 +70,8 @@ pub(crate) use self::operations::{
     BeginOperation, NextOperation, Operate, OperationResults, Operations, StopOperation,
 };
 pub(crate) use self::overview::{
-    KeysAtLimit, OverviewCounts, PausedBacklogs, ReadyAge, UnservedKinds,
+    KeysAtLimit, LateQueues, LostWorkers, OverviewCounts, OverviewRow, PausedBacklogs,
+    UnservedKinds,
 };
 pub(crate) use self::queues::{
     Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,

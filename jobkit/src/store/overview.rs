@@ -9,7 +9,7 @@ use super::count::{capped, count, duration, number};
 use super::time::Times;
 use super::worker::interval;
 use crate::dead_letter::Count;
-use crate::observed::overview::Attention;
+use crate::observed::attention::Attention;
 
 /// What waits, runs and is dead.
 pub(crate) struct OverviewCounts;
@@ -20,6 +20,8 @@ pub(crate) struct OverviewRow {
     pub(crate) at: DateTime<Utc>,
     pub(crate) ready: Count,
     pub(crate) running: u32,
+    /// Workers that are alive and not stopping.
+    pub(crate) workers: u32,
     pub(crate) capacity: u32,
     pub(crate) scheduled: Count,
     pub(crate) due_soon: Count,
@@ -28,6 +30,8 @@ pub(crate) struct OverviewRow {
     pub(crate) blocked: Count,
     pub(crate) dead: Count,
     pub(crate) dead_lately: Count,
+    /// The oldest open operation: its id, its verb, and how long ago it got further.
+    pub(crate) operation: Option<(i64, String, Duration)>,
 }
 
 impl Call for OverviewCounts {
@@ -36,10 +40,15 @@ impl Call for OverviewCounts {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<OverviewRow> {
         let query = sqlx::query(include_str!("sql/overview_counts.sql"));
         let row = query.fetch_one(connection).await?;
+        let operation = match row.try_get("operation")? {
+            Some(id) => Some((id, row.try_get("verb")?, duration(row.try_get("got_on")?))),
+            None => None,
+        };
         Ok(OverviewRow {
             at: row.time("at")?,
             ready: capped(row.try_get("ready")?),
             running: number(row.try_get::<i64, _>("running")?),
+            workers: number(row.try_get::<i64, _>("workers")?),
             capacity: number(row.try_get::<i64, _>("capacity")?),
             scheduled: capped(row.try_get("scheduled")?),
             due_soon: capped(row.try_get("due_soon")?),
@@ -48,20 +57,53 @@ impl Call for OverviewCounts {
             blocked: capped(row.try_get("blocked")?),
             dead: capped(row.try_get("dead")?),
             dead_lately: capped(row.try_get("dead_lately")?),
+            operation,
         })
     }
 }
 
-/// How long the ready job has been due that was due first.
-pub(crate) struct ReadyAge;
+/// Queues in which a job has been ready for longer than this.
+pub(crate) struct LateQueues(pub(crate) Duration);
 
-impl Call for ReadyAge {
-    type Answer = Option<Duration>;
+impl Call for LateQueues {
+    /// How long the ready job has been due that was due first, and the queues.
+    type Answer = (Option<Duration>, Vec<Attention>);
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query_scalar(include_str!("sql/overview_ready.sql"));
-        let age: Option<i64> = query.fetch_one(connection).await?;
-        Ok(age.map(duration))
+        let query = sqlx::query(include_str!("sql/overview_ready.sql")).bind(interval(self.0));
+        let (mut oldest, mut queues) = (None, Vec::new());
+        for row in query.fetch_all(connection).await? {
+            oldest = row.try_get("oldest")?;
+            if let Some(queue) = row.try_get("queue")? {
+                queues.push(Attention::LateQueue {
+                    queue,
+                    oldest: duration(row.try_get("age")?),
+                    slots: number(row.try_get::<i64, _>("slots")?),
+                    busy: count(row.try_get("busy")?, row.try_get("more")?),
+                });
+            }
+        }
+        Ok((oldest.map(duration), queues))
+    }
+}
+
+/// Workers that were lost lately.
+pub(crate) struct LostWorkers;
+
+impl Call for LostWorkers {
+    type Answer = Vec<Attention>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let worker = |row: PgRow| {
+            Ok(Attention::LostWorker {
+                id: row.try_get("id")?,
+                name: row.try_get("name")?,
+                at: row.try_get("lost_at")?,
+                jobs: number(row.try_get::<i32, _>("jobs")?),
+            })
+        };
+        let query = sqlx::query(include_str!("sql/overview_lost.sql"));
+        query.fetch_all(connection).await?.into_iter().map(worker).collect()
     }
 }
 
@@ -113,7 +155,7 @@ impl Call for PausedBacklogs {
     }
 }
 
-/// Queues and kinds of ready jobs that no live worker serves; this many at most.
+/// Queues and kinds of jobs that no live worker serves; this many at most.
 pub(crate) struct UnservedKinds(pub(crate) i64);
 
 impl Call for UnservedKinds {
@@ -125,7 +167,7 @@ impl Call for UnservedKinds {
                 queue: row.try_get("queue")?,
                 kind: row.try_get("kind")?,
                 announced: row.try_get("announced")?,
-                ready: count(row.try_get("number")?, row.try_get("more")?),
+                jobs: count(row.try_get("number")?, row.try_get("more")?),
             })
         };
         let query = sqlx::query(include_str!("sql/overview_unserved.sql")).bind(self.0);

@@ -69,6 +69,8 @@ pub(crate) struct Ran {
     pub(crate) queue: usize,
     /// The name that the kind has now.
     pub(crate) kind: &'static str,
+    /// The number of the attempt, from 1.
+    pub(crate) attempt: u32,
     /// How long the job had been due when its handler began.
     pub(crate) waited: Duration,
 }

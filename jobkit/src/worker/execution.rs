@@ -73,9 +73,14 @@ impl Execution {
                 Settlement::blank(claim, id)
             } else {
                 // The texts and the drops of errors and panics are the user's code as well.
-                guard(pin!(this.execute(claim, claimed, &mut job, &handler)))
-                    .await
-                    .unwrap_or_else(|panic| panicked(claim, id, panic))
+                let mut ran = None;
+                let run = this.execute(claim, claimed, &mut job, &handler, &mut ran);
+                let executed = guard(pin!(run)).await;
+                executed.unwrap_or_else(|panic| {
+                    let settlement = panicked(claim, id, ran, panic);
+                    this.tell(&settlement);
+                    settlement
+                })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
@@ -103,6 +108,7 @@ impl Execution {
         claimed: Instant,
         job: &mut ClaimedJob,
         handler: &Handler,
+        begun: &mut Option<Ran>,
     ) -> Settlement {
         let began = Instant::now();
         let (id, queue, number) = (job.id, job.queue, job.attempt);
@@ -122,7 +128,9 @@ impl Execution {
         if job.cancelled {
             return Settlement { error: Some("cancelled".to_owned()), ..cancelled() };
         }
-        let ran = Ran { queue, kind: policy.kind, waited: job.waited + (began - claimed) };
+        let waited = job.waited + (began - claimed);
+        let ran = Ran { queue, kind: policy.kind, attempt: number, waited };
+        *begun = Some(ran);
         let cancelled = || Settlement { ran: Some(ran), ..cancelled() };
         let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(
@@ -142,7 +150,28 @@ impl Execution {
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
         let settlement = Settlement { took: began.elapsed(), ..cancelled() };
-        span.in_scope(|| outcome(settlement, run, handler.reason(), policy, number, &hidden))
+        span.in_scope(|| {
+            let settlement = outcome(settlement, run, handler.reason(), policy, number, &hidden);
+            self.tell(&settlement);
+            settlement
+        })
+    }
+
+    /// Says in the log that an attempt failed. The event itself says of which job: the span may be
+    /// filtered out, or not be shown.
+    fn tell(&self, settlement: &Settlement) {
+        if settlement.outcome != Outcome::Retry {
+            return;
+        }
+        tracing::warn!(
+            job.id = settlement.job,
+            job.kind = settlement.ran.map(|ran| ran.kind),
+            queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name),
+            attempt = settlement.ran.map(|ran| ran.attempt),
+            error = settlement.error.as_deref(),
+            delay = ?settlement.delay.unwrap_or_default(),
+            "jobkit: attempt failed"
+        );
     }
 
     /// Polls the handler until it ends or must.
@@ -237,22 +266,27 @@ fn attempt(
 }
 
 /// A panic outside the handler's run: while its error was read or dropped.
-fn panicked(claim: (i64, i64), job: i64, panic: Box<dyn Any + Send>) -> Settlement {
+fn panicked(
+    claim: (i64, i64),
+    job: i64,
+    ran: Option<Ran>,
+    panic: Box<dyn Any + Send>,
+) -> Settlement {
     let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
     // Its drop may panic in its turn.
     std::mem::forget(panic);
-    tracing::error!(job.id = job, %error, "jobkit: attempt failed");
     Settlement {
         outcome: Outcome::Retry,
         error: Some(error),
         delay: Some(DEFAULT_DELAY),
+        ran,
         ..Settlement::blank(claim, job)
     }
 }
 
-/// Something of the row itself cannot be read, now or later: a dead letter at once.
+/// Something of the row itself cannot be read, now or later: a dead letter at once, of which the
+/// settler tells.
 fn unreadable(settlement: Settlement, error: &str) -> Settlement {
-    tracing::error!(job.id = settlement.job, %error, "jobkit: unreadable");
     Settlement {
         outcome: Outcome::Bury,
         reason: Some(UNDECODABLE),
@@ -322,9 +356,6 @@ fn outcome(
         Verdict::Discard => (Outcome::Discard, Duration::ZERO),
         Verdict::Dead => (Outcome::Bury, Duration::ZERO),
     };
-    if outcome == Outcome::Retry {
-        tracing::warn!(error = %text, ?delay, "jobkit: attempt failed");
-    }
     let reason = (outcome == Outcome::Bury).then_some("dead");
     let (error, error_type) = match outcome {
         Outcome::Snooze => (None, None),

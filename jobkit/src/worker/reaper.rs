@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{ClaimJobs, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
+use crate::store::{ClaimJobs, Crashed, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
 
 /// Claims taken back in one round: a worker that stops waits for no more than that.
 const AT_ONCE: usize = 100;
@@ -34,7 +34,8 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        let (lapsed, orphaned) = self.link.call(&ReapLook(self.ledger.worker())).await?;
+        let look = ReapLook(self.ledger.worker());
+        let (lapsed, orphaned, since) = self.link.call(&look).await?;
         if lapsed {
             for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
                 tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");
@@ -46,6 +47,7 @@ impl Duty for Reaper {
         let (mut reaped, mut failed) = (0, None);
         let orphaned = self.link.call(&OrphanedClaims).await?;
         let more = orphaned.len() > AT_ONCE;
+        let workers: Vec<i64> = orphaned.iter().map(|(worker, _)| *worker).collect();
         for (worker, n) in orphaned.into_iter().take(AT_ONCE) {
             // One bad claim holds back no other.
             if let Err(error) = self.reap(worker, n, &mut reaped).await {
@@ -62,6 +64,16 @@ impl Duty for Reaper {
             tracing::warn!(jobs = reaped, "jobkit.reap: took back jobs");
             self.counters.reaped.add(usize::try_from(reaped).unwrap_or(0));
             self.wake.ring();
+            for (job, kind, queue, attempt) in self.link.call(&Crashed(since, &workers)).await? {
+                tracing::error!(
+                    job.id = job,
+                    job.kind = kind,
+                    queue,
+                    attempt,
+                    reason = "crashed",
+                    "jobkit.bury: a dead letter"
+                );
+            }
         }
         match failed {
             Some(error) => Err(error),

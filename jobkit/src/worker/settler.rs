@@ -238,6 +238,35 @@ impl Settler {
         self.put_off.extend(group.into_iter().map(|settlement| (at, settlement)));
     }
 
+    /// Says in the log what a job became that is dead, or did not become what was asked.
+    fn tell(&self, settlement: &Settlement, ending: Option<Ending>) {
+        let kind = settlement.ran.map(|ran| ran.kind);
+        let queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name);
+        let attempt = settlement.ran.map(|ran| ran.attempt);
+        let (job, asked) = (settlement.job, settlement.outcome.as_str());
+        match (ending, settlement.outcome) {
+            (Some(Ending::Buried), _) | (None, Outcome::Bury) => tracing::error!(
+                job.id = job,
+                job.kind = kind,
+                queue,
+                attempt,
+                reason = settlement.reason.unwrap_or("exhausted"),
+                error = settlement.error.as_deref(),
+                "jobkit.bury: a dead letter"
+            ),
+            (Some(ending), _) => tracing::info!(
+                job.id = job,
+                job.kind = kind,
+                queue,
+                attempt,
+                asked,
+                ?ending,
+                "jobkit: settled otherwise"
+            ),
+            (None, _) => {}
+        }
+    }
+
     /// Notes what was written.
     fn note(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
@@ -256,10 +285,7 @@ impl Settler {
                 (None, Outcome::Release) => &self.counters.released,
             };
             counter.add(1);
-            if let Some(ending) = ending {
-                let (job, asked) = (settlement.job, settlement.outcome.as_str());
-                tracing::info!(job.id = job, asked, ?ending, "jobkit: settled otherwise");
-            }
+            self.tell(settlement, ending);
         }
     }
 }

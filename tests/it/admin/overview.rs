@@ -147,16 +147,17 @@ async fn a_worker_needs_attention_when_little_of_its_lease_is_left() {
 
 #[tokio::test]
 async fn ready_jobs_that_nobody_serves_need_attention() {
-    let desk = Desk::new().await;
+    let mut desk = Desk::new().await;
+    desk.admin = desk.admin.late_after(24 * HOUR);
     desk.backlog("default", "noop", 1).await;
     assert_eq!(desk.attention().await, []);
     desk.backlog("default", "gone", 60).await;
     desk.backlog("nowhere", "noop", 2).await;
-    let unserved = |queue: &str, kind: &str, announced, ready| Attention::Unserved {
+    let unserved = |queue: &str, kind: &str, announced, jobs| Attention::Unserved {
         queue: queue.to_owned(),
         kind: kind.to_owned(),
         announced,
-        ready,
+        jobs,
     };
     let gone = unserved("default", "gone", false, Count::AtLeast(49));
     let nowhere = unserved("nowhere", "noop", true, Count::Exactly(2));
@@ -169,7 +170,97 @@ async fn ready_jobs_that_nobody_serves_need_attention() {
     desk.lab.run("update jobkit.workers set queues = '{nowhere}', slots = '{1}'").await;
     assert!(!desk.attention().await.contains(&nowhere));
     desk.lab.run("update jobkit.workers set stopping = true").await;
-    assert!(desk.attention().await.contains(&nowhere));
+    assert!(desk.attention().await.contains(&Attention::NoWorker { jobs: Count::Exactly(63) }));
+    // It says it all, but for the kind that is missing from the binaries.
+    desk.admin.resume("default").await.unwrap();
+    let attention = desk.attention().await;
+    assert!(
+        matches!(
+            &attention[..],
+            [Attention::NoWorker { .. }, Attention::Unserved { kind, .. }] if kind == "gone"
+        ),
+        "{attention:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_queue_is_late_when_a_job_that_could_run_waits_for_long() {
+    let desk = Desk::new().await;
+    desk.running("a").await;
+    desk.backlog("default", "noop", 3).await;
+    desk.backlog("slow", "gone", 1).await;
+    let late = |attention: Vec<Attention>| {
+        let late = |item| match item {
+            Attention::LateQueue { queue, oldest, slots, busy } => {
+                Some((queue, oldest, slots, busy))
+            }
+            _ => None,
+        };
+        attention.into_iter().filter_map(late).collect::<Vec<_>>()
+    };
+    let found = late(desk.attention().await);
+    let [(queue, oldest, slots, busy)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&**queue, *slots, *busy), ("default", 10, Count::Exactly(1)));
+    assert!(about(Some(*oldest), HOUR));
+    let patient = desk.admin.clone().late_after(2 * HOUR);
+    assert_eq!(late(patient.overview().await.unwrap().attention), []);
+    // One that waited long for its permit is not late as soon as it has it.
+    desk.clear().await;
+    desk.holder("b").await;
+    desk.lab.run("update jobkit.jobs set run_at = now() - interval '9 h'").await;
+    desk.lab.run("update jobkit.jobs set created_at = run_at").await;
+    assert_eq!(late(desk.attention().await), []);
+    desk.lab.run("update jobkit.permits set since = now() - interval '6 min'").await;
+    assert_eq!(late(desk.attention().await).len(), 1);
+    desk.admin.pause("default", "", "").await.unwrap();
+    assert_eq!(late(desk.attention().await), []);
+    assert_eq!(desk.admin.overview().await.unwrap().ready_age, None);
+}
+
+#[tokio::test]
+async fn an_operation_is_stuck_when_neither_it_nor_one_before_it_gets_further() {
+    let desk = Desk::new().await;
+    let stuck = async || {
+        let attention = desk.attention().await;
+        attention.into_iter().any(|item| matches!(item, Attention::StuckOperation { .. }))
+    };
+    desk.lab
+        .run(
+            "insert into jobkit.operations (verb, filter, idempotency_key, estimate, up_to, until,
+                created_at)
+            select 'cancel', '{\"listing\": \"live\", \"paths\": []}', i, 7, 0, now(),
+                now() - interval '1 h' from generate_series(1, 2) i",
+        )
+        .await;
+    assert!(stuck().await);
+    assert_eq!(desk.lab.value::<String>("select jobkit.operate(1, 500)").await, "done");
+    assert!(!stuck().await, "the second one has had no time yet");
+    desk.lab.run("update jobkit.operations set ended_at = now() - interval '6 min'").await;
+    assert!(stuck().await);
+    desk.lab.run("update jobkit.operations set stepped_at = now() where id = 2").await;
+    assert!(!stuck().await);
+}
+
+#[tokio::test]
+async fn a_lost_worker_is_remembered_for_a_day_and_needs_attention_for_an_hour() {
+    let desk = Desk::new().await;
+    desk.running("a").await;
+    desk.lab
+        .run("insert into jobkit.lost_workers values (1, 'old', now() - '25 h'::interval, 0)")
+        .await;
+    let lapsed = "update jobkit.workers set lease = '1 ms', lease_until = now()";
+    desk.lab.run(lapsed).await;
+    desk.lab.until("(select count(*) from jobkit.reap_workers()) = 1").await;
+    let attention = desk.attention().await;
+    let lost = attention.iter().find_map(|item| match item {
+        Attention::LostWorker { id, name, jobs, .. } => Some((*id, &**name, *jobs)),
+        _ => None,
+    });
+    assert_eq!(lost, Some((WORKER, "w", 1)), "{attention:?}");
+    assert_eq!(desk.lab.count("jobkit.lost_workers").await, 1, "the old one is forgotten");
+    desk.lab.run("update jobkit.lost_workers set lost_at = now() - interval '61 min'").await;
+    let attention = desk.attention().await;
+    assert!(!attention.iter().any(|item| matches!(item, Attention::LostWorker { .. })));
 }
 
 #[tokio::test]
@@ -314,7 +405,7 @@ async fn no_look_at_the_whole_reads_a_whole_table_of_jobs() {
     desk.admin.workers().await.unwrap();
     desk.admin.kinds().await.unwrap();
     desk.hang_up().await;
-    // The queues have looked up 10,000 jobs, and the overview none.
+    // The queues have looked up 10,000 jobs, and the overview the first 1,000 scheduled ones.
     let lookups = desk.lab.value::<i64>(looked_up).await - lookups;
     assert!((10_000..12_000).contains(&lookups), "{lookups} jobs were looked up");
     assert_eq!(desk.lab.value::<i64>(&scans).await, before);

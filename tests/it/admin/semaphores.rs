@@ -189,3 +189,29 @@ async fn blocked_jobs_are_counted_as_far_as_ten_thousand() {
     let semaphore = desk.admin.semaphore("pay", "a").await.unwrap().unwrap().semaphore;
     assert_eq!(semaphore.blocked, 10_000);
 }
+
+/// A key gives no more than 1,000 permits in a transaction.
+#[tokio::test]
+async fn what_a_raised_limit_of_a_key_leaves_over_is_explained_to_the_next_sweep() {
+    let desk = Desk::new().await;
+    desk.pay_all((0..1300).map(|_| "a".to_owned())).await;
+    let claimed = desk.claim().await.1;
+    assert_eq!(claimed.len(), 1);
+    while desk.lab.count("jobkit.ready").await > 0 {
+        assert_eq!(desk.claim().await.1, []);
+    }
+    desk.lab
+        .run(
+            "update jobkit.workers set started_at = '-infinity';
+            update jobkit.concurrency_groups set changed_at = '-infinity'",
+        )
+        .await;
+    let explained = "select explained from jobkit.sweep_begin('0 s')";
+    assert!(!desk.lab.value::<bool>(explained).await, "of an earlier sweep");
+    let raise = "select jobkit.limit_key('pay', 'a', 20)";
+    assert!(desk.lab.value::<bool>(raise).await);
+    assert!(!desk.lab.value::<bool>(explained).await, "it left nothing over");
+    assert!(desk.lab.value::<bool>("select jobkit.limit_key('pay', 'a', 5000)").await);
+    assert_eq!(desk.lab.count("jobkit.blocked_executions").await, 1300 - 20 - 1000);
+    assert!(desk.lab.value::<bool>(explained).await);
+}

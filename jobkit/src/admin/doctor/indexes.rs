@@ -23,6 +23,7 @@ const INDEXES: &[&str] = &[
     "jobs_exhausted",
     "jobs_pkey",
     "kinds_pkey",
+    "lost_workers_pkey",
     "measures_pkey",
     "operation_results_pkey",
     "operations_idempotency_key_key",

@@ -1,26 +1,44 @@
--- Queues and kinds of ready jobs that no live worker serves, of the first 50 jobs of each lane of
--- 100 queues, by the primary key of `ready`; `more` when there may be others. A queue that is
--- paused is not served on purpose.
+-- Queues and kinds of jobs that no live worker serves: of the first 50 ready jobs of each lane of
+-- 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and the first 1,000
+-- scheduled ones; `more` when there may be others. A queue that is paused is not served on purpose.
 -- $1 how many of them at most
-select q.queue, h.kind, sum(h.number)::bigint as number, bool_or(h.full) as more,
-    exists (select from jobkit.kinds k where k.kind = h.kind) as announced
-from jobkit.ready_queues(100) q
-cross join generate_series(-3, 3) as p (priority)
-cross join unnest('{f,t}'::boolean[]) as w (without_permit)
-cross join lateral (
-    select e.kind, count(*) as number, sum(count(*)) over () = 50 as full
+with met (queue, kind, number, more) as materialized (
+    select q.queue, h.kind, h.number, h.more
+    from jobkit.ready_queues(100) q
+    cross join generate_series(-3, 3) as p (priority)
+    cross join unnest('{f,t}'::boolean[]) as w (without_permit)
+    cross join lateral (
+        select e.kind, count(*) as number, sum(count(*)) over () = 50 as more
+        from (
+            select r.kind from jobkit.ready r
+            where r.queue = q.queue and r.priority = p.priority
+                and r.without_permit = w.without_permit
+            order by r.job_id limit 50
+        ) e
+        group by e.kind
+    ) h
+    union all
+    select b.queue, b.kind, count(*), sum(count(*)) over () = 1000
     from (
-        select r.kind from jobkit.ready r
-        where r.queue = q.queue and r.priority = p.priority
-            and r.without_permit = w.without_permit
-        order by r.job_id limit 50
-    ) e
-    group by e.kind
-) h
+        select b.queue, b.kind from jobkit.blocked_executions b
+        order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1000
+    ) b
+    group by b.queue, b.kind
+    union all
+    select j.queue, j.kind, count(*), sum(count(*)) over () = 1000
+    from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 1000) s
+    cross join lateral (
+        select j.queue, j.kind from jobkit.jobs j where j.id = s.job_id offset 0
+    ) j
+    group by j.queue, j.kind
+)
+select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
+    exists (select from jobkit.kinds k where k.kind = m.kind) as announced
+from met m
 where not exists (
         select from jobkit.workers w
-        where q.queue = any (w.queues) and h.kind = any (w.kinds) and not w.stopping
+        where m.queue = any (w.queues) and m.kind = any (w.kinds) and not w.stopping
             and w.lease_until > now()
     )
-    and not exists (select from jobkit.queues p where p.name = q.queue and p.paused_at is not null)
-group by q.queue, h.kind order by q.queue, h.kind limit $1
+    and not exists (select from jobkit.queues p where p.name = m.queue and p.paused_at is not null)
+group by m.queue, m.kind order by m.queue, m.kind limit $1

@@ -1,4 +1,4 @@
--- reap: whether a lease has lapsed, and whether a claim has no worker.
+-- reap: whether a lease has lapsed, whether a claim has no worker, and when that was so.
 -- $1 reaper
 select exists (
         select from jobkit.workers w
@@ -7,4 +7,5 @@ select exists (
     exists (
         select from jobkit.claims c
         where not exists (select from jobkit.workers w where w.id = c.worker_id)
-    ) as orphaned
+    ) as orphaned,
+    clock_timestamp() as at

@@ -1,0 +1,29 @@
+//! What needs attention is said by the commands that look at the whole.
+
+use jobkit_tests::incidents::INCIDENTS;
+
+use crate::shell::{json, run};
+
+#[tokio::test]
+async fn every_incident_is_named_by_status_and_by_the_doctor() {
+    for incident in &INCIDENTS {
+        let lab = incident.stage().await;
+        let status = run(&lab, &["status"]).await.good();
+        let doctor = run(&lab, &["doctor"]).await.out;
+        for word in incident.words {
+            assert!(status.contains(word), "{word}: {status}");
+            assert!(doctor.contains(word), "{word}: {doctor}");
+        }
+        let status = json(&lab, &["status"]).await;
+        assert_eq!(status["attention"][0]["what"], incident.what, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn how_late_a_queue_may_be_can_be_said() {
+    let late = INCIDENTS.iter().find(|incident| incident.what == "late_queue").unwrap();
+    let lab = late.stage().await;
+    let status = json(&lab, &["status", "--late-after", "20min"]).await;
+    assert_eq!(status["attention"].as_array().unwrap().len(), 0, "{status}");
+    assert!(!run(&lab, &["doctor", "--late-after", "20min"]).await.out.contains("14 min"));
+}

@@ -1,0 +1,142 @@
+//! What a worker's log says of a job, when warnings are all that is logged.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use jobkit::{Enqueue, Job, JobContext, Registration, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::jobs::{self, Act, EFFECTS, Then};
+
+/// What was logged by this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Log {
+    /// Listens to warnings and errors from now on.
+    fn listen() -> (Self, DefaultGuard) {
+        let log = Self::default();
+        let format = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone());
+        let listener = format.with_max_level(tracing::Level::WARN).finish();
+        (log, tracing::subscriber::set_default(listener))
+    }
+
+    /// The lines that contain this.
+    fn lines(&self, part: &str) -> Vec<String> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        text.lines().filter(|line| line.contains(part)).map(str::to_owned).collect()
+    }
+}
+
+/// Fails with an error whose text panics.
+#[derive(Serialize, Deserialize)]
+#[job(max_attempts = 2)]
+struct Unsayable;
+
+#[derive(Debug)]
+struct Panics;
+
+impl std::fmt::Display for Panics {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no text")
+    }
+}
+
+impl std::error::Error for Panics {}
+
+impl Job for Unsayable {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Err(Panics.into())
+    }
+}
+
+/// A line for each of some attempts, and each says which job it is about.
+fn all_say(lines: &[String], number: usize, facts: &[&str]) {
+    assert_eq!(lines.len(), number, "{lines:#?}");
+    for (line, fact) in lines.iter().flat_map(|line| facts.iter().map(move |fact| (line, fact))) {
+        assert!(line.contains(fact), "{fact}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_warning_says_which_job_failed_and_which_is_dead() {
+    let (log, _guard) = Log::listen();
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    let kinds = jobs::all().into_iter().chain([Registration::of::<Unsayable, _>()]);
+    let worker = lab.worker().state(lab.pool().clone()).jobs(kinds).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    let retried = Act::then(Then::Fail("no luck".to_owned())).enqueue(lab.pool()).await.unwrap();
+    let dead = Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
+    let unread = lab.value::<i64>("select jobkit.enqueue('act', '{\"then\": 7}')").await;
+    let unsayable = Unsayable.enqueue(lab.pool()).await.unwrap();
+    lab.until("(select count(*) from jobkit.dead_letters) = 3").await;
+    lab.until("exists (select from jobkit.attempts)").await;
+    worker.stop().await;
+    let of = |job: i64, kind| {
+        [format!("job.id={job} "), format!("job.kind=\"{kind}\""), "queue=\"default\"".to_owned()]
+    };
+    let failed = log.lines("attempt failed");
+    let of_job = |lines: &[String], job: i64| -> Vec<String> {
+        lines.iter().filter(|line| line.contains(&format!("job.id={job} "))).cloned().collect()
+    };
+    let facts = |job, kind, attempt: &str| -> Vec<String> {
+        of(job, kind).into_iter().chain([attempt.to_owned()]).collect()
+    };
+    let say = |lines: &[String], number, facts: &[String]| {
+        all_say(lines, number, &facts.iter().map(|fact| &**fact).collect::<Vec<_>>());
+    };
+    say(&of_job(&failed, retried.0), 3, &facts(retried.0, "act", "attempt="));
+    say(&of_job(&failed, unsayable.0), 1, &facts(unsayable.0, "unsayable", "attempt=1"));
+    say(&of_job(&log.lines("undecodable"), unread), 1, &facts(unread, "act", "attempt=1"));
+    let buried = log.lines("dead letter");
+    // Out of attempts, hopeless, undecodable.
+    say(&of_job(&buried, retried.0), 1, &facts(retried.0, "act", "attempt=3"));
+    say(&of_job(&buried, dead.0), 1, &facts(dead.0, "act", "attempt=1"));
+    say(&of_job(&buried, unread), 1, &facts(unread, "act", "attempt=1"));
+    assert_eq!(buried.len(), 3, "{buried:#?}");
+}
+
+#[tokio::test]
+async fn a_reaper_says_which_crashed_jobs_are_dead() {
+    let lab = Lab::new().await;
+    let announce = "'{act}', '{default}', '{0}', '{1}', '{1 h}', '{null}', '{null}'";
+    lab.run(&format!("select jobkit.announce({announce})")).await;
+    let job: i64 = lab.value("select jobkit.enqueue('act', '{}')").await;
+    lab.run(
+        "select jobkit.register(7, 'w', '{default}', '{act}', '1 day');
+        select from jobkit.claim(7, 1, '{act}', '{default}', '{1}');
+        delete from jobkit.workers",
+    )
+    .await;
+    let (log, _guard) = Log::listen();
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
+    let worker = worker.start().await.unwrap();
+    lab.until("exists (select from jobkit.dead_letters)").await;
+    worker.stop().await;
+    let facts = [format!("job.id={job} "), "job.kind=\"act\"".to_owned()];
+    let facts = [&*facts[0], &*facts[1], "queue=\"default\"", "attempt=1"];
+    all_say(&log.lines("dead letter"), 1, &facts);
+}
