@@ -89,16 +89,6 @@ create table jobkit.workers (
     stop_requested_at timestamptz
 );
 
--- Workers whose lease lapsed: noted by who reaps them, and kept for a day, so that operators hear of
--- them although their rows are gone.
-create table jobkit.lost_workers (
-    id bigint not null,
-    name text not null,
-    lost_at timestamptz not null default clock_timestamp(),
-    jobs integer not null,                       -- it had in hand
-    primary key (lost_at, id)
-);
-
 -- Kinds some worker has announced: defaults for `jobkit.enqueue`, retention for the reaper.
 create table jobkit.kinds (
     kind text primary key,

@@ -1,3 +1,13 @@
+-- Workers whose lease lapsed: noted by who reaps them, and kept for a day, so that operators hear
+-- of them although their rows are gone.
+create table jobkit.lost_workers (
+    id bigint not null,
+    name text not null,
+    lost_at timestamptz not null default clock_timestamp(),
+    jobs integer not null,                       -- it had in hand
+    primary key (lost_at, id)
+);
+
 -- has_lapsed: whether a worker's lease is over, as a reaper sees it whose own lease is that long
 -- (null = an operator). Or its last beat is ahead by more than either lease: the clock has stepped
 -- back since, and a worker that lives has beaten again before a reaper is entitled to judge.
@@ -8,12 +18,12 @@ language sql as $$
             and p_worker.heartbeat_at - p_lease > clock_timestamp()
 $$;
 
--- reap_workers: removes workers whose lease has lapsed, notes them as lost and says which. A worker
--- in the middle of a claim is skipped until the next time. Not within one lease of the server's start,
--- before or after by a clock that may have stepped back: nobody could renew while it was down. And not by a worker
--- without a lease of its own (p_reaper; null = an operator), held for one whole lease, of its own
--- and of the other, by this clock: after a thaw it would find everyone lapsed, itself among them,
--- and a request that a network held back may arrive right behind such a heartbeat.
+-- reap_workers: removes workers whose lease has lapsed, notes them as lost and says which. One in
+-- the middle of a claim is skipped until the next time. Not within one lease of the server's start,
+-- before or after by a clock that may have stepped back: nobody could renew while it was down. And
+-- not by a worker without a lease of its own (p_reaper; null = an operator), held for one whole
+-- lease, of its own and of the other, by this clock: after a thaw it would find everyone lapsed,
+-- itself among them, and a request that a network held back may arrive right behind such a heartbeat.
 create function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

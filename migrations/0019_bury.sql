@@ -90,12 +90,13 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select jobkit.fingerprint(p_kind,
-        case p_reason when 'crashed' then 'crashed' else p_errors -> -1 ->> 'error_type' end, p_error)
+        case p_reason when 'crashed' then 'crashed' else p_errors -> -1 ->> 'error_type' end,
+        p_error)
 $$;
 
--- regroup_dead_letters: folds the errors of all that are not resolved anew, after `fold` was changed
--- by a migration, and returns how many came to another group. What others have in hand is left out:
--- to be called until it finds none.
+-- regroup_dead_letters: folds the errors of all that are not resolved anew, after `fold` was
+-- changed by a migration, and returns how many came to another group. What others have in hand is
+-- left out: to be called until it finds none.
 create function jobkit.regroup_dead_letters() returns bigint
 language sql
 set search_path = pg_catalog, pg_temp

@@ -183,3 +183,41 @@ language sql as $$
         skipped = o.skipped + coalesce(cardinality(p_skipped), 0)
     where o.id = p_id
 $$;
+
+-- ids_meant: the jobs or dead letters that were selected one by one, in the order of their ids,
+-- p_rows at most, and the last of them, null when none is left.
+create function jobkit.ids_meant(
+    p_operation jobkit.operations, p_rows integer, out ids bigint[], out last bigint
+)
+language sql stable as $$
+    with page as materialized (
+        select distinct i.id::bigint as id
+        from jsonb_array_elements_text(p_operation.filter -> 'ids') as i (id)
+        where i.id::bigint > p_operation.after_id order by 1 limit p_rows
+    )
+    select array(select p.id from page p order by p.id), (select max(p.id) from page p)
+$$;
+
+-- jobs_to_do: the jobs of a page, and the job after which the next begins, null after the last. Of
+-- selected ones those that have ended are told of here.
+create function jobkit.jobs_to_do(
+    p_operation jobkit.operations, p_rows integer, out jobs bigint[], out last bigint
+)
+language plpgsql as $$
+declare
+    v_gone bigint[];
+begin
+    if not p_operation.filter ? 'ids' then
+        select m.jobs, m.last into jobs, last from jobkit.jobs_meant(p_operation.filter,
+            p_operation.after_id, p_operation.up_to, p_rows) m;
+        return;
+    end if;
+    select i.ids, i.last into jobs, last from jobkit.ids_meant(p_operation, p_rows) i;
+    v_gone := array(
+        select unnest(jobs) except select j.id from jobkit.jobs j where j.id = any (jobs)
+    );
+    perform jobkit.operation_took(p_operation.id, 0, v_gone,
+        array_fill('ended by itself'::text, array[cardinality(v_gone)]));
+    jobs := array(select unnest(jobs) except select unnest(v_gone) order by 1);
+end
+$$;

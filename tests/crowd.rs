@@ -29,8 +29,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    11 5900 /
-    11 6700 /?range=7d
+    13 5900 /
+    13 6700 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -81,10 +81,10 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    14 3100 /system
+    21 6100 /system
     2 50 /audit
     2 35 /audit?actor=nobody
-    7 4700 /api/v1/overview
+    10 4700 /api/v1/overview
     6 5400 /api/v1/queues
     3 220 /api/v1/kinds
     2 25 /api/v1/workers
@@ -99,7 +99,7 @@ const PAGES: &str = "
     2 1400 /api/v1/dead-letters/groups
     2 28 /api/v1/dead-letters/{dead}
     2 50 /api/v1/audit
-    15 10000 /metrics
+    17 10000 /metrics
 ";
 
 /// Where the job of a word in braces is found.

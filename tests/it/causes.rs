@@ -11,8 +11,8 @@ in_a_lab![
     a_hostile_error_costs_little,
 ];
 
-/// Errors as `anyhow` and `eyre` write them for debugging: of three causes, whose messages differ in
-/// length from case to case, so that any cut falls elsewhere in the backtrace.
+/// Errors as `anyhow` and `eyre` write them for debugging: of three causes, whose messages differ
+/// in length from case to case, so that any cut falls elsewhere in the backtrace.
 const ERRORS: &str = "select i, (array[
         format('charging \"%s\" failed%s', repeat('x', 90 * i), E'\n\nCaused by:\n    declined'),
         format('no answer from 10.0.0.%s:443 after %s ms', i, 7 * i),

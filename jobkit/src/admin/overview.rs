@@ -8,8 +8,8 @@ use crate::dead_letter::Count;
 use crate::observed::attention::Attention;
 use crate::observed::overview::Overview;
 use crate::store::{
-    KeysAtLimit, LateQueues, LostWorkers, OverviewCounts, OverviewRow, PausedBacklogs, StuckJobs,
-    UnservedKinds, Workers,
+    KeysAtLimit, LateQueues, LostWorkers, OldestOperation, OverviewCounts, OverviewRow,
+    PausedBacklogs, StuckJobs, UnservedKinds, Workers,
 };
 
 /// How many things of a kind are mentioned.
@@ -31,7 +31,7 @@ impl Admin {
         self
     }
 
-    /// How it stands with the whole. Seven statements, each of which looks at no more than some
+    /// How it stands with the whole. Nine statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     ///
     /// # Errors
@@ -52,7 +52,8 @@ impl Admin {
         attention.extend(unserved.into_iter().filter(|kind| {
             counts.workers > 0 || !matches!(kind, Attention::Unserved { announced: true, .. })
         }));
-        attention.extend(self.counted(&counts));
+        let operation = link.call(&OldestOperation).await?;
+        attention.extend(self.counted(&counts, operation));
         link.close().await;
         attention.sort_by_key(Attention::rank);
         Ok(Overview {
@@ -72,20 +73,21 @@ impl Admin {
         })
     }
 
-    /// What the numbers alone tell.
-    fn counted(&self, counts: &OverviewRow) -> Vec<Attention> {
+    /// What the numbers and the oldest open operation tell.
+    fn counted(
+        &self,
+        counts: &OverviewRow,
+        operation: Option<(i64, String, Duration)>,
+    ) -> Vec<Attention> {
         let mut attention = Vec::new();
         let running = Count::Exactly(counts.running);
-        let jobs = [counts.ready, counts.scheduled, counts.blocked, running].into_iter();
-        let jobs = jobs.reduce(Count::plus).unwrap_or(running);
-        let none = jobs == Count::Exactly(0) && counts.operation.is_none();
-        if counts.workers == 0 && !none {
+        let jobs = [counts.ready, counts.scheduled, counts.blocked];
+        let jobs = jobs.into_iter().fold(running, Count::plus);
+        let idle = jobs == Count::Exactly(0) && operation.is_none();
+        if counts.workers == 0 && !idle {
             attention.push(Attention::NoWorker { jobs });
         }
-        if let Some((operation, verb, since)) = &counts.operation
-            && *since > self.late
-        {
-            let (operation, verb, since) = (*operation, verb.clone(), *since);
+        if let Some((operation, verb, since)) = operation.filter(|(.., since)| *since > self.late) {
             attention.push(Attention::StuckOperation { operation, verb, since });
         }
         if counts.dead_lately != Count::Exactly(0) {

@@ -70,8 +70,8 @@ pub(crate) use self::operations::{
     BeginOperation, NextOperation, Operate, OperationResults, Operations, StopOperation,
 };
 pub(crate) use self::overview::{
-    KeysAtLimit, LateQueues, LostWorkers, OverviewCounts, OverviewRow, PausedBacklogs,
-    UnservedKinds,
+    KeysAtLimit, LateQueues, LostWorkers, OldestOperation, OverviewCounts, OverviewRow,
+    PausedBacklogs, UnservedKinds,
 };
 pub(crate) use self::queues::{
     Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,

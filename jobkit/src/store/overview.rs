@@ -30,8 +30,6 @@ pub(crate) struct OverviewRow {
     pub(crate) blocked: Count,
     pub(crate) dead: Count,
     pub(crate) dead_lately: Count,
-    /// The oldest open operation: its id, its verb, and how long ago it got further.
-    pub(crate) operation: Option<(i64, String, Duration)>,
 }
 
 impl Call for OverviewCounts {
@@ -40,10 +38,6 @@ impl Call for OverviewCounts {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<OverviewRow> {
         let query = sqlx::query(include_str!("sql/overview_counts.sql"));
         let row = query.fetch_one(connection).await?;
-        let operation = match row.try_get("operation")? {
-            Some(id) => Some((id, row.try_get("verb")?, duration(row.try_get("got_on")?))),
-            None => None,
-        };
         Ok(OverviewRow {
             at: row.time("at")?,
             ready: capped(row.try_get("ready")?),
@@ -57,7 +51,6 @@ impl Call for OverviewCounts {
             blocked: capped(row.try_get("blocked")?),
             dead: capped(row.try_get("dead")?),
             dead_lately: capped(row.try_get("dead_lately")?),
-            operation,
         })
     }
 }
@@ -84,6 +77,20 @@ impl Call for LateQueues {
             }
         }
         Ok((oldest.map(duration), queues))
+    }
+}
+
+/// The oldest open operation.
+pub(crate) struct OldestOperation;
+
+impl Call for OldestOperation {
+    /// Its id, its verb, and how long ago it got further.
+    type Answer = Option<(i64, String, Duration)>;
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let query = sqlx::query_as(include_str!("sql/overview_operation.sql"));
+        let oldest: Option<(i64, String, i64)> = query.fetch_optional(connection).await?;
+        Ok(oldest.map(|(id, verb, age)| (id, verb, duration(age))))
     }
 }
 

@@ -1,3 +1,5 @@
+mod ending;
+
 use std::any::Any;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,13 +10,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{Instrument, Span};
 
+use self::ending::{Run, message, outcome, panicked, undecodable, unreadable};
 use super::lease::Lease;
 use super::ledger::Ledger;
-use super::running::{Handler, Running, StopReason};
+use super::running::{Handler, Running};
 use super::slots::Slots;
 use crate::context::Attempt;
-use crate::limits::clean;
-use crate::outcome::Verdict;
 use crate::payload::{hidden_texts, scrubbed};
 use crate::registration;
 use crate::registry::Registry;
@@ -38,15 +39,6 @@ pub(crate) struct Execution {
 
 /// What has to happen before a job may begin.
 pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// How a handler's run ended.
-enum Run {
-    Returned(Result),
-    Panicked(String),
-    TimedOut(Duration),
-    /// Dropped because it was asked to stop and did not.
-    Dropped,
-}
 
 impl Execution {
     /// Starts a job in a task of its own, once `clear` completes; its slot is already taken. While
@@ -76,11 +68,7 @@ impl Execution {
                 let mut ran = None;
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut ran);
                 let executed = guard(pin!(run)).await;
-                executed.unwrap_or_else(|panic| {
-                    let settlement = panicked(claim, id, ran, panic);
-                    this.tell(&settlement);
-                    settlement
-                })
+                executed.unwrap_or_else(|panic| this.told(panicked(claim, id, ran, panic)))
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
@@ -129,9 +117,9 @@ impl Execution {
             return Settlement { error: Some("cancelled".to_owned()), ..cancelled() };
         }
         let waited = job.waited + (began - claimed);
-        let ran = Ran { queue, kind: policy.kind, attempt: number, waited };
-        *begun = Some(ran);
-        let cancelled = || Settlement { ran: Some(ran), ..cancelled() };
+        *begun = Some(Ran { queue, kind: policy.kind, attempt: number, waited });
+        let ran = *begun;
+        let cancelled = || Settlement { ran, ..cancelled() };
         let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
@@ -142,26 +130,23 @@ impl Execution {
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return undecodable(&span, cancelled(), &error, policy, number),
+            Ok(Err(error)) => return self.told(undecodable(cancelled(), &error, policy, number)),
             Err(panic) => {
                 let error = scrubbed(&message(&*panic), &hidden);
-                return undecodable(&span, cancelled(), &error, policy, number);
+                return self.told(undecodable(cancelled(), &error, policy, number));
             }
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
         let settlement = Settlement { took: began.elapsed(), ..cancelled() };
-        span.in_scope(|| {
-            let settlement = outcome(settlement, run, handler.reason(), policy, number, &hidden);
-            self.tell(&settlement);
-            settlement
-        })
+        let asked = handler.reason();
+        span.in_scope(|| self.told(outcome(settlement, run, asked, policy, number, &hidden)))
     }
 
-    /// Says in the log that an attempt failed. The event itself says of which job: the span may be
-    /// filtered out, or not be shown.
-    fn tell(&self, settlement: &Settlement) {
+    /// An outcome, after the log was told if it is a failed attempt. The event itself says of which
+    /// job: the span may be filtered out, or not be shown.
+    fn told(&self, settlement: Settlement) -> Settlement {
         if settlement.outcome != Outcome::Retry {
-            return;
+            return settlement;
         }
         tracing::warn!(
             job.id = settlement.job,
@@ -172,6 +157,7 @@ impl Execution {
             delay = ?settlement.delay.unwrap_or_default(),
             "jobkit: attempt failed"
         );
+        settlement
     }
 
     /// Polls the handler until it ends or must.
@@ -263,132 +249,6 @@ fn attempt(
         cancel: handler.cancel.clone(),
         span: span.clone(),
     })
-}
-
-/// A panic outside the handler's run: while its error was read or dropped.
-fn panicked(
-    claim: (i64, i64),
-    job: i64,
-    ran: Option<Ran>,
-    panic: Box<dyn Any + Send>,
-) -> Settlement {
-    let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
-    // Its drop may panic in its turn.
-    std::mem::forget(panic);
-    Settlement {
-        outcome: Outcome::Retry,
-        error: Some(error),
-        delay: Some(DEFAULT_DELAY),
-        ran,
-        ..Settlement::blank(claim, job)
-    }
-}
-
-/// Something of the row itself cannot be read, now or later: a dead letter at once, of which the
-/// settler tells.
-fn unreadable(settlement: Settlement, error: &str) -> Settlement {
-    Settlement {
-        outcome: Outcome::Bury,
-        reason: Some(UNDECODABLE),
-        error: Some(clean(&["the job cannot be read: ", error].concat())),
-        ..settlement
-    }
-}
-
-/// A payload that does not decode here may do so in another binary, an older or a newer one: it is
-/// retried like any failure, and the dead letter says what it was.
-fn undecodable(
-    span: &Span,
-    settlement: Settlement,
-    error: &str,
-    policy: &Policy,
-    attempt: u32,
-) -> Settlement {
-    let delay = backoff(policy, attempt);
-    span.in_scope(|| tracing::error!(%error, ?delay, "jobkit: undecodable"));
-    Settlement {
-        outcome: Outcome::Retry,
-        reason: Some(UNDECODABLE),
-        error: Some(clean(error)),
-        delay: Some(delay),
-        ..settlement
-    }
-}
-
-/// How long a failed attempt of this kind waits for the next.
-fn backoff(policy: &Policy, attempt: u32) -> Duration {
-    catch_unwind(|| policy.backoff.jittered(attempt, fastrand::f64())).unwrap_or(DEFAULT_DELAY)
-}
-
-/// What is recorded for a run that ended this way.
-fn outcome(
-    settlement: Settlement,
-    run: Run,
-    asked: Option<StopReason>,
-    policy: &Policy,
-    attempt: u32,
-    hidden: &[String],
-) -> Settlement {
-    let error = match run {
-        Run::Returned(Ok(())) => return Settlement { outcome: Outcome::Finish, ..settlement },
-        Run::Returned(Err(error)) => error,
-        Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
-        Run::TimedOut(limit) => JobError::from(format!("timed out after {limit:?}")),
-        Run::Dropped => JobError::from("did not stop when it was asked to"),
-    };
-    match asked {
-        Some(StopReason::Cancelled) => {
-            return Settlement { error: Some("cancelled while running".to_owned()), ..settlement };
-        }
-        // Not the job's fault, unless it says so: the attempt is given back uncharged.
-        Some(StopReason::Stopping | StopReason::LeaseLost)
-            if matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_)) =>
-        {
-            return Settlement { outcome: Outcome::Release, ..settlement };
-        }
-        _ => {}
-    }
-    let text = clean(&scrubbed(&chain(&error), hidden));
-    let (outcome, delay) = match error.verdict {
-        Verdict::Retry => (Outcome::Retry, backoff(policy, attempt)),
-        Verdict::RetryIn(wait) => (Outcome::Retry, wait.min(LONGEST_DELAY)),
-        Verdict::Snooze(wait) => (Outcome::Snooze, wait),
-        Verdict::Discard => (Outcome::Discard, Duration::ZERO),
-        Verdict::Dead => (Outcome::Bury, Duration::ZERO),
-    };
-    let reason = (outcome == Outcome::Bury).then_some("dead");
-    let (error, error_type) = match outcome {
-        Outcome::Snooze => (None, None),
-        _ => (Some(text), error.error_type),
-    };
-    Settlement { outcome, error, error_type, reason, delay: Some(delay), ..settlement }
-}
-
-/// Why a job is buried of which something cannot be read.
-const UNDECODABLE: &str = "undecodable";
-/// The wait when a custom backoff panics.
-const DEFAULT_DELAY: Duration = Duration::from_secs(60);
-const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The error with its causes, as far as each adds something.
-fn chain(error: &JobError) -> String {
-    let mut text = error.error.to_string();
-    let mut source = error.error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is not text".to_owned())
 }
 
 #[cfg(test)]

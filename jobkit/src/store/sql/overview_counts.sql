@@ -1,9 +1,7 @@
 -- What waits, runs and is dead; a count that is one more than 10,000 has ended there. What is due
--- at the ends of time is no time to tell. And the oldest open operation: how long ago, in
--- microseconds, it got further, or the one before it ended.
+-- at the ends of time is no time to tell.
 select now() as at, r.ready, c.running, w.workers, w.capacity, s.scheduled, s.due_soon,
-    s.next_run_at, y.retrying, b.blocked, d.dead, d.dead_lately, o.id as operation, o.verb,
-    (extract(epoch from now() - o.got_on_at) * 1000000)::bigint as got_on
+    s.next_run_at, y.retrying, b.blocked, d.dead, d.dead_lately
 from (
     select count(*) as ready from (select from jobkit.ready r
         order by r.queue, r.priority, r.without_permit, r.job_id limit 10001) r
@@ -36,11 +34,3 @@ cross join (
     from (select d.failed_at from jobkit.dead_letters d where d.state = 'open'
         order by d.failed_at desc, d.id desc limit 10001) d
 ) d
-left join lateral (
-    select o.id, o.verb, greatest(coalesce(o.stepped_at, o.created_at), (
-        select max(b.ended_at) from (
-            select b.ended_at from jobkit.operations b where b.id < o.id order by b.id desc limit 20
-        ) b
-    )) as got_on_at
-    from jobkit.operations o where o.state in ('pending', 'running') order by o.id limit 1
-) o on true

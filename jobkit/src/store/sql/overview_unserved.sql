@@ -9,12 +9,9 @@ with met (queue, kind, number, more) as materialized (
     cross join unnest('{f,t}'::boolean[]) as w (without_permit)
     cross join lateral (
         select e.kind, count(*) as number, sum(count(*)) over () = 50 as more
-        from (
-            select r.kind from jobkit.ready r
-            where r.queue = q.queue and r.priority = p.priority
-                and r.without_permit = w.without_permit
-            order by r.job_id limit 50
-        ) e
+        from (select r.kind from jobkit.ready r where r.queue = q.queue
+            and r.priority = p.priority and r.without_permit = w.without_permit
+            order by r.job_id limit 50) e
         group by e.kind
     ) h
     union all
@@ -27,9 +24,7 @@ with met (queue, kind, number, more) as materialized (
     union all
     select j.queue, j.kind, count(*), sum(count(*)) over () = 1000
     from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 1000) s
-    cross join lateral (
-        select j.queue, j.kind from jobkit.jobs j where j.id = s.job_id offset 0
-    ) j
+    cross join lateral (select j.queue, j.kind from jobkit.jobs j where j.id = s.job_id offset 0) j
     group by j.queue, j.kind
 )
 select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
