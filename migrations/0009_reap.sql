@@ -23,7 +23,8 @@ $$;
 -- before or after by a clock that may have stepped back: nobody could renew while it was down. And
 -- not by a worker without a lease of its own (p_reaper; null = an operator), held for one whole
 -- lease, of its own and of the other, by this clock: after a thaw it would find everyone lapsed,
--- itself among them, and a request that a network held back may arrive right behind such a heartbeat.
+-- itself among them, and a request that a network held back may arrive right behind such a
+-- heartbeat.
 create function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -12,7 +12,7 @@ async fn enqueue(session: &mut Session, way: &str) {
     match way {
         "one" => drop(Noop.enqueue(executor).await.unwrap()),
         "many" => drop(jobkit::enqueue_all([Noop, Noop], executor).await.unwrap()),
-        _ => session.run("select jobkit.enqueue('noop')").await.unwrap(),
+        _ => session.run("select jobkit.enqueue('noop', 'null')").await.unwrap(),
     }
 }
 

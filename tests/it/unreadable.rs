@@ -104,8 +104,10 @@ async fn a_job_from_the_ends_of_time_runs_like_any_other() {
     )
     .await;
     let worker = worker(&lab, &Arc::new(Notify::new())).start().await.unwrap();
-    lab.until("(select count(*) from jobkit.finished) = 3").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    let counts = worker.counts();
     worker.stop().await;
+    assert_eq!((counts.finished, counts.buried), (3, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

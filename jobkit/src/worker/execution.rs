@@ -21,7 +21,7 @@ use crate::registration;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{ClaimedJob, Outcome, Ran, Settlement};
-use crate::{JobError, JobId, Policy, Result};
+use crate::{JobId, Policy};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.
@@ -117,8 +117,7 @@ impl Execution {
             return Settlement { error: Some("cancelled".to_owned()), ..cancelled() };
         }
         let waited = job.waited + (began - claimed);
-        *begun = Some(Ran { queue, kind: policy.kind, attempt: number, waited });
-        let ran = *begun;
+        let ran = Some(*begun.insert(Ran { queue, kind: policy.kind, attempt: number, waited }));
         let cancelled = || Settlement { ran, ..cancelled() };
         let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(

@@ -4,7 +4,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::*;
 use crate::worker::running::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::worker::slots::Served;
-use crate::{Declared, Job, JobContext, Registration};
+use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 
 #[derive(Serialize, Deserialize)]
 struct Quick {}
