@@ -145,9 +145,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         clock::a_worker_that_lives_outlives_a_step_back;
     reap_workers: "and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()" => "",
         clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
-    reap_workers: "for update skip locked" => "for update",
+    reap_workers: "w.id for update skip locked" => "w.id for update",
         reap::a_heartbeat_in_flight_keeps_its_worker;
-    reap_workers: "for update skip locked" => "for no key update skip locked",
+    reap_workers: "w.id for update skip locked" => "w.id for no key update skip locked",
         claim::a_claim_in_flight_keeps_its_worker;
     heartbeat: "case when lapsed then clock_timestamp() else w.steady_since end" =>
         "w.steady_since",
