@@ -66,7 +66,7 @@ pub const INCIDENTS: [Incident; 9] = [
     Incident {
         what: "stuck_operation",
         words: &["operation", "cancel", "14 min"],
-        sql: "insert into jobkit.operations (verb, filter, idempotency_key, estimate, up_to, until,
+        sql: "insert into jobkit.operations (verb, filter, idempotency_key, total, up_to, until,
             created_at) values ('cancel', '{}', 'k', 7, 0, now(), now() - interval '14 min')",
     },
     Incident {

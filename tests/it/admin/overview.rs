@@ -226,7 +226,7 @@ async fn an_operation_is_stuck_when_neither_it_nor_one_before_it_gets_further() 
     };
     desk.lab
         .run(
-            "insert into jobkit.operations (verb, filter, idempotency_key, estimate, up_to, until,
+            "insert into jobkit.operations (verb, filter, idempotency_key, total, up_to, until,
                 created_at)
             select 'cancel', '{\"listing\": \"live\", \"paths\": []}', i, 7, 0, now(),
                 now() - interval '1 h' from generate_series(1, 2) i",

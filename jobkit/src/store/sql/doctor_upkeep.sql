@@ -4,7 +4,8 @@
 -- microseconds.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
     (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
-    (extract(epoch from n.newest - clock_timestamp()) * 1000000)::bigint as behind
+    case when isfinite(n.newest) then
+        (extract(epoch from n.newest - clock_timestamp()) * 1000000)::bigint end as behind
 from jobkit.sweeps s
 cross join (
     select case when bool_or(d.day = t.today + 1) then max(d.day) - t.today
