@@ -90,7 +90,8 @@ async fn a_warning_says_which_job_failed_and_which_is_dead() {
     let worker = worker.start().await.unwrap();
     let retried = Act::then(Then::Fail("no luck".to_owned())).enqueue(lab.pool()).await.unwrap();
     let dead = Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
-    let unread = lab.value::<i64>("select jobkit.enqueue('act', '{\"then\": 7}')").await;
+    let unread = "select jobkit.enqueue('act', '{\"then\": 7}', p_max_attempts => 1)";
+    let unread = lab.value::<i64>(unread).await;
     let unsayable = Unsayable.enqueue(lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.dead_letters) = 3").await;
     lab.until("exists (select from jobkit.attempts)").await;
@@ -110,6 +111,7 @@ async fn a_warning_says_which_job_failed_and_which_is_dead() {
     };
     say(&of_job(&failed, retried.0), 3, &facts(retried.0, "act", "attempt="));
     say(&of_job(&failed, unsayable.0), 1, &facts(unsayable.0, "unsayable", "attempt=1"));
+    say(&of_job(&failed, unread), 1, &facts(unread, "act", "attempt=1"));
     say(&of_job(&log.lines("undecodable"), unread), 1, &facts(unread, "act", "attempt=1"));
     let buried = log.lines("dead letter");
     // Out of attempts, hopeless, undecodable.
