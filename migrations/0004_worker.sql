@@ -39,6 +39,18 @@ language sql as $$
             excluded.auto_replay, excluded.max_cycles, excluded.redact)
 $$;
 
+-- cap_leases: a lease that ends later than one that begins now was renewed before the clock stepped
+-- back. It is cut to that, so that the step costs a dead worker's jobs no more than one lease; who
+-- lives beats within it. Rows that somebody holds are passed over until the next beat of anybody.
+create function jobkit.cap_leases() returns void
+language sql as $$
+    update jobkit.workers w set lease_until = clock_timestamp() + w.lease
+    where w.id = any (array(
+        select l.id from jobkit.workers l where l.lease_until > clock_timestamp() + l.lease
+        for no key update skip locked
+    ))
+$$;
+
 -- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
 -- then `alive` is false. `lapsed` says that the lease had a gap, or that the clock has stepped back
 -- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
@@ -64,6 +76,7 @@ begin
         stopping = p_stopping,
         steady_since = case when lapsed then clock_timestamp() else w.steady_since end
     where w.id = p_worker;
+    perform jobkit.cap_leases();
     cancel := array(
         select j.id from jobkit.jobs j
         where j.cancel_requested_at is not null

@@ -8,16 +8,6 @@ create table jobkit.lost_workers (
     primary key (lost_at, id)
 );
 
--- has_lapsed: whether a worker's lease is over, as a reaper sees it whose own lease is that long
--- (null = an operator). Or its last beat is ahead by more than either lease: the clock has stepped
--- back since, and a worker that lives has beaten again before a reaper is entitled to judge.
-create function jobkit.has_lapsed(p_worker jobkit.workers, p_lease interval) returns boolean
-language sql as $$
-    select p_worker.lease_until < clock_timestamp()
-        or p_worker.heartbeat_at - p_worker.lease > clock_timestamp()
-            and p_worker.heartbeat_at - p_lease > clock_timestamp()
-$$;
-
 -- reap_workers: removes workers whose lease has lapsed, notes them as lost and says which. One in
 -- the middle of a claim is skipped until the next time. Not within one lease of the server's start,
 -- before or after by a clock that may have stepped back: nobody could renew while it was down. And
@@ -34,11 +24,11 @@ begin
     return query
     with lapsed as materialized (
         select w.id, w.name from jobkit.workers w
-        where jobkit.has_lapsed(w, (select r.lease from jobkit.workers r where r.id = p_reaper))
+        where w.lease_until < clock_timestamp()
             and (p_reaper is null or exists (
                 select from jobkit.workers r
                 where r.id = p_reaper
-                    and clock_timestamp() between r.heartbeat_at and r.lease_until
+                    and r.lease_until > clock_timestamp()
                     and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()
             ))
             and pg_postmaster_start_time()

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use jobkit::Enqueue;
 use jobkit_tests::Lab;
 
@@ -11,10 +12,14 @@ use crate::lifecycle::{act, outcome, start};
 
 in_a_lab![
     who_was_dead_before_a_step_back_is_reaped_one_lease_after_it,
+    a_step_back_of_less_than_two_leases_costs_no_more_than_one,
+    a_beat_leaves_the_leases_of_others_as_they_are,
     who_dies_after_a_step_back_is_reaped,
     a_worker_that_lives_outlives_a_step_back,
+    a_small_step_back_costs_no_living_worker_its_lease,
     a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody,
     a_reaper_whose_lease_has_lapsed_reaps_nobody,
+    a_reaper_waits_for_the_longer_of_two_leases,
     a_step_ahead_costs_no_living_worker_its_lease,
     an_operator_judges_by_the_lease_alone,
     a_sweep_that_began_later_than_now_makes_the_next_one_due,
@@ -62,10 +67,14 @@ async fn beat(lab: &Lab, worker: i64) -> bool {
     lab.value(&format!("select lapsed from jobkit.heartbeat({worker}, false)")).await
 }
 
-/// So much time passes in which a worker beats.
+/// So much time passes in which a worker beats, and no other does.
 async fn steady_for(lab: &Lab, worker: i64, time: &str) {
-    let sql = format!("set steady_since = steady_since - interval '{time}' where id = {worker}");
-    lab.run(&format!("update jobkit.workers {sql}")).await;
+    lab.run(&format!(
+        "update jobkit.workers set steady_since = steady_since - interval '{time}',
+            heartbeat_at = heartbeat_at - interval '{time}' * (id <> {worker})::integer,
+            lease_until = lease_until - interval '{time}' * (id <> {worker})::integer"
+    ))
+    .await;
 }
 
 /// Whom a worker reaps.
@@ -87,6 +96,29 @@ pub(crate) async fn who_was_dead_before_a_step_back_is_reaped_one_lease_after_it
     assert!(!beat(&lab, 2).await);
 }
 
+/// However far it went: what is stored does not say how far that was.
+pub(crate) async fn a_step_back_of_less_than_two_leases_costs_no_more_than_one(lab: Lab) {
+    let lab = after_the_start(lab).await;
+    worker(&lab, 1, "20 s", "1 s").await;
+    worker(&lab, 2, "20 s", "1 s").await;
+    step_back(&lab, "30 s").await;
+    assert!(beat(&lab, 2).await);
+    steady_for(&lab, 2, "19 s").await;
+    assert_eq!(reap(&lab, 2).await, "", "it may have lived, and beats within a lease");
+    steady_for(&lab, 2, "2 s").await;
+    assert_eq!(reap(&lab, 2).await, "1");
+}
+
+/// Each has what is left of its own.
+pub(crate) async fn a_beat_leaves_the_leases_of_others_as_they_are(lab: Lab) {
+    worker(&lab, 1, "20 s", "4 s").await;
+    worker(&lab, 2, "20 s", "1 s").await;
+    let lease = "select lease_until from jobkit.workers where id = 1";
+    let before: DateTime<Utc> = lab.value(lease).await;
+    assert!(!beat(&lab, 2).await);
+    assert_eq!(lab.value::<DateTime<Utc>>(lease).await, before);
+}
+
 pub(crate) async fn who_dies_after_a_step_back_is_reaped(lab: Lab) {
     let lab = after_the_start(lab).await;
     worker(&lab, 2, "20 s", "1 s").await;
@@ -97,7 +129,7 @@ pub(crate) async fn who_dies_after_a_step_back_is_reaped(lab: Lab) {
     assert_eq!(reap(&lab, 2).await, "1");
 }
 
-/// However long its lease is, beside that of the reaper: it has time to beat.
+/// However long its lease is, beside that of the reaper: it has one more of its own to beat.
 pub(crate) async fn a_worker_that_lives_outlives_a_step_back(lab: Lab) {
     let lab = after_the_start(lab).await;
     worker(&lab, 1, "20 s", "4 s").await;
@@ -105,13 +137,21 @@ pub(crate) async fn a_worker_that_lives_outlives_a_step_back(lab: Lab) {
     step_back(&lab, "1 hour").await;
     beat(&lab, 2).await;
     steady_for(&lab, 2, "10 s").await;
-    let lasts = "set lease_until = lease_until + interval '1 min' where id = 2";
-    lab.run(&format!("update jobkit.workers {lasts}")).await;
     assert_eq!(reap(&lab, 2).await, "");
     beat(&lab, 1).await;
-    steady_for(&lab, 2, "10 min").await;
+    steady_for(&lab, 2, "10 s").await;
     assert_eq!(reap(&lab, 2).await, "");
     assert_eq!(lab.count("jobkit.workers").await, 2);
+}
+
+/// Its reaper does not notice the step, since it has not beaten for longer than that.
+pub(crate) async fn a_small_step_back_costs_no_living_worker_its_lease(lab: Lab) {
+    let lab = after_the_start(lab).await;
+    worker(&lab, 1, "20 s", "1 s").await;
+    worker(&lab, 2, "20 s", "9 s").await;
+    step_back(&lab, "5 s").await;
+    assert!(!beat(&lab, 2).await);
+    assert_eq!(reap(&lab, 2).await, "");
 }
 
 /// It cannot know, since its last beat was longer ago than the step went back. The other has a
@@ -137,6 +177,20 @@ pub(crate) async fn a_reaper_whose_lease_has_lapsed_reaps_nobody(lab: Lab) {
     assert_eq!(reap(&lab, 2).await, "1");
 }
 
+/// After an outage the others get as long to beat as their own leases last.
+pub(crate) async fn a_reaper_waits_for_the_longer_of_two_leases(lab: Lab) {
+    let lab = after_the_start(lab).await;
+    worker(&lab, 1, "20 s", "21 s").await;
+    worker(&lab, 2, "2 s", "3 s").await;
+    assert!(beat(&lab, 2).await);
+    lab.run("update jobkit.workers set lease_until = lease_until + interval '1 min' where id = 2")
+        .await;
+    steady_for(&lab, 2, "3 s").await;
+    assert_eq!(reap(&lab, 2).await, "");
+    steady_for(&lab, 2, "18 s").await;
+    assert_eq!(reap(&lab, 2).await, "1");
+}
+
 /// All leases lapse at once, and all begin anew before anybody may judge.
 pub(crate) async fn a_step_ahead_costs_no_living_worker_its_lease(lab: Lab) {
     let lab = after_the_start(lab).await;
@@ -147,12 +201,14 @@ pub(crate) async fn a_step_ahead_costs_no_living_worker_its_lease(lab: Lab) {
     assert!(beat(&lab, 2).await);
     assert_eq!(reap(&lab, 2).await, "");
     assert!(beat(&lab, 1).await);
-    steady_for(&lab, 2, "21 s").await;
+    steady_for(&lab, 2, "15 s").await;
+    assert!(!beat(&lab, 1).await);
+    steady_for(&lab, 2, "15 s").await;
     assert_eq!(reap(&lab, 2).await, "");
     assert_eq!(lab.count("jobkit.workers").await, 2);
 }
 
-/// Nothing tells him when all have beaten since.
+/// He cannot know how long each had to beat since.
 pub(crate) async fn an_operator_judges_by_the_lease_alone(lab: Lab) {
     let lab = after_the_start(lab).await;
     worker(&lab, 1, "20 s", "4 s").await;

@@ -47,15 +47,15 @@ pub(super) fn wait(interval: PgInterval) -> Duration {
     days + Duration::from_micros(u64::try_from(interval.microseconds).unwrap_or(0))
 }
 
-/// Looks for what a reaper has to do: this one.
-pub(crate) struct ReapLook(pub(crate) i64);
+/// Looks for what a reaper has to do.
+pub(crate) struct ReapLook;
 
 impl Call for ReapLook {
     /// Whether a lease has lapsed, whether a claim has no worker, and when that was so.
     type Answer = (bool, bool, DateTime<Utc>);
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/reap_look.sql")).bind(self.0).fetch_one(connection).await
+        sqlx::query_as(include_str!("sql/reap_look.sql")).fetch_one(connection).await
     }
 }
 

@@ -34,8 +34,7 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        let look = ReapLook(self.ledger.worker());
-        let (lapsed, orphaned, since) = self.link.call(&look).await?;
+        let (lapsed, orphaned, since) = self.link.call(&ReapLook).await?;
         if lapsed {
             for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
                 tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");

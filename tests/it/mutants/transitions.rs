@@ -118,13 +118,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "jobkit.expiry(v_now + i.keep)",
         plans::a_settle_looks_up_the_days_of_history_once_for_all_jobs;
     // Reapers.
-    has_lapsed: "p_worker.lease_until < clock_timestamp()" => "true",
+    reap_workers: "where w.lease_until < clock_timestamp()" => "where true",
         reap::a_worker_with_a_lease_is_not_reaped;
     reap_workers: "and pg_postmaster_start_time()
                 not between clock_timestamp() - w.lease and clock_timestamp() + w.lease" => "",
         reap::nobody_is_reaped_within_a_lease_of_the_servers_start;
-    reap_workers: "clock_timestamp() between r.heartbeat_at and r.lease_until" =>
-        "clock_timestamp() >= r.heartbeat_at",
+    reap_workers: "and r.lease_until > clock_timestamp()" => "",
         clock::a_reaper_whose_lease_has_lapsed_reaps_nobody;
     heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
         "clock_timestamp() < w.heartbeat_at",
@@ -133,18 +132,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
         "w.lease_until < clock_timestamp()",
         clock::who_dies_after_a_step_back_is_reaped;
-    has_lapsed: "or p_worker.heartbeat_at" => "or false and p_worker.heartbeat_at",
+    heartbeat: "perform jobkit.cap_leases();" => "",
         clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
-    has_lapsed: "and p_worker.heartbeat_at - p_lease" => "or p_worker.heartbeat_at - p_lease",
-        clock::a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody;
-    has_lapsed: "p_worker.heartbeat_at - p_lease >" => "p_worker.heartbeat_at >",
-        clock::an_operator_judges_by_the_lease_alone;
-    reap_workers: "clock_timestamp() between r.heartbeat_at and" => "clock_timestamp() <=",
-        clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
+    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+        "set lease_until = clock_timestamp()",
+        clock::a_small_step_back_costs_no_living_worker_its_lease;
+    cap_leases: "clock_timestamp() + l.lease" => "clock_timestamp()",
+        clock::a_beat_leaves_the_leases_of_others_as_they_are;
+    cap_leases: "for no key update skip locked" => "for no key update",
+        reap::a_beat_waits_for_no_other_worker;
     reap_workers: "greatest(r.lease, w.lease)" => "r.lease",
-        clock::a_worker_that_lives_outlives_a_step_back;
+        clock::a_reaper_waits_for_the_longer_of_two_leases;
     reap_workers: "and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()" => "",
-        clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
+        clock::a_reaper_waits_for_the_longer_of_two_leases;
     reap_workers: "w.id for update skip locked" => "w.id for update",
         reap::a_heartbeat_in_flight_keeps_its_worker;
     reap_workers: "w.id for update skip locked" => "w.id for no key update skip locked",

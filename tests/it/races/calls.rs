@@ -138,6 +138,10 @@ pub(crate) fn heartbeat(worker: i64) -> String {
     format!("select alive::text from jobkit.heartbeat({worker}, false)")
 }
 
+pub(crate) fn stop_worker(worker: i64) -> String {
+    format!("select outcome from jobkit.stop_worker({worker})")
+}
+
 pub(crate) fn deregister(worker: i64) -> String {
     format!("select jobkit.deregister({worker})::text")
 }

@@ -4,7 +4,7 @@ use jobkit_tests::Lab;
 
 use super::calls::{
     enqueue_with, heartbeat, orphaned_claims, promote, reap_claim, reap_workers, release_lost,
-    settle,
+    settle, stop_worker,
 };
 use super::kit::{ENDS, End, World};
 
@@ -15,6 +15,7 @@ in_a_lab![
     a_claim_of_a_living_worker_is_not_reaped,
     a_heartbeat_in_flight_keeps_its_worker,
     a_heartbeat_behind_a_reap_finds_no_worker,
+    a_beat_waits_for_no_other_worker,
     two_reapers_take_a_worker_once,
     a_worker_with_a_lease_is_not_reaped,
     nobody_is_reaped_within_a_lease_of_the_servers_start,
@@ -29,6 +30,12 @@ in_a_lab![
     a_job_lost_alone_uses_up_its_attempts,
     a_claim_is_taken_back_in_parts,
 ];
+
+/// Leases that outlast the test once they are renewed, and are over since the server's start.
+async fn long_leases(world: &World) {
+    world.lab.until("pg_postmaster_start_time() + interval '20 s' < clock_timestamp()").await;
+    world.lab.run("update jobkit.workers set lease = '20 s'").await;
+}
 
 /// T16, T78: the outcome that came first counts; the reaper takes what it left.
 pub(crate) async fn a_claim_being_settled_is_not_reaped(lab: Lab) {
@@ -117,9 +124,7 @@ pub(crate) async fn a_claim_of_a_living_worker_is_not_reaped(lab: Lab) {
 /// T78: a beat that is being written saves a worker whose lease has lapsed.
 pub(crate) async fn a_heartbeat_in_flight_keeps_its_worker(lab: Lab) {
     let world = World::new(lab).await;
-    // A lease that outlasts the test, and is over since the server's start.
-    world.lab.until("pg_postmaster_start_time() + interval '20 s' < clock_timestamp()").await;
-    world.lab.run("update jobkit.workers set lease = '20 s'").await;
+    long_leases(&world).await;
     for end in ENDS {
         world.lapse(1).await;
         let beat = world.hold(heartbeat(1)).await;
@@ -132,9 +137,18 @@ pub(crate) async fn a_heartbeat_in_flight_keeps_its_worker(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
+/// The lease of another is too long, since the clock has stepped back, and somebody holds its row.
+pub(crate) async fn a_beat_waits_for_no_other_worker(lab: Lab) {
+    let world = World::new(lab).await;
+    let stop = world.hold(stop_worker(1)).await;
+    assert_eq!(stop.bystander(heartbeat(2)).await, "true");
+    stop.end(End::Commit).await;
+}
+
 /// T95: the other way round. The beat learns that its worker is gone, and does not bring it back.
 pub(crate) async fn a_heartbeat_behind_a_reap_finds_no_worker(lab: Lab) {
     let world = World::new(lab).await;
+    long_leases(&world).await;
     for end in [End::Rollback, End::Commit] {
         world.lapse(1).await;
         let reap = world.hold(reap_workers()).await;

@@ -1,8 +1,6 @@
 -- reap: whether a lease has lapsed, whether a claim has no worker, and when that was so.
--- $1 reaper
 select exists (
-        select from jobkit.workers w
-        where jobkit.has_lapsed(w, (select r.lease from jobkit.workers r where r.id = $1))
+        select from jobkit.workers w where w.lease_until < clock_timestamp()
     ) as lapsed,
     exists (
         select from jobkit.claims c
