@@ -1,10 +1,11 @@
 //! A bank stops answering, and answers again: `cargo run --example dead_letters`
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{io, time::Duration};
+use std::time::{Duration, SystemTime};
 
-use jobkit::{Admin, DeadLetterFilter, DeadLetterState, Job, JobContext, Worker, job};
+use jobkit::{Admin, BulkAction, DeadLetterFilter, DeadLetterState, Job, JobContext, Worker, job};
 use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -55,6 +56,15 @@ async fn print_dead_letters(admin: &Admin, filter: &DeadLetterFilter) -> Result<
     Ok(())
 }
 
+/// Does it with all that match, no more than twenty a second. How many there were.
+async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, jobkit::Error> {
+    let key = format!("{} {:?}", action.verb(), SystemTime::now());
+    let operation = admin.begin_operation(action, reason, &key).per_second(20).await?;
+    // Workers do it. From here as well, until all is done:
+    let ended = admin.carry_out(operation.id).await?;
+    Ok(ended.map_or(0, |ended| ended.done))
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
@@ -78,13 +88,15 @@ async fn main() -> anyhow::Result<()> {
 
     bank.answers.store(true, Ordering::Relaxed);
     println!("the bank answers again");
-    let replays = admin.replay_all(&balances).per_second(20).await?;
+    let replay = BulkAction::Replay(balances.clone());
+    let replayed = act(&admin, &replay, "the bank answers again").await?;
     let resolved = balances.state(DeadLetterState::Resolved);
-    while u64::from(admin.count_dead_letters(&resolved).await?.number()) < replays.replayed {
+    while u64::from(admin.count_dead_letters(&resolved).await?.number()) < replayed {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     print_dead_letters(&admin, &resolved).await?;
-    let gone = admin.purge_dead_letters(Duration::ZERO, &resolved).await?.discarded;
+    let old = BulkAction::Purge(resolved, Duration::ZERO);
+    let gone = act(&admin, &old, "they are resolved").await?;
     println!("purged {gone}");
     worker.stop().await;
     Ok(())

@@ -57,7 +57,7 @@ $$;
 create function jobkit.operation_begin(
     p_verb text, p_filter jsonb, p_reason text, p_run_at timestamptz, p_number bigint,
     p_more boolean, p_until timestamptz, p_key text, p_actor text,
-    out operation bigint, out begun boolean
+    p_per_second integer default null, out operation bigint, out begun boolean
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -71,10 +71,10 @@ begin
         order by d.id limit 100 for update skip locked
     ));
     insert into jobkit.operations (verb, filter, reason, run_at, total, counted, up_to, until,
-        after_id, after_at, idempotency_key, actor)
+        after_id, after_at, idempotency_key, actor, per_second)
     select p_verb, p_filter, p_reason, p_run_at, case when not p_more then p_number end,
         case when p_more then 0 else p_number end,
-        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until, b.id, b.at, p_key, p_actor
+        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until, b.id, b.at, p_key, p_actor, p_per_second
     from jobkit.place_before(p_filter) b
     on conflict (idempotency_key) do nothing
     returning id into operation;
@@ -83,6 +83,7 @@ begin
         update jobkit.operations o
         set audit_id = jobkit.note(p_actor, 'begin', 'operation', operation, jsonb_strip_nulls(
             jsonb_build_object('verb', p_verb, 'filter', p_filter, 'reason', p_reason,
+                'per_second', p_per_second,
                 case when p_more then 'more_than' else 'total' end, p_number)))
         where o.id = operation;
     else
@@ -138,10 +139,15 @@ create function jobkit.jobs_meant(
 )
 language sql stable as $$
     with looked_at as materialized (
-        select j.* from jobkit.listed_jobs j
+        select j.id, j.kind, j.queue, j.concurrency_group, j.concurrency_key, j.tags
+        from jobkit.jobs j
         where j.id > p_after and j.id <= p_up_to order by j.id limit 2000
     ), page as materialized (
         select l.id from looked_at l
+        cross join lateral (
+            -- By its id, for those alone that fit otherwise.
+            select s.state, s.attempt from jobkit.listed_jobs s where s.id = l.id offset 0
+        ) s
         where (p_filter ->> 'kind' is null or l.kind = p_filter ->> 'kind')
             and (p_filter ->> 'queue' is null or l.queue = p_filter ->> 'queue')
             and (p_filter ->> 'group' is null or l.concurrency_group = p_filter ->> 'group')
@@ -149,8 +155,8 @@ language sql stable as $$
             and (p_filter ->> 'tag' is null or p_filter ->> 'tag' = any (l.tags))
             and (p_filter ->> 'id' is null or l.id = (p_filter ->> 'id')::bigint)
             and case p_filter ->> 'listing' when 'live' then true
-                when 'retrying' then l.state = 'scheduled' and l.attempt > 0
-                else l.state = p_filter ->> 'listing' end
+                when 'retrying' then s.state = 'scheduled' and s.attempt > 0
+                else s.state = p_filter ->> 'listing' end
             and (p_filter ->> 'worker' is null or exists (
                 select from jobkit.claims c where l.id = any (c.job_ids)
                     and c.worker_id = (p_filter ->> 'worker')::bigint))

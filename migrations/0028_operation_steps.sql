@@ -102,7 +102,9 @@ declare
     v_done record;
     v_left bigint[];
 begin
-    if p_operation.verb = 'replay' then
+    if p_operation.verb = 'replay' and v_state <> 'open' then
+        return true;
+    elsif p_operation.verb = 'replay' then
         select r.replayed as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
         from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
             v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
@@ -166,8 +168,9 @@ begin
 end
 $$;
 
--- operate: one step of an operation, unless somebody else is at it, or it has ended. outcome:
--- `step`, `done`, or null when nothing was done here. A step of one row that fails leaves it out.
+-- operate: one step of an operation, unless somebody else is at it, it rests, or it has ended.
+-- outcome: `step`, `done`, or null when nothing was done here. A step of one row that fails leaves
+-- it out. One with a pace rests after each step for as long as what was done may take.
 create function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -180,14 +183,16 @@ set jit = off
 as $$
 declare
     v_operation jobkit.operations;
+    v_rows integer;
     v_last boolean;
 begin
     perform jobkit.require_read_committed();
     select * into v_operation from jobkit.operations o
     where o.id = p_id and o.ended_at is null for update skip locked;
-    if not found then
+    if not found or v_operation.next_at > clock_timestamp() then
         return;
     end if;
+    v_rows := least(p_rows, 1000, v_operation.per_second);
     update jobkit.operations o set stepped_at = clock_timestamp(),
         started_at = coalesce(o.started_at, clock_timestamp()),
         state = case when o.total is null then 'counting' else 'running' end
@@ -199,12 +204,12 @@ begin
     end if;
     begin
         v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
-            then jobkit.operate_jobs(v_operation, least(p_rows, 1000))
+            then jobkit.operate_jobs(v_operation, v_rows)
             when v_operation.filter ? 'ids'
-            then jobkit.operate_selected(v_operation, least(p_rows, 1000))
-            else jobkit.operate_dead_letters(v_operation, least(p_rows, 1000)) end;
+            then jobkit.operate_selected(v_operation, v_rows)
+            else jobkit.operate_dead_letters(v_operation, v_rows) end;
     exception when others then
-        if p_rows > 1 or sqlstate similar to '(40|55P03)%'
+        if v_rows > 1 or sqlstate similar to '(40|55P03)%'
             or not jobkit.operate_past(v_operation, sqlerrm)
         then
             raise;
@@ -214,6 +219,10 @@ begin
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then
         perform jobkit.operation_end(p_id, 'done', null);
+    elsif v_operation.per_second is not null then
+        update jobkit.operations o set next_at = clock_timestamp() + interval '1 second'
+            * ((o.done - v_operation.done) / v_operation.per_second::float8)
+        where o.id = p_id;
     end if;
 end
 $$;

@@ -1,8 +1,8 @@
 //! Customers: a steady trickle of jobs, and as much of what waits as there is to be seen.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use jobkit::{Admin, DeadLetterFilter, Enqueue, Error};
+use jobkit::{Admin, BulkAction, DeadLetterFilter, Enqueue, Error};
 use sqlx::PgPool;
 use tokio::time::sleep;
 
@@ -45,9 +45,19 @@ async fn prepare(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
     Ok(())
 }
 
+/// Removes old dead letters, if there are any.
+async fn purge(admin: &Admin) -> Result<(), Error> {
+    let old = BulkAction::Purge(DeadLetterFilter::all(), KEEP_DEAD);
+    if admin.preview(&old).await?.count.number() > 0 {
+        let key = format!("purge {:?}", SystemTime::now());
+        admin.begin_operation(&old, "nobody replayed them", &key).await?;
+    }
+    Ok(())
+}
+
 /// What a minute brings: fills up what waits every five seconds, and sells something each second.
 async fn sell(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
-    admin.purge_dead_letters(KEEP_DEAD, &DeadLetterFilter::all()).await?;
+    purge(admin).await?;
     for second in 0..60 {
         if second % 5 == 0 {
             while fill_up(pool, admin).await? > MOST {

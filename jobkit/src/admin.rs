@@ -7,7 +7,6 @@ use crate::Error;
 use crate::store::{Call, Deadlines, Keep, Link, Plans};
 
 mod audit;
-mod bulk;
 mod connect;
 mod dead_letters;
 mod doctor;
@@ -16,6 +15,7 @@ mod jobs;
 mod kinds;
 mod list;
 mod measures;
+mod operate;
 mod operations;
 mod overview;
 mod queues;
@@ -25,13 +25,13 @@ mod selected;
 mod semaphores;
 mod workers;
 
-pub use self::bulk::{CancelCounts, JobFilter, RescheduleCounts};
-pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter, DiscardCounts};
+pub use self::dead_letters::{DeadLetterDiscarded, DeadLetterFilter};
 pub use self::explain::Explanation;
 pub use self::jobs::{Cancelled, Rescheduled};
+pub use self::operate::{Begin, CarryOut};
 pub use self::operations::BulkAction;
 pub use self::reason::{KeyUse, Reason};
-pub use self::replay::{Replay, ReplayAll, ReplayCounts, ReplayError};
+pub use self::replay::{Replay, ReplayError};
 pub use self::selected::Selected;
 pub use self::semaphores::{
     BlockedJob, ConcurrencyGroup, Limited, PermitHolder, Semaphore, SemaphoreDetail,

@@ -13,6 +13,7 @@ mod job;
 mod limits;
 mod migrate;
 mod observed;
+mod operating;
 mod operation;
 mod options;
 mod outcome;
@@ -32,10 +33,10 @@ mod worker;
 pub use jobkit_macros::job;
 
 pub use crate::admin::{
-    Admin, BlockedJob, BulkAction, CancelCounts, Cancelled, ConcurrencyGroup, DeadLetterDiscarded,
-    DeadLetterFilter, DiscardCounts, Explanation, JobFilter, KeyUse, Limited, PermitHolder, Reason,
-    Replay, ReplayAll, ReplayCounts, ReplayError, RescheduleCounts, Rescheduled, Selected,
-    Semaphore, SemaphoreDetail, SemaphoreFilter, StopRequest,
+    Admin, Begin, BlockedJob, BulkAction, Cancelled, CarryOut, ConcurrencyGroup,
+    DeadLetterDiscarded, DeadLetterFilter, Explanation, KeyUse, Limited, PermitHolder, Reason,
+    Replay, ReplayError, Rescheduled, Selected, Semaphore, SemaphoreDetail, SemaphoreFilter,
+    StopRequest,
 };
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;

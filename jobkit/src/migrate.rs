@@ -55,6 +55,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     27 "0027_operations" readable_by 1,
     28 "0028_operation_steps" readable_by 1,
     29 "0029_stuck" readable_by 1,
+    30 "0030_operation_pace" readable_by 1,
 };
 
 /// How long to wait for a connection.

@@ -71,6 +71,8 @@ pub struct Operation {
     pub reason: Option<String>,
     /// The time of a reschedule; `None` is at once.
     pub run_at: Option<DateTime<Utc>>,
+    /// How many jobs or dead letters a second at most; `None` is as many as there can be.
+    pub per_second: Option<u32>,
     /// Who wanted it, as they said.
     pub actor: Option<String>,
     /// What keeps it from being begun twice.

@@ -97,10 +97,10 @@ async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
     let lab = filled(&NAMES).await;
     let open = "jobkit.dead_letters where state = 'open'";
     let before = lab.count(open).await;
-    for (args, done) in [
-        (&["dead", "replay-all", "--kind", "mail", "--per-second", "1000"][..], "replayed"),
-        (&["dead", "discard-all", "--kind", "charge"], "discarded"),
-        (&["dead", "purge", "--older-than", "0s", "--kind", "report"], "discarded"),
+    for args in [
+        &["dead", "replay-all", "--kind", "mail", "--per-second", "1000"][..],
+        &["dead", "discard-all", "--kind", "charge"],
+        &["dead", "purge", "--older-than", "0s", "--kind", "report"],
     ] {
         let would = run(&lab, args).await;
         assert_eq!(would.code, 1, "{would:?}");
@@ -111,14 +111,20 @@ async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
         assert!(number > 0 && would["done"] == false, "{would}");
         assert_eq!(would["sample"][0]["kind"], args[args.len() - 1].replace("1000", "mail"));
         let left = lab.count(open).await;
-        assert_eq!(json(&lab, &[args, &["--yes"]].concat()).await[done], number);
+        let reason = format!("{} is due", args[1]);
+        let ended = json(&lab, &[args, &["--yes", "--reason", &reason]].concat()).await;
+        assert_eq!((&ended["done"], &ended["state"]), (&number.into(), &"done".into()), "{ended}");
         assert_eq!(lab.count(open).await, left - number, "{args:?}");
+        let noted = "jobkit.audit where action = 'begin' and detail ->> 'reason' = 'they are old'
+            and detail -> 'done' = to_jsonb(%)"
+            .replace('%', &number.to_string());
+        assert_eq!(lab.count(&noted).await, 1, "{args:?}");
     }
     let rest = lab.count(open).await;
     assert!(rest > 0 && rest < before);
     let all = run(&lab, &["dead", "replay-all", "--yes"]).await;
-    assert!(all.err.contains("replayed so far"), "{all:?}");
-    assert!(all.good().starts_with(&format!("{rest} replayed;")));
+    assert!(all.err.contains(&format!("{rest} of {rest}")), "{all:?}");
+    assert!(all.good().contains(&format!("is done: {rest} done.")));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use jobkit::{Admin, Cancelled, JobFilter, JobId, State};
+use jobkit::{Admin, BulkAction, Cancelled, JobId};
 use jobkit_tests::{Lab, Session, Watch};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
@@ -398,8 +398,10 @@ async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
     fill(&lab, 1..=JOBS, "'default'", "'act'").await;
     let watch = Watch::new(lab.url(), true).await.unwrap();
     let admin = Admin::new(watch.pool());
-    admin.cancel_all(&JobFilter::all().state(State::Blocked)).await.unwrap();
-    let page = watch.take().blocks_of("A page of the live jobs").unwrap();
+    let blocked = BulkAction::Cancel("state:blocked".parse().unwrap());
+    let begun = admin.begin_operation(&blocked, "", "once").await.unwrap();
+    admin.carry_out(begun.id).await.unwrap();
+    let page = watch.take().blocks_of("with looked_at as materialized").unwrap();
     assert!(page <= 7 * JOBS as u64, "{page} blocks for the states of a page");
     admin.explain(JobId(JOBS / 2)).await.unwrap().unwrap();
     let explained = watch.take().blocks_of("explain: where a live job is").unwrap();

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use jobkit::{
-    Admin, BulkAction, DeadLetterFilter, Error, JobFilter, JobId, JobQuery, Registration,
-};
+use jobkit::{Admin, BulkAction, DeadLetterFilter, Error, JobId, JobQuery, Registration};
 use jobkit_tests::Lab;
 use private_postgres::Pooler;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -39,9 +37,10 @@ async fn round(admin: &Admin) {
     admin.resume("mail").await.unwrap();
     assert!(admin.limit_group("nobody", Some(2)).await.is_ok());
     admin.cancel(JobId(1)).await.unwrap();
-    admin.cancel_all(&JobFilter::all()).await.unwrap();
     let key = format!("{:x}", fastrand::u64(..));
-    admin.begin_operation(&BulkAction::Cancel(JobQuery::default()), "", &key).await.unwrap();
+    let all = BulkAction::Cancel(JobQuery::default());
+    let begun = admin.begin_operation(&all, "", &key).await.unwrap();
+    admin.carry_out(begun.id).await.unwrap();
     admin.operations(None, 10).await.unwrap();
 }
 

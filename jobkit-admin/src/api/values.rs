@@ -224,6 +224,7 @@ pub(crate) fn operation(operation: &jobkit::Operation) -> Value {
         "filter": operation.filter,
         "reason": operation.reason,
         "actor": operation.actor,
+        "per_second": operation.per_second,
         "state": operation.state.as_str(),
         "total": operation.total,
         "counted": operation.counted,

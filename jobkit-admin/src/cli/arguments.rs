@@ -30,11 +30,14 @@ impl Late {
 }
 
 /// Consent to what cannot be undone.
-#[derive(Debug, Clone, Copy, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct Consent {
     /// Does it; without, it only says what it would do
     #[arg(long)]
     pub(super) yes: bool,
+    /// Why, for the audit
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub(super) reason: String,
 }
 
 /// A span as people write it: `90s`, `7days`, `1h 30min`.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::Subcommand;
-use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterFilter, DeadLetterId, DiscardCounts};
+use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterId};
 use serde_json::{Value, json};
 
 use super::answer::tell;
 use super::arguments::{self, Consent, Rows, span};
-use super::{Answer, Answered, Desk, Failure};
+use super::{Answer, Answered, Desk, Failure, operations};
 
 mod found;
 mod meant;
@@ -104,26 +104,33 @@ impl Dead {
             Self::Show { id } => found::show(desk, DeadLetterId(id)).await,
             Self::Replay { id, otherwise } => replay(desk, DeadLetterId(id), otherwise).await,
             Self::ReplayAll { meant, per_second, consent } => {
-                replay_all(desk, &meant.filter(), per_second, consent).await
+                let action = BulkAction::Replay(meant.filter());
+                act(desk, &action, "replayed", per_second, consent).await
             }
             Self::Discard { id } => discard(desk, DeadLetterId(id)).await,
             Self::DiscardAll { meant, consent } => {
-                let filter = meant.filter();
-                let action = BulkAction::DiscardDeadLetters(filter.clone());
-                if !consent.yes {
-                    return would(desk, &action, "removed for good").await;
-                }
-                Ok(removed(desk.admin.discard_dead_letters(&filter).await?))
+                let action = BulkAction::DiscardDeadLetters(meant.filter());
+                act(desk, &action, "removed for good", None, consent).await
             }
             Self::Purge { meant, older_than, consent } => {
-                let filter = meant.filter();
-                let action = BulkAction::Purge(filter.clone(), older_than);
-                if !consent.yes {
-                    return would(desk, &action, "removed for good").await;
-                }
-                Ok(removed(desk.admin.purge_dead_letters(older_than, &filter).await?))
+                let action = BulkAction::Purge(meant.filter(), older_than);
+                act(desk, &action, "removed for good", None, consent).await
             }
         }
+    }
+}
+
+/// Does it with all, as one operation; without consent only says with how many.
+async fn act(
+    desk: &Desk,
+    action: &BulkAction,
+    what: &str,
+    per_second: Option<u32>,
+    consent: Consent,
+) -> Answered {
+    match consent.yes {
+        true => operations::carry_out(desk, action, &consent.reason, per_second).await,
+        false => would(desk, action, what).await,
     }
 }
 
@@ -154,31 +161,6 @@ async fn replay(desk: &Desk, id: DeadLetterId, otherwise: Otherwise) -> Answered
     Ok(Answer::done(json, &format!("Job {job} replays dead letter {id}.")))
 }
 
-async fn replay_all(
-    desk: &Desk,
-    filter: &DeadLetterFilter,
-    per_second: Option<u32>,
-    consent: Consent,
-) -> Answered {
-    if !consent.yes {
-        return would(desk, &BulkAction::Replay(filter.clone()), "replayed").await;
-    }
-    let mut all = desk.admin.replay_all(filter);
-    if let Some(number) = per_second {
-        all = all.per_second(number);
-    }
-    if !desk.json {
-        all = all.progress(|counts| tell(&format!("{} replayed so far", counts.replayed)));
-    }
-    let counts = all.await?;
-    let json = json!({"replayed": counts.replayed, "skipped": counts.skipped});
-    let sentence = format!(
-        "{} replayed; {} skipped, since somebody else had them in hand.",
-        counts.replayed, counts.skipped
-    );
-    Ok(Answer::done(json, &sentence))
-}
-
 async fn discard(desk: &Desk, id: DeadLetterId) -> Answered {
     match desk.admin.discard_dead_letter(id).await? {
         DeadLetterDiscarded::Now => {
@@ -188,13 +170,4 @@ async fn discard(desk: &Desk, id: DeadLetterId) -> Answered {
         DeadLetterDiscarded::NotFound => Err(Failure::none(&format!("dead letter {id}"))),
         _ => Err(Failure::refused("a job replays it: cancel that job first")),
     }
-}
-
-fn removed(counts: DiscardCounts) -> Answer {
-    let json = json!({"discarded": counts.discarded, "skipped": counts.skipped});
-    let sentence = format!(
-        "{} removed; {} skipped, since somebody else had them in hand.",
-        counts.discarded, counts.skipped
-    );
-    Answer::done(json, &sentence)
 }

@@ -1,10 +1,10 @@
-//! Bulk actions that workers do.
+//! Bulk actions: carried out from here or by workers.
 
 use clap::Subcommand;
-use jobkit::{Operation, OperationResult};
+use jobkit::{BulkAction, Operation, OperationResult, OperationState};
 use serde_json::{Value, json};
 
-use super::answer::{fields, table};
+use super::answer::{fields, table, tell};
 use super::arguments::Rows;
 use super::{Answer, Answered, Desk, Failure};
 use crate::api::values;
@@ -50,6 +50,43 @@ impl Operations {
             }
         }
     }
+}
+
+/// Begins an operation and sees it through, together with the workers if there are any.
+pub(super) async fn carry_out(
+    desk: &Desk,
+    action: &BulkAction,
+    reason: &str,
+    per_second: Option<u32>,
+) -> Answered {
+    let key = super::password::random().map(|key| format!("command line {key}"))?;
+    let mut begin = desk.admin.begin_operation(action, reason, &key);
+    if let Some(number) = per_second {
+        begin = begin.per_second(number);
+    }
+    let id = begin.await?.id;
+    let mut carry_out = desk.admin.carry_out(id);
+    if !desk.json {
+        tell(&format!(
+            "Operation {id} begins; another shell ends it: jobkit operations cancel {id}"
+        ));
+        carry_out =
+            carry_out.progress(|now| tell(&format!("{} of {}", large(&now.done), total(now))));
+    }
+    let ended = carry_out.await?.ok_or_else(|| none(id))?;
+    let done = ended.state == OperationState::Done;
+    Ok(Answer::done(values::operation(&ended), &outcome(&ended)).wrong(!done))
+}
+
+/// What came of an operation, in a sentence.
+fn outcome(ended: &Operation) -> String {
+    let (id, done, skipped) = (ended.id, large(&ended.done), large(&ended.skipped));
+    let skipped = match ended.skipped {
+        0 => String::new(),
+        _ => format!("; {skipped} skipped: jobkit operations show {id} says why"),
+    };
+    let error = ended.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    format!("Operation {id} is {}{error}: {done} done{skipped}.", ended.state.as_str())
 }
 
 fn none(id: i64) -> Failure {

@@ -13,13 +13,18 @@ use super::Failure;
 /// What everybody has to know who uses the dashboard.
 pub(super) struct Password(String);
 
+/// 128 random bits, as a text.
+pub(super) fn random() -> Result<String, Failure> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::refused(format!("there is no randomness: {error}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
 impl Password {
     /// A new one, of 128 random bits.
     pub(super) fn made_up() -> Result<Self, Failure> {
-        let mut bytes = [0_u8; 16];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Failure::refused(format!("there is no randomness: {error}")))?;
-        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
+        random().map(Self)
     }
 
     pub(super) fn given(text: &str) -> Result<Self, Failure> {

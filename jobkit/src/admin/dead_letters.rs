@@ -1,7 +1,5 @@
 //! Dead letters: which there are, what is behind them, and their end.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 
 use super::Admin;
@@ -12,8 +10,7 @@ use crate::dead_letter::{
 };
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::store::{
-    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, DiscardPage, Meant, Stretch,
-    Until, WholeDeadLetters,
+    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, Meant, WholeDeadLetters,
 };
 
 /// Which dead letters a call means: those for which everything set here is so. Without a
@@ -107,17 +104,6 @@ pub enum DeadLetterDiscarded {
     NotFound,
 }
 
-/// What became of the dead letters of [`Admin::discard_dead_letters`] or
-/// [`Admin::purge_dead_letters`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DiscardCounts {
-    /// Those that are gone for good.
-    pub discarded: u64,
-    /// Those that somebody else had in hand, or whose state had just changed: they stay.
-    pub skipped: u64,
-}
-
 impl Admin {
     /// A page of 1 to 500 dead letters that the filter means (a `limit` outside of that is taken
     /// for the nearest end), the newest failure first. The next page begins after the cursor that
@@ -200,82 +186,5 @@ impl Admin {
             "replaying" => DeadLetterDiscarded::Replaying,
             _ => DeadLetterDiscarded::NotFound,
         })
-    }
-
-    /// Removes every dead letter that the filter means for good, open or resolved ones; never one
-    /// that a job replays, nor one that fails again while this call runs.
-    ///
-    /// 500 at a time are removed, and each time committed, with an entry in the
-    /// [`audit`](Self::audit).
-    ///
-    /// # Errors
-    /// As all of [`Admin`]; [`Error::Length`] and [`Error::Nul`] for the texts of the filter, and
-    /// [`Error::Replaying`] when it means those that are replayed, before anything is done. After
-    /// another error what was done stays done: call it again.
-    pub async fn discard_dead_letters(
-        &self,
-        filter: &DeadLetterFilter,
-    ) -> Result<DiscardCounts, Error> {
-        self.discard_all_of("discard", Duration::ZERO, filter).await
-    }
-
-    /// Removes every dead letter that the filter means and whose last failure was longer ago than
-    /// this (at most 1,000 years), as [`discard_dead_letters`](Self::discard_dead_letters) does.
-    ///
-    /// ```no_run
-    /// # use std::time::Duration;
-    /// # use jobkit::{Admin, DeadLetterFilter, DeadLetterState};
-    /// # async fn f(admin: Admin) -> Result<(), jobkit::Error> {
-    /// let resolved = DeadLetterFilter::all().state(DeadLetterState::Resolved);
-    /// let month = Duration::from_secs(30 * 24 * 60 * 60);
-    /// let purged = admin.purge_dead_letters(month, &resolved).await?;
-    /// println!("{} old ones are gone", purged.discarded);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`discard_dead_letters`](Self::discard_dead_letters).
-    pub async fn purge_dead_letters(
-        &self,
-        older_than: Duration,
-        filter: &DeadLetterFilter,
-    ) -> Result<DiscardCounts, Error> {
-        self.discard_all_of("purge", older_than, filter).await
-    }
-
-    async fn discard_all_of(
-        &self,
-        action: &'static str,
-        ago: Duration,
-        filter: &DeadLetterFilter,
-    ) -> Result<DiscardCounts, Error> {
-        filter.check()?;
-        let meant = &filter.meant;
-        if meant.state == DeadLetterState::Replaying {
-            return Err(Error::Replaying);
-        }
-        let mut link = self.link();
-        let until = link.call(&Until { ago, before: meant.failed_before }).await?;
-        let mut stretch = Stretch { meant, until, after: None, limit: 500, actor: self.actor() };
-        let mut counts = DiscardCounts::default();
-        loop {
-            let page = link.call(&DiscardPage { stretch, action }).await?;
-            counts.discarded += page.done;
-            counts.skipped += page.skipped;
-            tracing::debug!(
-                action,
-                discarded = page.done,
-                skipped = page.skipped,
-                "jobkit.discard: a page"
-            );
-            stretch.after = page.next;
-            if stretch.after.is_none() {
-                break;
-            }
-        }
-        link.close().await;
-        let DiscardCounts { discarded, skipped } = counts;
-        tracing::info!(action, discarded, skipped, "jobkit.discard: all done");
-        Ok(counts)
     }
 }

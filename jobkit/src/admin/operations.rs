@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Admin, DeadLetterFilter, Selected, list};
 use crate::dead_letter::DeadLetterState;
-use crate::limits::{self, NAME_BYTES};
+use crate::limits;
 use crate::operation::{Operation, OperationResult, Preview};
 use crate::query::{JobQuery, Listing};
-use crate::store::{BeginOperation, Meant, OperationResults, Operations, StopOperation, Until};
+use crate::store::{Meant, OperationResults, Operations, StopOperation, Until};
 use crate::{Count, Error};
 
 /// What an operation does, and with whom.
@@ -57,7 +57,7 @@ impl BulkAction {
         }
     }
 
-    fn dead_letters(&self) -> Option<&DeadLetterFilter> {
+    pub(super) fn dead_letters(&self) -> Option<&DeadLetterFilter> {
         match self {
             Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
                 Some(filter)
@@ -66,7 +66,12 @@ impl BulkAction {
         }
     }
 
-    fn filter(&self) -> Value {
+    /// Whether it is to replay what is not open: there is nothing to do.
+    fn replays_none(&self) -> bool {
+        matches!(self, Self::Replay(filter) if filter.meant.state != DeadLetterState::Open)
+    }
+
+    pub(super) fn filter(&self) -> Value {
         match self {
             Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => {
                 of_jobs(query)
@@ -79,7 +84,7 @@ impl BulkAction {
     }
 
     /// The time of a reschedule.
-    fn run_at(&self) -> Option<DateTime<Utc>> {
+    pub(super) fn run_at(&self) -> Option<DateTime<Utc>> {
         match self {
             Self::Reschedule(_, at) | Self::Selected(Selected::Reschedule(_, at)) => {
                 at.map(limits::time)
@@ -157,7 +162,7 @@ impl Admin {
             (preview.count, preview.jobs) = self.sample(query, 5).await?;
             preview.jobs.retain(list::is_live);
         }
-        if let Some(filter) = action.dead_letters() {
+        if let Some(filter) = action.dead_letters().filter(|_| !action.replays_none()) {
             let mut filter = filter.clone();
             if let BulkAction::Purge(_, older_than) = action {
                 let (ago, before) = (*older_than, filter.meant.failed_before);
@@ -168,61 +173,6 @@ impl Admin {
             preview.dead_letters = self.dead_letters(&filter, None, 5).await?.entries;
         }
         Ok(preview)
-    }
-
-    /// Begins an operation: the workers do it, page by page, in the order in which the jobs were
-    /// enqueued or the dead letters failed. Whatever crashes, each is done once, and the rest goes
-    /// on. Where one look cannot count all that is meant, the workers count the rest first.
-    ///
-    /// It means the jobs up to the highest id that is there now, and the dead letters that have
-    /// failed by now: what is enqueued or fails later is left alone. A job that is enqueued in a
-    /// transaction which is open now may have a lower id: it is done as well, if that commits
-    /// before its page is.
-    ///
-    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has
-    /// it of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one
-    /// entry for all, which says at last what came of it.
-    ///
-    /// The key says which click it was, 1 to 128 bytes: with one that is known already the
-    /// operation that has it is returned, whatever it does, and nothing is begun.
-    ///
-    /// # Errors
-    /// As [`preview`](Self::preview); [`Error::Length`] and [`Error::Nul`] for the key.
-    pub async fn begin_operation(
-        &self,
-        action: &BulkAction,
-        reason: &str,
-        idempotency_key: &str,
-    ) -> Result<Operation, Error> {
-        limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
-        let reason = Some(limits::clean(reason)).filter(|reason| !reason.is_empty());
-        let count = self.preview(action).await?.count;
-        let mut link = self.link();
-        let ago = match action {
-            BulkAction::Purge(_, older_than) => *older_than,
-            _ => Duration::ZERO,
-        };
-        let before = action.dead_letters().and_then(|filter| filter.meant.failed_before);
-        let until = link.call(&Until { ago, before }).await?;
-        let (id, begun) = link
-            .call(&BeginOperation {
-                verb: action.verb(),
-                filter: &action.filter(),
-                reason: reason.as_deref(),
-                run_at: action.run_at(),
-                number: count.number().into(),
-                more: matches!(count, Count::AtLeast(_)),
-                until,
-                key: idempotency_key,
-                actor: self.actor(),
-            })
-            .await?;
-        if begun {
-            tracing::info!(operation = id, verb = action.verb(), %count, "jobkit.begin");
-        }
-        let found = link.call(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop();
-        link.close().await;
-        found.ok_or(Error::Busy)
     }
 
     /// The newest 1 to 100 operations (a `limit` outside of that is taken for the nearest end),

@@ -1,22 +1,17 @@
 //! Replays: a dead letter becomes a job again.
 
-use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use tokio::time::Instant;
 
-use super::{Admin, DeadLetterFilter};
-use crate::dead_letter::{DeadLetter, DeadLetterId, DeadLetterState};
+use super::Admin;
+use crate::dead_letter::{DeadLetter, DeadLetterId};
 use crate::enqueue;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
-use crate::store::{
-    Link, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until, WholeDeadLetters,
-};
+use crate::store::{Otherwise, ReplayDeadLetter, WholeDeadLetters};
 use crate::{Error, JobId};
 
 /// Why a dead letter was not replayed. Nothing has changed then.
@@ -141,118 +136,6 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
     }))
 }
 
-/// How far [`Admin::replay_all`] has come; and in the end, what it came to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReplayCounts {
-    /// Those that are jobs again.
-    pub replayed: u64,
-    /// Those that somebody else had in hand, or that were not open any more: they stay.
-    pub skipped: u64,
-    /// Those whose job would be a second one where there may only be one: they stay. None is,
-    /// while no job is unique.
-    pub conflicts: u64,
-}
-
-/// Told how far it has come after each page.
-type Progress<'a> = Box<dyn FnMut(ReplayCounts) + Send + 'a>;
-
-/// Dead letters that are about to be replayed, see [`Admin::replay_all`].
-#[must_use = "nothing is replayed until this is awaited"]
-pub struct ReplayAll<'a> {
-    admin: &'a Admin,
-    filter: &'a DeadLetterFilter,
-    per_second: Option<u32>,
-    progress: Option<Progress<'a>>,
-}
-
-impl fmt::Debug for ReplayAll<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReplayAll")
-            .field("filter", self.filter)
-            .field("per_second", &self.per_second)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<'a> ReplayAll<'a> {
-    /// Replays no more than this many in a second, 1 to 1,000,000, for the sake of what their jobs
-    /// will call; otherwise as many as it can.
-    pub fn per_second(mut self, number: u32) -> Self {
-        self.per_second = Some(number);
-        self
-    }
-
-    /// Calls this after each page with the sums so far.
-    pub fn progress(mut self, told: impl FnMut(ReplayCounts) + Send + 'a) -> Self {
-        self.progress = Some(Box::new(told));
-        self
-    }
-
-    /// Dead letters of a page: no more than a second's worth.
-    fn page_size(&self) -> i32 {
-        const PAGE: i32 = 500;
-        self.per_second.map_or(PAGE, |number| i32::try_from(number).unwrap_or(PAGE).min(PAGE))
-    }
-
-    async fn run(mut self) -> Result<ReplayCounts, Error> {
-        self.filter.check()?;
-        let rate = self.per_second.unwrap_or(1);
-        limits::range("rate", rate, 1..=1_000_000, "1 to 1000000")?;
-        let meant = &self.filter.meant;
-        let mut counts = ReplayCounts::default();
-        if meant.state != DeadLetterState::Open {
-            return Ok(counts);
-        }
-        let mut link = self.admin.link();
-        let before = meant.failed_before;
-        let until = link.call(&Until { ago: Duration::ZERO, before }).await?;
-        let (limit, actor) = (self.page_size(), self.admin.actor());
-        let mut stretch = Stretch { meant, until, after: None, limit, actor };
-        let mut next_at = Instant::now();
-        loop {
-            self.next_page(&mut link, &mut stretch, &mut counts).await?;
-            if stretch.after.is_none() {
-                break;
-            }
-            if let Some(number) = self.per_second {
-                next_at += Duration::from_secs(1).mul_f64(f64::from(limit) / f64::from(number));
-                tokio::time::sleep_until(next_at).await;
-            }
-        }
-        link.close().await;
-        let ReplayCounts { replayed, skipped, conflicts } = counts;
-        tracing::info!(replayed, skipped, conflicts, "jobkit.replay: all done");
-        Ok(counts)
-    }
-
-    async fn next_page(
-        &mut self,
-        link: &mut Link,
-        stretch: &mut Stretch<'_>,
-        counts: &mut ReplayCounts,
-    ) -> Result<(), Error> {
-        let page = link.call(&ReplayPage(*stretch)).await?;
-        stretch.after = page.next;
-        counts.replayed += page.done;
-        counts.skipped += page.skipped;
-        tracing::debug!(replayed = page.done, skipped = page.skipped, "jobkit.replay: a page");
-        if let Some(told) = &mut self.progress {
-            told(*counts);
-        }
-        Ok(())
-    }
-}
-
-impl<'a> IntoFuture for ReplayAll<'a> {
-    type Output = Result<ReplayCounts, Error>;
-    type IntoFuture = Replaying<'a, ReplayCounts, Error>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
 impl Admin {
     /// Replays a dead letter: makes a job of it, with all its attempts again. Await it, or say
     /// first what the job should have instead of what is stored.
@@ -278,29 +161,5 @@ impl Admin {
     /// [`ReplayError`] says which.
     pub fn replay(&self, id: DeadLetterId) -> Replay<'_> {
         Replay { admin: self, id, otherwise: Otherwise::default() }
-    }
-
-    /// Replays all open dead letters that the filter means and that failed before this call, the
-    /// oldest failure first; each as [`replay`](Self::replay) does.
-    ///
-    /// Up to 500 become jobs in one transaction, with an entry in the [`audit`](Self::audit). To
-    /// stop, drop the future: what is committed stays, the rest is as it was.
-    ///
-    /// ```no_run
-    /// # use jobkit::{Admin, DeadLetterFilter};
-    /// # async fn f(admin: Admin) -> Result<(), jobkit::Error> {
-    /// let filter = DeadLetterFilter::all().kind("charge_card");
-    /// let told = |counts: jobkit::ReplayCounts| println!("{} so far", counts.replayed);
-    /// let counts = admin.replay_all(&filter).per_second(50).progress(told).await?;
-    /// println!("{} in all, {} were in other hands", counts.replayed, counts.skipped);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As all of [`Admin`]; [`Error::Length`] and [`Error::Nul`] for the texts of the filter, and
-    /// [`Error::Range`] for the rate, before anything is done. After another error what was done
-    /// stays done: call it again.
-    pub fn replay_all<'a>(&'a self, filter: &'a DeadLetterFilter) -> ReplayAll<'a> {
-        ReplayAll { admin: self, filter, per_second: None, progress: None }
     }
 }

@@ -7,7 +7,6 @@
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 
 mod audit;
-mod bulk;
 mod call;
 mod claim;
 mod count;
@@ -40,7 +39,6 @@ mod time;
 mod worker;
 
 pub(crate) use self::audit::{Audit, PruneAudit};
-pub(crate) use self::bulk::{JobsPage, LastJob};
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
 pub(crate) use self::dead_letters::{
@@ -77,9 +75,7 @@ pub(crate) use self::queues::{
     Held, KnownQueue, KnownQueues, QueuesBlocked, QueuesReady, QueuesRunning, QueuesScheduled,
 };
 pub(crate) use self::recover::{Exhausted, PruneResolved, Recover, RecoverLook, ReplayDue};
-pub(crate) use self::replay::{
-    DiscardDeadLetter, DiscardPage, Otherwise, ReplayDeadLetter, ReplayPage, Stretch, Until,
-};
+pub(crate) use self::replay::{DiscardDeadLetter, Otherwise, ReplayDeadLetter, Until};
 pub(crate) use self::selected::{DeadLettersOf, LiveOf};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,

@@ -1,10 +1,14 @@
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
 use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
+use super::maintain::wait;
 use super::time::Times;
 use crate::operation::{Operation, OperationState};
 
@@ -20,6 +24,7 @@ pub(crate) struct BeginOperation<'a> {
     pub(crate) until: DateTime<Utc>,
     pub(crate) key: &'a str,
     pub(crate) actor: Option<&'a str>,
+    pub(crate) per_second: Option<i32>,
 }
 
 impl Call for BeginOperation<'_> {
@@ -41,19 +46,26 @@ impl Call for BeginOperation<'_> {
             .bind(self.until)
             .bind(self.key)
             .bind(self.actor)
+            .bind(self.per_second)
             .fetch_one(connection)
             .await
     }
 }
 
-/// The oldest operation that is open.
-pub(crate) struct NextOperation;
+/// The oldest operation that is open, or a certain one if it is.
+pub(crate) struct NextOperation(pub(crate) Option<i64>);
 
 impl Call for NextOperation {
-    type Answer = Option<i64>;
+    /// The operation, and how long it rests.
+    type Answer = Option<(i64, Duration)>;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Option<i64>> {
-        sqlx::query_scalar(include_str!("sql/operations_next.sql")).fetch_optional(connection).await
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
+        let next: Option<(i64, Option<PgInterval>)> =
+            sqlx::query_as(include_str!("sql/operations_next.sql"))
+                .bind(self.0)
+                .fetch_optional(connection)
+                .await?;
+        Ok(next.map(|(id, rests)| (id, rests.map_or(Duration::ZERO, wait))))
     }
 }
 
@@ -146,6 +158,7 @@ fn operation(row: &PgRow) -> sqlx::Result<Operation> {
         created_at: row.time("created_at")?,
         started_at: row.time("started_at")?,
         ended_at: row.time("ended_at")?,
+        per_second: row.try_get::<Option<i32>, _>("per_second")?.and_then(|n| n.try_into().ok()),
     })
 }
 

@@ -10,10 +10,11 @@ use super::lookout::Lookout;
 use super::promoter::Promoter;
 use super::pruner::Pruner;
 use super::reaper::Reaper;
-use super::recoverer::{Recoverer, STEP};
+use super::recoverer::Recoverer;
 use super::start::Parts;
 use super::sweeper::Sweeper;
 use super::ticker;
+use crate::operating::Steps;
 use crate::store::Ear;
 
 impl Parts {
@@ -88,8 +89,8 @@ impl Parts {
             looked: None,
             operating,
             may_operate: false,
-            step: STEP,
-            taken: None,
+            steps: Steps::default(),
+            resumes: None,
         }
     }
 }

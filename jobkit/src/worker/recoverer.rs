@@ -10,18 +10,14 @@ use super::ledger::Ledger;
 use super::ticker::Duty;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{
-    Exhausted, Link, NextOperation, Operate, Recover, RecoverLook, ReplayDue, StopOperation,
-};
+use crate::operating::{Stepped, Steps};
+use crate::store::{Exhausted, Link, NextOperation, Recover, RecoverLook, ReplayDue};
 
 /// Jobs moved by one call.
 const PAGE: i32 = 100;
 
 /// Dead letters replayed by one call.
 const REPLAYS: i32 = 500;
-
-/// Jobs or dead letters that one step of an operation is about.
-pub(crate) const STEP: i32 = 500;
 
 /// How long to leave an operation alone that another worker has in hand.
 const OPERATIONS: Duration = Duration::from_secs(1);
@@ -44,10 +40,9 @@ pub(crate) struct Recoverer {
     pub(crate) operating: Arc<Notify>,
     /// Whether one may be open.
     pub(crate) may_operate: bool,
-    /// How many one step of it is about.
-    pub(crate) step: i32,
-    /// When it last found it in other hands.
-    pub(crate) taken: Option<Instant>,
+    pub(crate) steps: Steps,
+    /// When to look again after one that rests, or that another has in hand.
+    pub(crate) resumes: Option<Instant>,
 }
 
 /// How long it is until the next look. A rest is jittered: one that ends a little early counts.
@@ -68,19 +63,24 @@ impl Duty for Recoverer {
         if self.may_operate {
             self.may_operate = self.operate().await?;
         }
-        let rest = until_look(self.looked, self.every);
-        Ok(if self.may_operate { Duration::ZERO } else { rest })
+        Ok(match (self.may_operate, self.resumes) {
+            (true, _) => Duration::ZERO,
+            (false, Some(resumes)) => resumes.saturating_duration_since(Instant::now()),
+            (false, None) => until_look(self.looked, self.every),
+        })
     }
 
     async fn rest(&mut self, rest: Duration) {
         tokio::select! {
             () = sleep(rest) => {}
             () = self.operating.notified() => {
+                if let Some(resumes) = self.resumes {
+                    sleep(resumes.saturating_duration_since(Instant::now())).await;
+                }
                 self.may_operate = true;
-                let since = self.taken.map_or(OPERATIONS, |taken| taken.elapsed());
-                sleep(OPERATIONS.saturating_sub(since)).await;
             }
         }
+        self.may_operate |= self.resumes.is_some_and(|resumes| resumes <= Instant::now());
     }
 
     async fn close(self) {
@@ -110,36 +110,21 @@ impl Recoverer {
 
     /// One step of the oldest operation that is open. Whether another may follow at once.
     async fn operate(&mut self) -> Result<bool, Error> {
-        let Some(id) = self.link.call(&NextOperation).await? else { return Ok(false) };
-        match self.link.call(&Operate { id, limit: self.step }).await {
-            Ok(Some(outcome)) => {
-                self.step = (self.step * 2).min(STEP);
-                self.wake.ring();
-                if outcome == "done" {
-                    tracing::info!(operation = id, "jobkit.operate: done");
-                }
-                Ok(true)
-            }
-            Ok(None) => {
-                self.taken = Some(Instant::now());
-                Ok(false)
-            }
-            Err(error) if error.is_final() => {
-                tracing::error!(operation = id, %error, "jobkit.operate failed");
-                let text = error.to_string();
-                let (state, error) = ("failed", Some(&*text));
-                self.link.call(&StopOperation { id, state, error, actor: None }).await?;
-                Ok(true)
-            }
-            // One of them may be why: in smaller steps the others are done, and one that fails by
-            // itself is left out.
-            Err(error) if error.may_be_one_row() && self.step > 1 => {
-                tracing::warn!(operation = id, %error, "jobkit.operate: goes on in smaller steps");
-                self.step /= 2;
-                Ok(true)
-            }
-            Err(error) => Err(error),
+        self.resumes = None;
+        let Some((id, rests)) = self.link.call(&NextOperation(None)).await? else {
+            return Ok(false);
+        };
+        let stepped = match rests.is_zero() {
+            true => self.steps.take(&mut self.link, id).await?,
+            false => Stepped::Busy,
+        };
+        if stepped == Stepped::Busy {
+            let rests = if rests.is_zero() { OPERATIONS } else { rests.min(OPERATIONS) };
+            self.resumes = Some(Instant::now() + rests);
+            return Ok(false);
         }
+        self.wake.ring();
+        Ok(true)
     }
 
     /// Page by page; where one job cannot be moved, the others of its page are.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use jobkit::{
-    Admin, AuditEntry, AuditFilter, Cancelled, Enqueue, JobFilter, Limited, Rescheduled, State,
-    StopRequest,
+    Admin, AuditEntry, AuditFilter, Cancelled, Enqueue, Limited, Rescheduled, State, StopRequest,
 };
 use jobkit_tests::wait;
 use serde_json::{Value, json};
@@ -98,27 +97,6 @@ async fn the_end_of_a_job_and_another_time_for_it_are_noted() {
     desk.is_noted("reschedule", "job", Some(job.0), None).await;
     assert_eq!(desk.claim().await.1, [job]);
     assert_eq!(desk.ada().reschedule(job, None).await.unwrap(), Rescheduled::Running);
-    assert_eq!(desk.audit().await, []);
-}
-
-#[tokio::test]
-async fn what_is_done_to_many_jobs_is_noted_with_their_ids_and_the_filter() {
-    let desk = Desk::new().await;
-    let jobs = desk.pay_all((0..3).map(|i| i.to_string())).await;
-    let ids: Vec<i64> = jobs.iter().map(|job| job.0).collect();
-    let filter = JobFilter::all().kind("pay").state(State::Ready);
-    let at = "2100-01-01T00:00:00Z".parse().unwrap();
-    desk.ada().reschedule_all(&filter, Some(at)).await.unwrap();
-    let (action, subject, id, _, detail) = desk.entry().await;
-    assert_eq!((&*action, &*subject, id), ("reschedule", "jobs", None));
-    assert_eq!(detail["filter"], json!({ "kind": "pay", "state": "ready" }));
-    assert_eq!((&detail["count"], &detail["ids"]), (&json!(3), &json!(ids)));
-    assert_eq!(detail["run_at"], "2100-01-01T00:00:00+00:00");
-    desk.ada().discard_all(&JobFilter::all().queue("default"), "why").await.unwrap();
-    let (action, subject, _, _, detail) = desk.entry().await;
-    assert_eq!((&*action, &*subject), ("discard", "jobs"));
-    assert_eq!((&detail["ids"], &detail["reason"]), (&json!(ids), &json!("why")));
-    desk.ada().cancel_all(&JobFilter::all()).await.unwrap();
     assert_eq!(desk.audit().await, []);
 }
 

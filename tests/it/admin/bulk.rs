@@ -1,17 +1,29 @@
-//! Transitions of everything a filter means.
+//! Transitions of all jobs that match, carried out without a worker.
 
 use chrono::{TimeDelta, Utc};
-use jobkit::{CancelCounts, Enqueue, Error, JobFilter, RescheduleCounts, State};
+use jobkit::{BulkAction, Enqueue, Error, JobQuery, Operation};
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::Noop;
 
-fn ended(counts: CancelCounts) -> [u64; 3] {
-    [counts.matched, counts.ended, counts.requested]
+fn query(words: &str) -> JobQuery {
+    words.parse().unwrap()
 }
 
-fn moved(counts: RescheduleCounts) -> [u64; 3] {
-    [counts.matched, counts.moved, counts.refused]
+pub(super) fn cancel(words: &str) -> BulkAction {
+    BulkAction::Cancel(query(words))
+}
+
+/// How many matched, ended at once, and were asked to stop.
+fn ended(operation: &Operation) -> [u64; 3] {
+    let Operation { total, done, asked, skipped, .. } = *operation;
+    assert_eq!((total, skipped), (Some(done), 0));
+    [done, done - asked, asked]
+}
+
+/// How many matched, moved, and were refused.
+fn moved(operation: &Operation) -> [u64; 3] {
+    [operation.done + operation.skipped, operation.done, operation.skipped]
 }
 
 /// 1,504 jobs in every state a live one can be in, of two kinds and queues: the ten that run are
@@ -44,8 +56,10 @@ async fn crowd(desk: &Desk) -> (i64, Vec<jobkit::JobId>) {
 async fn everything_that_waits_ends_and_what_runs_is_asked() {
     let desk = Desk::new().await;
     let (n, running) = crowd(&desk).await;
-    let counts = desk.admin.discard_all(&JobFilter::all(), "spring\0 cleaning").await.unwrap();
-    assert_eq!(ended(counts), [1_504, 1_494, 10]);
+    let discard = BulkAction::Discard(query(""));
+    let begun = desk.admin.begin_operation(&discard, "spring\0 cleaning", "once").await.unwrap();
+    let discarded = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
+    assert_eq!(ended(&discarded), [1_504, 1_494, 10]);
     desk.lab.check_invariants().await;
     let discarded = "jobkit.finished where outcome = 'discard' and reason = 'spring\\0 cleaning'";
     assert_eq!(desk.lab.count(discarded).await, 1_494);
@@ -57,8 +71,7 @@ async fn everything_that_waits_ends_and_what_runs_is_asked() {
     for table in ["jobs", "permits", "semaphores", "blocked_executions", "ready", "scheduled"] {
         assert_eq!(desk.lab.count(&["jobkit.", table].concat()).await, 0, "{table}");
     }
-    let counts = desk.admin.cancel_all(&JobFilter::all()).await.unwrap();
-    assert_eq!(ended(counts), [0, 0, 0]);
+    assert_eq!(ended(&desk.all(&cancel("")).await), [0, 0, 0]);
 }
 
 #[tokio::test]
@@ -66,13 +79,13 @@ async fn everything_that_waits_moves_and_what_runs_is_refused() {
     let desk = Desk::new().await;
     crowd(&desk).await;
     let tomorrow = Some(Utc::now() + TimeDelta::days(1));
-    let counts = desk.admin.reschedule_all(&JobFilter::all(), tomorrow).await.unwrap();
-    assert_eq!(moved(counts), [1_504, 1_494, 10]);
+    let later = BulkAction::Reschedule(query(""), tomorrow);
+    assert_eq!(moved(&desk.all(&later).await), [1_504, 1_494, 10]);
     desk.lab.check_invariants().await;
     assert_eq!(desk.lab.count("jobkit.scheduled").await, 1_494);
     assert_eq!(desk.lab.count("jobkit.permits").await, 10);
-    let counts = desk.admin.reschedule_all(&JobFilter::all().kind("noop"), None).await.unwrap();
-    assert_eq!(moved(counts), [404, 404, 0]);
+    let now = BulkAction::Reschedule(query("kind:noop"), None);
+    assert_eq!(moved(&desk.all(&now).await), [404, 404, 0]);
     desk.lab.check_invariants().await;
     assert_eq!(desk.lab.count("jobkit.ready where kind = 'noop'").await, 404);
 }
@@ -81,23 +94,21 @@ async fn everything_that_waits_moves_and_what_runs_is_refused() {
 async fn a_filter_means_what_all_of_it_says() {
     let desk = Desk::new().await;
     crowd(&desk).await;
-    let all = JobFilter::all;
-    for (filter, matched) in [
-        (all().tag("more").kind("pay"), 0),
-        (all().tag("mor"), 0),
-        (all().state(State::Finished), 0),
-        (all().concurrency_group("noop"), 0),
-        (all().queue("slow").kind("noop").state(State::Ready), 104),
-        (all().tag("more"), 300),
-        (all().concurrency_group("pay").concurrency_key("7").state(State::Blocked), 97),
-        (all().concurrency_key("7"), 13),
+    for (words, matched) in [
+        ("tag:more kind:pay", 0),
+        ("tag:mor", 0),
+        ("state:finished", 0),
+        ("group:noop", 0),
+        ("queue:slow kind:noop state:ready", 104),
+        ("tag:more", 300),
+        ("group:pay key:7 state:blocked", 97),
+        ("key:7", 13),
         // Those that the nine accounts left have: two were ready with a permit, ten without.
-        (all().state(State::Ready), 9 * 12),
-        (all().state(State::Running), 10),
-        (all().kind("pay").state(State::Blocked), 9 * 97 - 9 * 2),
+        ("state:ready", 9 * 12),
+        ("state:running", 10),
+        ("kind:pay state:blocked", 9 * 97 - 9 * 2),
     ] {
-        let counts = desk.admin.cancel_all(&filter).await.unwrap();
-        assert_eq!(counts.matched, matched, "{filter:?}");
+        assert_eq!(desk.all(&cancel(words)).await.done, matched, "{words}");
         desk.lab.check_invariants().await;
     }
 }
@@ -108,10 +119,8 @@ async fn what_is_not_meant_stays_as_it_is() {
     let (n, job) = desk.running("a").await;
     let next = desk.blocked("a").await;
     let other = desk.pay_later("b").await;
-    let counts = desk.admin.cancel_all(&JobFilter::all().state(State::Ready)).await.unwrap();
-    assert_eq!(ended(counts), [0, 0, 0]);
-    let counts = desk.admin.cancel_all(&JobFilter::all().concurrency_key("b")).await.unwrap();
-    assert_eq!(ended(counts), [1, 1, 0]);
+    assert_eq!(ended(&desk.all(&cancel("state:ready")).await), [0, 0, 0]);
+    assert_eq!(ended(&desk.all(&cancel("key:b")).await), [1, 1, 0]);
     assert_eq!(desk.place(other).await, "cancel: cancelled");
     desk.settle(n, job, "finish").await;
     assert_eq!(desk.place(next).await, "ready with a permit");
@@ -123,21 +132,22 @@ async fn a_filter_that_cannot_fit_anything_is_an_error() {
     let desk = Desk::new().await;
     let job = desk.pay("a").await;
     let long = "x".repeat(129);
-    for filter in [
-        JobFilter::all().kind(""),
-        JobFilter::all().queue(&*long),
-        JobFilter::all().concurrency_group(&*long),
-        JobFilter::all().concurrency_key("x".repeat(513)),
-        JobFilter::all().tag(&*long),
-    ] {
-        let error = desk.admin.cancel_all(&filter).await.unwrap_err();
+    let mut odd = vec![JobQuery::default(); 5];
+    odd[0].kind = Some(String::new());
+    odd[1].queue = Some(long.clone());
+    odd[2].group = Some(long.clone());
+    odd[3].key = Some("x".repeat(513));
+    odd[4].tag = Some(long);
+    for query in odd {
+        let error = desk.try_all(&BulkAction::Cancel(query.clone())).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
-        let error = desk.admin.reschedule_all(&filter, None).await.unwrap_err();
+        let error = desk.try_all(&BulkAction::Reschedule(query, None)).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
     }
-    let nul = JobFilter::all().concurrency_key("a\0");
-    let error = desk.admin.discard_all(&nul, "").await.unwrap_err();
-    assert!(matches!(error, Error::Nul { what: "concurrency key" }), "{error}");
+    let mut nul = query("key:a");
+    nul.key = Some("a\0".to_owned());
+    let error = desk.try_all(&BulkAction::Discard(nul)).await.unwrap_err();
+    assert!(matches!(error, Error::Nul { .. }), "{error}");
     assert_eq!(desk.place(job).await, "ready");
 }
 
@@ -152,15 +162,13 @@ async fn discarding_holders_in_bulk_passes_their_permits_on() {
     for job in &claimed {
         desk.settle(n, *job, "release").await;
     }
-    let ready = JobFilter::all().concurrency_key("a").state(State::Ready);
-    let counts = desk.admin.discard_all(&ready, "leaked").await.unwrap();
-    assert_eq!(ended(counts), [5, 5, 0]);
+    let ready = BulkAction::Discard(query("key:a state:ready"));
+    assert_eq!(ended(&desk.all(&ready).await), [5, 5, 0]);
     for job in &jobs[5..] {
         assert_eq!(desk.place(*job).await, "ready with a permit");
     }
     desk.lab.check_invariants().await;
-    let counts = desk.admin.discard_all(&ready, "leaked").await.unwrap();
-    assert_eq!(ended(counts), [3, 3, 0]);
+    assert_eq!(ended(&desk.all(&ready).await), [3, 3, 0]);
     assert!(desk.admin.semaphore("pay", "a").await.unwrap().is_none());
     desk.lab.check_invariants().await;
 }
@@ -180,8 +188,7 @@ async fn few_among_many_are_found() {
             select queue, priority, id, kind from jobkit.jobs",
         )
         .await;
-    let counts = desk.admin.cancel_all(&JobFilter::all().tag("rare")).await.unwrap();
-    assert_eq!(ended(counts), [3, 3, 0]);
+    assert_eq!(desk.all(&cancel("tag:rare")).await.done, 3);
     assert_eq!(desk.lab.count("jobkit.jobs").await, 24_997);
 }
 
@@ -218,8 +225,7 @@ async fn a_bulk_call_reads_what_it_takes_whatever_the_statistics_say() {
     let read = "select sum(idx_tup_read)::bigint from pg_stat_user_indexes
         where relname in ('ready', 'scheduled', 'blocked_executions')";
     let before: i64 = desk.lab.value(read).await;
-    let counts = desk.admin.cancel_all(&JobFilter::all().tag("rare")).await.unwrap();
-    assert_eq!(ended(counts), [120, 120, 0]);
+    assert_eq!(desk.all(&cancel("tag:rare")).await.done, 120);
     desk.hang_up().await;
     let rows = desk.lab.value::<i64>(read).await - before;
     assert!(rows < 2_000, "{rows} rows were read for 120");

@@ -1,10 +1,11 @@
-//! Bulk calls beside others that work on the same jobs.
+//! Operations beside others that work on the same jobs.
 
 use std::time::Duration;
 
-use jobkit::{JobFilter, State};
+use jobkit::{BulkAction, JobQuery};
 use jobkit_tests::wait;
 
+use super::bulk::cancel;
 use super::kit::{Desk, settle};
 
 /// T22: a discard of the second holder is under way when the first one finishes.
@@ -45,14 +46,14 @@ async fn a_job_that_is_just_changing_hands_ends_as_soon_as_it_is_put_down() {
     let mut other = desk.lab.session("other").await;
     let hold = format!("begin; select from jobkit.ready where job_id = {} for update", jobs[0]);
     other.run(&hold).await.unwrap();
-    let counts = desk.admin.cancel_all(&JobFilter::all()).await.unwrap();
-    assert_eq!((counts.matched, counts.ended, counts.requested), (2, 1, 1));
-    let counts = desk.admin.reschedule_all(&JobFilter::all(), None).await.unwrap();
-    assert_eq!((counts.matched, counts.moved, counts.refused), (1, 0, 1));
+    let cancelled = desk.all(&cancel("")).await;
+    assert_eq!((cancelled.total, cancelled.done, cancelled.asked), (Some(2), 2, 1));
+    let moved = desk.all(&BulkAction::Reschedule(JobQuery::default(), None)).await;
+    assert_eq!((moved.total, moved.done, moved.skipped), (Some(1), 0, 1));
     other.run("commit").await.unwrap();
     // It is marked: a claim hands it out to be ended only, and so does this.
-    let counts = desk.admin.cancel_all(&JobFilter::all()).await.unwrap();
-    assert_eq!((counts.matched, counts.ended), (1, 1));
+    let cancelled = desk.all(&cancel("")).await;
+    assert_eq!((cancelled.done, cancelled.asked), (1, 0));
     desk.lab.check_invariants().await;
 }
 
@@ -65,15 +66,16 @@ async fn jobs_that_come_later_are_not_met() {
     let hold = format!("begin; select from jobkit.jobs where id = {first} for update");
     other.run(&hold).await.unwrap();
     let admin = desk.admin.clone();
-    let cancelled = tokio::spawn(async move { admin.cancel_all(&JobFilter::all()).await });
+    let id = admin.begin_operation(&cancel(""), "", "once").await.unwrap().id;
+    let cancelled = tokio::spawn(async move { admin.carry_out(id).await });
     let waits = "exists (select from pg_stat_activity
         where datname = current_database() and application_name = 'jobkit admin'
         and wait_event_type = 'Lock')";
     desk.lab.until(waits).await;
     let later = desk.pay("b").await;
     other.run("commit").await.unwrap();
-    let counts = cancelled.await.unwrap().unwrap();
-    assert_eq!((counts.matched, counts.ended), (1, 1));
+    let cancelled = cancelled.await.unwrap().unwrap().unwrap();
+    assert_eq!((cancelled.total, cancelled.done), (Some(1), 1));
     assert_eq!(desk.place(later).await, "ready");
     desk.lab.check_invariants().await;
 }
@@ -88,16 +90,14 @@ async fn a_bulk_discard_beside_real_workers_leaves_nothing_behind() {
         let runs = "count(*) = 12 from jobkit.permits p
             join jobkit.claims c on p.job_id = any (c.job_ids)";
         desk.lab.until(runs).await;
-        let counts = desk.admin.discard_all(&JobFilter::all(), "pointless").await.unwrap();
-        assert_eq!(counts.matched, jobs.len() as u64);
-        assert_eq!(counts.ended + counts.requested, counts.matched);
-        assert!(counts.ended >= 388 - 20, "{counts:?}");
+        let discarded = desk.all(&BulkAction::Discard(JobQuery::default())).await;
+        assert_eq!((discarded.done, discarded.skipped), (jobs.len() as u64, 0));
+        assert!(discarded.done - discarded.asked >= 388 - 20, "{discarded:?}");
         desk.lab.until("not exists (select from jobkit.jobs)").await;
         desk.lab.check_invariants().await;
         assert_eq!(desk.lab.count("jobkit.semaphores").await, 0);
     }
-    let running = JobFilter::all().state(State::Running);
-    let none = async || desk.admin.cancel_all(&running).await.unwrap().matched == 0;
+    let none = async || desk.all(&cancel("state:running")).await.done == 0;
     wait(Duration::from_secs(10), "nothing runs", none).await;
     for worker in workers {
         worker.stop().await;

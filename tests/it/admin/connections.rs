@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, AuditFilter, Error, JobFilter, JobQuery};
+use jobkit::{Admin, AuditFilter, BulkAction, Error, JobId, JobQuery};
 use jobkit_tests::{Lab, Network, Proxy, wait};
 use sqlx::postgres::PgPoolOptions;
 use tokio::time::timeout;
@@ -103,14 +103,14 @@ async fn a_call_that_fails_takes_its_connection_along() {
 #[tokio::test]
 async fn a_server_that_went_away_meanwhile_fails_no_call() {
     let desk = Desk::without_worker().await;
-    let (list, filter) = (JobQuery::default(), JobFilter::all());
+    let (list, job) = (JobQuery::default(), JobId(1));
     desk.admin.jobs(&list, None, 10).await.unwrap();
-    desk.admin.cancel_all(&filter).await.unwrap();
+    desk.admin.cancel(job).await.unwrap();
     let before = sessions(&desk.lab).await;
     assert_eq!(before.len(), 1, "how one is planned is said with each call");
     desk.hang_up().await;
     desk.admin.jobs(&list, None, 10).await.unwrap();
-    desk.admin.cancel_all(&filter).await.unwrap();
+    desk.admin.cancel(job).await.unwrap();
     assert!(sessions(&desk.lab).await.iter().all(|session| !before.contains(session)));
 }
 
@@ -173,9 +173,10 @@ async fn where_nothing_can_be_written_there_is_something_to_see() {
     desk.admin.doctor().await.unwrap();
     desk.admin.explain(job).await.unwrap().unwrap();
     assert_eq!(desk.admin.jobs(&JobQuery::default(), None, 10).await.unwrap().jobs.len(), 1);
+    let all = BulkAction::Cancel(JobQuery::default());
     for refused in [
         desk.admin.cancel(job).await.map(drop),
-        desk.admin.cancel_all(&JobFilter::all()).await.map(drop),
+        desk.admin.begin_operation(&all, "", "once").await.map(drop),
         desk.admin.pause("default", "ada", "").await.map(drop),
         desk.admin.limit_group("pay", Some(2)).await.map(drop),
     ] {

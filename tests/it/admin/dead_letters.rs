@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use jobkit::{
-    AuditEntry, AuditFilter, Count, DeadLetter, DeadLetterDiscarded, DeadLetterFilter,
+    AuditEntry, AuditFilter, BulkAction, Count, DeadLetter, DeadLetterDiscarded, DeadLetterFilter,
     DeadLetterId, DeadLetterState, DeadReason, Error, JobId,
 };
 use serde_json::json;
@@ -159,9 +159,9 @@ async fn a_filter_that_cannot_fit_anything_is_an_error() {
         assert!(matches!(error, Error::Length { .. }), "{error}");
         let error = desk.admin.count_dead_letters(&filter).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
-        let error = desk.admin.replay_all(&filter).await.unwrap_err();
+        let error = desk.try_all(&BulkAction::Replay(filter.clone())).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
-        let error = desk.admin.discard_dead_letters(&filter).await.unwrap_err();
+        let error = desk.try_all(&BulkAction::DiscardDeadLetters(filter)).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
     }
     let error = desk.admin.dead_letters(&all().key("a\0"), None, 1).await.unwrap_err();
@@ -206,8 +206,7 @@ async fn a_page_and_a_count_look_at_ten_thousand() {
     assert_eq!((found, pages), (vec![20_001, 2, 1], 3));
     let (found, pages) = desk.list(&all().queue("none"), 500).await;
     assert_eq!((found, pages), (vec![], 3));
-    let counts = desk.admin.replay_all(&rare).await.unwrap();
-    assert_eq!(counts.replayed, 3);
+    assert_eq!(desk.all(&BulkAction::Replay(rare)).await.done, 3);
     desk.lab.check_invariants().await;
 }
 
@@ -307,20 +306,24 @@ async fn many_are_discarded_but_never_what_is_replayed_or_in_other_hands() {
     let held = "select from jobkit.dead_letters where id in (7, 700) for update";
     holder.run(&format!("begin; {held}")).await.unwrap();
     let replaying = all().state(DeadLetterState::Replaying);
-    let error = desk.admin.discard_dead_letters(&replaying).await.unwrap_err();
+    let error = BulkAction::DiscardDeadLetters(replaying.clone());
+    let error = desk.try_all(&error).await.unwrap_err();
     assert!(matches!(error, Error::Replaying), "{error}");
-    let counts = desk.admin.acting_as("alice").discard_dead_letters(&all()).await.unwrap();
-    assert_eq!((counts.discarded, counts.skipped), (1_201, 2));
+    let everything = BulkAction::DiscardDeadLetters(all());
+    let alice = desk.admin.acting_as("alice");
+    let begun = alice.begin_operation(&everything, "they are old", "once").await.unwrap();
+    let discarded = alice.carry_out(begun.id).await.unwrap().unwrap();
+    assert_eq!((discarded.done, discarded.skipped), (1_201, 2));
     holder.run("commit").await.unwrap();
-    let counts = desk.admin.discard_dead_letters(&all()).await.unwrap();
-    assert_eq!((counts.discarded, counts.skipped), (2, 0));
+    let discarded = desk.all(&everything).await;
+    assert_eq!((discarded.done, discarded.skipped), (2, 0));
     let left: Vec<_> = desk.list(&replaying, 10).await.0;
     assert_eq!(left, [first.0]);
     let audit = desk.audit().await;
     let said: Vec<_> = audit.iter().map(|entry| (entry.actor.as_deref(), &*entry.action)).collect();
-    let alice = (Some("alice"), "discard");
-    assert_eq!(said, [(None, "discard"), alice, alice, alice, (None, "replay")]);
-    assert_eq!(audit[0].detail["ids"], json!([7, 700]));
+    assert_eq!(said, [(None, "begin"), (Some("alice"), "begin"), (None, "replay")]);
+    assert_eq!((&audit[1].detail["done"], &audit[1].detail["skipped"]), (&json!(1_201), &json!(2)));
+    assert_eq!(audit[1].detail["reason"], "they are old");
     desk.lab.check_invariants().await;
 }
 
@@ -334,7 +337,7 @@ async fn only_what_is_old_and_asked_for_is_purged() {
     desk.dead_in_bulk(40, columns, values).await;
     let resolved = all().state(DeadLetterState::Resolved);
     let purge = async |ago: Duration, filter: &DeadLetterFilter| {
-        desk.admin.purge_dead_letters(ago, filter).await.unwrap().discarded
+        desk.all(&BulkAction::Purge(filter.clone(), ago)).await.done
     };
     assert_eq!(purge(Duration::MAX, &all()).await, 0);
     assert_eq!(purge(38 * HOUR + HOUR / 2, &resolved).await, 1);
@@ -346,6 +349,6 @@ async fn only_what_is_old_and_asked_for_is_purged() {
     assert_eq!(purge(Duration::ZERO, &resolved).await, 14);
     assert_eq!(purge(Duration::ZERO, &all()).await, 15);
     let audit = desk.audit().await;
-    assert!(audit.iter().all(|entry| entry.action == "purge" && entry.subject == "dead_letters"));
+    assert!(audit.iter().all(|entry| entry.action == "begin" && entry.detail["verb"] == "purge"));
     assert_eq!(desk.lab.count("jobkit.dead_letters").await, 0);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Limited, Registration, State, WorkerHandle};
-use jobkit::{JobSummary, job};
+use jobkit::{BulkAction, Error, JobSummary, Operation, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -95,6 +95,17 @@ impl Desk {
         let kinds = [Registration::of::<Pay, _>(), Registration::of::<jobs::Noop, _>()];
         let worker = self.lab.worker().state(self.lab.pool().clone()).jobs(kinds);
         worker.queue("default", 10).queue("slow", 10).start().await.unwrap()
+    }
+
+    /// Begins an operation and carries it out from here.
+    pub(super) async fn all(&self, action: &BulkAction) -> Operation {
+        self.try_all(action).await.unwrap()
+    }
+
+    pub(super) async fn try_all(&self, action: &BulkAction) -> Result<Operation, Error> {
+        let key = format!("all {:x}", fastrand::u64(..));
+        let id = self.admin.begin_operation(action, "", &key).await?.id;
+        Ok(self.admin.carry_out(id).await?.expect("it was begun"))
     }
 
     /// Lets every real `Pay` end.

@@ -80,7 +80,7 @@ async fn every_outcome_is_measured_as_what_it_became() {
     desk.drained().await;
     desk.act(Then::WaitForCancel).await;
     desk.lab.until("exists (select from jobkit.claims)").await;
-    desk.admin.cancel_all(&jobkit::JobFilter::all()).await.unwrap();
+    desk.all(&jobkit::BulkAction::Cancel(jobkit::JobQuery::default())).await;
     desk.drained().await;
     // What is given back because the worker stops is none of the job's doing.
     desk.act(Then::WaitForCancel).await;

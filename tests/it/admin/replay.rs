@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
 use jobkit::{
-    Admin, DeadLetterFilter, DeadLetterId, DeadLetterState, Enqueue, Error, Job, JobContext, JobId,
-    Registration, ReplayError, State, job,
+    Admin, BulkAction, DeadLetterFilter, DeadLetterId, DeadLetterState, Enqueue, Error, Job,
+    JobContext, JobId, Registration, ReplayError, State, job,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -192,10 +192,10 @@ async fn who_does_not_let_go_makes_it_busy() {
     assert!(matches!(error, ReplayError::Failed(Error::Busy)), "{error}");
     let error = desk.admin.discard_dead_letter(id).await.unwrap_err();
     assert!(matches!(error, Error::Busy), "{error}");
-    let counts = desk.admin.replay_all(&all()).await.unwrap();
-    assert_eq!((counts.replayed, counts.skipped), (0, 1));
+    let replayed = desk.all(&BulkAction::Replay(all())).await;
+    assert_eq!((replayed.done, replayed.skipped), (0, 1));
     holder.run("rollback").await.unwrap();
-    assert_eq!(desk.admin.replay_all(&all()).await.unwrap().replayed, 1);
+    assert_eq!(desk.all(&BulkAction::Replay(all())).await.done, 1);
     desk.lab.check_invariants().await;
 }
 
@@ -206,9 +206,9 @@ async fn what_cannot_be_noted_is_not_done() {
     desk.lab.run("alter table jobkit.audit add constraint nothing check (false)").await;
     let error = desk.admin.replay(id).await.unwrap_err();
     assert!(matches!(error, ReplayError::Failed(Error::Database(_))), "{error}");
-    assert!(desk.admin.replay_all(&all()).await.is_err());
+    assert!(desk.try_all(&BulkAction::Replay(all())).await.is_err());
     assert!(desk.admin.discard_dead_letter(id).await.is_err());
-    assert!(desk.admin.discard_dead_letters(&all()).await.is_err());
+    assert!(desk.try_all(&BulkAction::DiscardDeadLetters(all())).await.is_err());
     assert_eq!(state(&desk, id).await, DeadLetterState::Open);
     assert_eq!(desk.lab.count("jobkit.jobs").await, 0);
     desk.lab.check_invariants().await;
@@ -221,22 +221,24 @@ async fn all_that_failed_before_are_replayed_in_that_order() {
     let tomorrow = "clock_timestamp() + interval '1 day'";
     let later = format!("update jobkit.dead_letters set failed_at = {tomorrow} where id = 9");
     desk.lab.run(&later).await;
-    let resolved = all().state(DeadLetterState::Resolved);
-    assert_eq!(desk.admin.replay_all(&resolved).await.unwrap(), Default::default());
-    let mut told = Vec::new();
+    let resolved = BulkAction::Replay(all().state(DeadLetterState::Resolved));
+    let none = desk.all(&resolved).await;
+    assert_eq!((none.total, none.done, none.skipped), (Some(0), 0, 0));
+    let mut seen = Vec::new();
     let alice = desk.admin.acting_as("alice");
-    let filter = all();
-    let replay = alice.replay_all(&filter).progress(|counts| told.push(counts.replayed));
-    let counts = replay.await.unwrap();
-    assert_eq!((counts.replayed, counts.skipped, counts.conflicts), (1_202, 0, 0));
-    assert_eq!(told, [500, 1_000, 1_202]);
+    let open = BulkAction::Replay(all());
+    let begun = alice.begin_operation(&open, "the bank is back", "once").await.unwrap();
+    let replay = alice.carry_out(begun.id).progress(|now| seen.push(now.done));
+    let replayed = replay.await.unwrap().unwrap();
+    assert_eq!((replayed.done, replayed.skipped), (1_202, 0));
+    assert_eq!(seen, [500, 1_000, 1_202]);
     let ordered = "bool_and(newer) from (select dead_letter_id >
         lag(dead_letter_id, 1, 0::bigint) over (order by id) as newer from jobkit.jobs) j";
     assert!(desk.lab.value::<bool>(&format!("select {ordered}")).await);
     let audit = desk.audit().await;
-    assert_eq!(audit.iter().filter_map(|e| e.detail["count"].as_i64()).sum::<i64>(), 1_202);
-    assert!(audit.len() == 3 && audit.iter().all(|e| e.actor.as_deref() == Some("alice")));
-    assert_eq!(desk.admin.replay_all(&all()).await.unwrap().replayed, 0);
+    assert_eq!((audit.len(), audit[0].actor.as_deref()), (2, Some("alice")));
+    assert_eq!(audit[0].detail["done"], 1_202);
+    assert_eq!(desk.all(&open).await.done, 0);
     desk.lab.check_invariants().await;
 }
 
@@ -244,15 +246,16 @@ async fn all_that_failed_before_are_replayed_in_that_order() {
 async fn what_is_dropped_between_two_pages_loses_nothing() {
     let desk = Desk::new().await;
     desk.alike(1_100).await;
-    let (told, filter) = (Notify::new(), all());
-    let replay = desk.admin.replay_all(&filter).per_second(500).progress(|_| told.notify_one());
+    let (seen, open) = (Notify::new(), BulkAction::Replay(all()));
+    let begun = desk.admin.begin_operation(&open, "", "once").per_second(500).await.unwrap();
+    let replay = desk.admin.carry_out(begun.id).progress(|_| seen.notify_one());
     tokio::select! {
-        () = told.notified() => {}
-        counts = replay => panic!("{counts:?}"),
+        () = seen.notified() => {}
+        ended = replay => panic!("{ended:?}"),
     }
     assert_eq!(desk.lab.count("jobkit.ready").await, 500);
     desk.lab.check_invariants().await;
-    assert_eq!(desk.admin.replay_all(&filter).await.unwrap().replayed, 600);
+    assert_eq!(desk.all(&open).await.done, 600);
     desk.lab.check_invariants().await;
 }
 
@@ -260,15 +263,18 @@ async fn what_is_dropped_between_two_pages_loses_nothing() {
 async fn no_more_are_replayed_in_a_second_than_asked_for() {
     let desk = Desk::new().await;
     desk.alike(9).await;
-    let (mut told, filter, begin) = (Vec::new(), all(), Instant::now());
-    let replay = desk.admin.replay_all(&filter).per_second(4);
-    replay.progress(|counts| told.push((counts.replayed, begin.elapsed()))).await.unwrap();
-    let counts: Vec<_> = told.iter().map(|(count, _)| *count).collect();
+    let (mut seen, open, start) = (Vec::new(), BulkAction::Replay(all()), Instant::now());
+    let begun = desk.admin.begin_operation(&open, "", "once").per_second(4).await.unwrap();
+    assert_eq!(begun.per_second, Some(4));
+    let replay = desk.admin.carry_out(begun.id);
+    replay.progress(|now| seen.push((now.done, start.elapsed()))).await.unwrap();
+    seen.dedup_by_key(|(done, _)| *done);
+    let counts: Vec<_> = seen.iter().map(|(done, _)| *done).collect();
     assert_eq!(counts, [4, 8, 9]);
-    assert!(told[2].1 - told[0].1 > Duration::from_millis(1_500), "{told:?}");
+    assert!(seen[2].1 - seen[0].1 > Duration::from_millis(1_500), "{seen:?}");
     for rate in [0, 1_000_001] {
-        let error = desk.admin.replay_all(&filter).per_second(rate).await.unwrap_err();
-        assert!(matches!(error, Error::Range { what: "rate", .. }), "{error}");
+        let error = desk.admin.begin_operation(&open, "", "again").per_second(rate).await;
+        assert!(matches!(error, Err(Error::Range { what: "rate", .. })), "{error:?}");
     }
 }
 
