@@ -115,9 +115,10 @@ async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
         let ended = json(&lab, &[args, &["--yes", "--reason", &reason]].concat()).await;
         assert_eq!((&ended["done"], &ended["state"]), (&number.into(), &"done".into()), "{ended}");
         assert_eq!(lab.count(open).await, left - number, "{args:?}");
-        let noted = "jobkit.audit where action = 'begin' and detail ->> 'reason' = 'they are old'
-            and detail -> 'done' = to_jsonb(%)"
-            .replace('%', &number.to_string());
+        let noted = format!(
+            "jobkit.audit where action = 'begin' and detail ->> 'reason' = '{reason}'
+                and detail -> 'done' = to_jsonb({number})"
+        );
         assert_eq!(lab.count(&noted).await, 1, "{args:?}");
     }
     let rest = lab.count(open).await;
