@@ -1,38 +1,24 @@
-mod claimer;
+mod claim;
 mod counters;
 mod duties;
-mod execution;
 mod halves;
 mod handle;
-mod heart;
-mod intake;
 mod lease;
-mod ledger;
-mod listener;
-mod lookout;
-mod low_water;
-mod measures;
-mod promoter;
-mod pruner;
-mod reaper;
-mod recoverer;
-mod running;
+mod run;
 mod settings;
-mod settler;
-mod slots;
+mod settle;
 mod start;
-mod sweeper;
 mod ticker;
-mod wake;
 
 use std::time::Duration;
 
 use sqlx::PgPool;
 
+use self::claim::slots::Served;
 pub use self::counters::Counts;
 pub use self::handle::WorkerHandle;
 use self::settings::Settings;
-use self::slots::Served;
+
 use crate::registry::Registry;
 use crate::states::States;
 use crate::{Error, Registration};

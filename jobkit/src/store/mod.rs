@@ -87,6 +87,6 @@ pub(crate) use self::sweep::{
 };
 pub(crate) use self::time::Time;
 pub(crate) use self::worker::{
-    Announce, AnnounceLimits, Deregister, Durability, Heartbeat, LostJobs, Register, ReleaseLost,
+    Announce, AnnounceLimits, Deregister, Durability, LostJobs, Register, ReleaseLost, RenewLease,
     Rise, SchemaCheck, Sleep,
 };

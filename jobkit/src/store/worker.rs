@@ -128,7 +128,7 @@ impl Call for AnnounceLimits {
 }
 
 /// Renews the lease.
-pub(crate) struct Heartbeat {
+pub(crate) struct RenewLease {
     pub(crate) worker: i64,
     pub(crate) stopping: bool,
 }
@@ -146,7 +146,7 @@ pub(crate) struct Pulse {
     pub(crate) cancel: Vec<i64>,
 }
 
-impl Call for Heartbeat {
+impl Call for RenewLease {
     type Answer = Pulse;
 
     fn span(&self) -> Span {

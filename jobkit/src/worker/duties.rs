@@ -1,18 +1,26 @@
 //! The duties of a worker: what it does beside claiming, running and settling.
 
+mod listener;
+mod promoter;
+pub(crate) mod pruner;
+mod reaper;
+mod recoverer;
+mod sweeper;
+mod watchdog;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::listener::Listener;
-use super::lookout::Lookout;
-use super::promoter::Promoter;
-use super::pruner::Pruner;
-use super::reaper::Reaper;
-use super::recoverer::Recoverer;
+use self::listener::Listener;
+use self::promoter::Promoter;
+use self::pruner::Pruner;
+use self::reaper::Reaper;
+use self::recoverer::Recoverer;
+use self::sweeper::Sweeper;
+use self::watchdog::Watchdog;
 use super::start::Parts;
-use super::sweeper::Sweeper;
 use super::ticker;
 use crate::operating::Steps;
 use crate::store::Ear;
@@ -43,8 +51,8 @@ impl Parts {
             keep_audit: self.settings.keep_audit,
             keep_measures: self.settings.keep_measures,
         };
-        let lookout = Lookout {
-            link: self.link("lookout"),
+        let watchdog = Watchdog {
+            link: self.link("watchdog"),
             queues: self.queues.iter().map(|queue| queue.name.to_string()).collect(),
             kinds: self.kinds.clone(),
             seen: HashSet::new(),
@@ -56,7 +64,7 @@ impl Parts {
             tokio::spawn(ticker::run(self.sweeper(), stop())),
             tokio::spawn(ticker::run(self.recoverer(operating), stop())),
             tokio::spawn(ticker::run(pruner, stop())),
-            tokio::spawn(ticker::run(lookout, stop())),
+            tokio::spawn(ticker::run(watchdog, stop())),
         ];
         if self.settings.listen {
             let ear = Ear::new(self.pool.clone(), self.settings.call_deadline);

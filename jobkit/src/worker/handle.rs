@@ -6,9 +6,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::counters::{Counters, Counts};
-use super::ledger::Ledger;
-use super::running::{Running, StopReason};
+use super::run::running::{Running, StopReason};
 use super::settings::Settings;
+use super::settle::ledger::Ledger;
 use super::start::LAST_WRITES;
 
 /// A running worker. [`stop`](Self::stop) it before the process ends.
@@ -27,7 +27,7 @@ pub(super) struct Engine {
     pub(super) claimers: Vec<JoinHandle<()>>,
     pub(super) settler: JoinHandle<()>,
     pub(super) duties: Vec<JoinHandle<()>>,
-    pub(super) heart: oneshot::Receiver<()>,
+    pub(super) heartbeat: oneshot::Receiver<()>,
     pub(super) settings: Settings,
     pub(super) ledger: Arc<Ledger>,
     pub(super) running: Arc<Running>,
@@ -44,7 +44,7 @@ pub(super) struct Stops {
     pub(super) settler: CancellationToken,
     /// End without writing what is left.
     pub(super) give_up: CancellationToken,
-    pub(super) heart: CancellationToken,
+    pub(super) heartbeat: CancellationToken,
 }
 
 impl WorkerHandle {
@@ -80,7 +80,7 @@ impl WorkerHandle {
 
     /// Stops in order: no new claims; running jobs may end within the stop grace; then they are
     /// asked to stop, dropped after the cancel grace and given back without charging an attempt;
-    /// outcomes are written; the heart is last.
+    /// outcomes are written; the heartbeat is last.
     pub async fn stop(mut self) {
         self.engine.stop().await;
     }
@@ -113,8 +113,8 @@ impl Engine {
         for duty in &mut self.duties {
             let _duty_panicked = duty.await;
         }
-        self.stops.heart.cancel();
-        let _heart_panicked = (&mut self.heart).await;
+        self.stops.heartbeat.cancel();
+        let _heart_panicked = (&mut self.heartbeat).await;
         tracing::info!("jobkit: worker stopped");
     }
 }
@@ -127,6 +127,6 @@ impl Drop for Engine {
         self.running.abort_all(StopReason::LeaseLost);
         self.settler.abort();
         self.duties.iter().for_each(JoinHandle::abort);
-        self.stops.heart.cancel();
+        self.stops.heartbeat.cancel();
     }
 }

@@ -1,3 +1,5 @@
+pub(crate) mod heartbeat;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 

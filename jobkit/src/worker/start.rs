@@ -7,21 +7,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Worker;
-use super::claimer::{Claimer, LARGEST_BATCH, Pace};
+use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
+use super::claim::slots::{Served, Slots};
+use super::claim::wake::Wake;
 use super::counters::Counters;
-use super::execution::Execution;
+use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
-use super::heart::Heart;
-use super::intake::Intake;
 use super::lease::Lease;
-use super::ledger::Ledger;
-use super::measures::Measures;
-use super::pruner::days_ahead;
-use super::running::Running;
+use super::lease::heartbeat::Heartbeat;
+use super::run::dispatch::Dispatch;
+use super::run::execution::Execution;
+use super::run::running::Running;
 use super::settings::Settings;
-use super::settler::Settler;
-use super::slots::{Served, Slots};
-use super::wake::Wake;
+use super::settle::ledger::Ledger;
+use super::settle::measures::Measures;
+use super::settle::settler::Settler;
 use super::{counters, ticker};
 use crate::error::Gaps;
 use crate::limits::NAME_BYTES;
@@ -207,25 +207,25 @@ impl Parts {
             outcomes,
             cancel_grace: self.settings.cancel_grace,
         });
-        let heart = self.heart().spawn(self.stops.heart.clone());
-        let heart = heart.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
+        let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());
+        let heartbeat = heartbeat.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
-        let intake = self.intake(execution);
+        let dispatch = self.dispatch(execution);
         let slots: usize = self.queues.iter().map(|queue| queue.slots).sum();
         let claimers = [false, true].into_iter().take(if slots > LARGEST_BATCH { 2 } else { 1 });
         let claimers = claimers.map(|second| {
-            let claimer = self.claimer(&intake, second).run(self.stops.claims.clone());
+            let claimer = self.claimer(&dispatch, second).run(self.stops.claims.clone());
             tokio::spawn(self.stop_claims_after(claimer))
         });
         let claimers = claimers.collect();
-        let settler = self.settler(&intake, settled).run(drain, give_up);
+        let settler = self.settler(&dispatch, settled).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
         Ok(WorkerHandle::new(Engine {
             claimers,
             settler,
             duties,
-            heart,
+            heartbeat,
             settings: self.settings,
             ledger: self.ledger,
             running: self.running,
@@ -246,13 +246,13 @@ impl Parts {
         }
     }
 
-    fn heart(&self) -> Heart {
+    fn heartbeat(&self) -> Heartbeat {
         // Short deadlines: a beat that hangs must leave time for another within the lease.
         let mut deadlines = self.settings.deadlines();
         deadlines.call = deadlines.call.min(self.settings.lease / 4);
         deadlines.lock = deadlines.lock.min(deadlines.call);
-        Heart {
-            link: Link::new("heart", self.pool.clone(), deadlines),
+        Heartbeat {
+            link: Link::new("heartbeat", self.pool.clone(), deadlines),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
@@ -267,8 +267,8 @@ impl Parts {
         }
     }
 
-    fn intake(&self, execution: Arc<Execution>) -> Arc<Intake> {
-        Arc::new(Intake {
+    fn dispatch(&self, execution: Arc<Execution>) -> Arc<Dispatch> {
+        Arc::new(Dispatch {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             execution,
@@ -278,14 +278,14 @@ impl Parts {
         })
     }
 
-    fn claimer(&self, intake: &Arc<Intake>, second: bool) -> Claimer {
+    fn claimer(&self, dispatch: &Arc<Dispatch>, second: bool) -> Claimer {
         Claimer {
             link: self.link(if second { "second claim" } else { "claim" }),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             wake: Arc::clone(&self.wake),
-            intake: Arc::clone(intake),
+            dispatch: Arc::clone(dispatch),
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),
             pace: Pace::new(self.queues.len()),
@@ -295,7 +295,7 @@ impl Parts {
 
     fn settler(
         &self,
-        intake: &Arc<Intake>,
+        dispatch: &Arc<Dispatch>,
         outcomes: mpsc::UnboundedReceiver<Settlement>,
     ) -> Settler {
         Settler {
@@ -304,7 +304,7 @@ impl Parts {
             put_off: Vec::new(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
-            intake: Arc::clone(intake),
+            dispatch: Arc::clone(dispatch),
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
@@ -319,7 +319,7 @@ impl Default for Stops {
             duties: CancellationToken::new(),
             settler: CancellationToken::new(),
             give_up: CancellationToken::new(),
-            heart: CancellationToken::new(),
+            heartbeat: CancellationToken::new(),
         }
     }
 }

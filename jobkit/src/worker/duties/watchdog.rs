@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::ticker::Duty;
 use crate::Error;
 use crate::store::{Link, SchemaCheck, UnknownKinds};
+use crate::worker::ticker::Duty;
 
 /// Notices what nobody would otherwise: jobs of a kind this binary does not know (named once in
 /// the log, left alone for a binary that does), and a schema that has moved on beyond it.
 ///
 /// If it never ran for an hour, such jobs would wait unmentioned.
-pub(crate) struct Lookout {
+pub(crate) struct Watchdog {
     pub(crate) link: Link,
     pub(crate) queues: Vec<String>,
     pub(crate) kinds: Vec<String>,
@@ -20,8 +20,8 @@ pub(crate) struct Lookout {
     pub(crate) stopping: CancellationToken,
 }
 
-impl Duty for Lookout {
-    const NAME: &'static str = "lookout";
+impl Duty for Watchdog {
+    const NAME: &'static str = "watchdog";
 
     async fn step(&mut self) -> Result<Duration, Error> {
         match self.link.call(&SchemaCheck).await? {

@@ -8,7 +8,7 @@ use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::payload::scrubbed;
 use crate::store::{Outcome, Ran, Settlement};
-use crate::worker::running::StopReason;
+use crate::worker::run::running::StopReason;
 use crate::{JobError, Policy, Result};
 
 /// How a handler's run ended.

@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::ticker::Duty;
-use super::wake::Wake;
 use crate::Error;
 use crate::store::{Link, Promote};
+use crate::worker::claim::wake::Wake;
+use crate::worker::ticker::Duty;
 
 const BATCH: i32 = 1000;
 

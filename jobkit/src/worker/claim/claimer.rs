@@ -1,6 +1,5 @@
 mod aside;
-mod nap;
-mod rush;
+mod rest;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,21 +8,20 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use self::aside::Aside;
-use self::nap::Hint;
-use self::rush::Rush;
-use super::counters::Counters;
-use super::intake::{Intake, Order};
-use super::ledger::Ledger;
 use super::low_water::LowWater;
-use super::settings::Settings;
+use super::sleep::Sleep;
 use super::slots::Slots;
-use super::ticker::backoff;
 use super::wake::Wake;
 use crate::Error;
 use crate::store::{Claim, Claimed, ClaimedJob, Link};
+use crate::worker::counters::Counters;
+use crate::worker::run::dispatch::{Dispatch, Reservation};
+use crate::worker::settings::Settings;
+use crate::worker::settle::ledger::Ledger;
+use crate::worker::ticker::backoff;
 
 /// The most jobs of one claim: its row of ids must fit a page.
-pub(super) const LARGEST_BATCH: usize = 500;
+pub(crate) const LARGEST_BATCH: usize = 500;
 /// An answer this large, in bytes, was perhaps cut short by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
 /// Answers lost in a row after which a job that was asked for alone is the suspect.
@@ -41,7 +39,7 @@ pub(crate) struct Claimer {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) wake: Arc<Wake>,
-    pub(crate) intake: Arc<Intake>,
+    pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
     pub(crate) pace: Pace,
@@ -58,14 +56,10 @@ pub(crate) struct Pace {
     failures: u32,
     /// Calls in a row whose answer was lost, on connections that could be had.
     lost: u32,
-    /// How often nothing was found in a row.
-    naps: usize,
     /// Queues that were not asked for, since they had no slot free or have yet to have their turn.
     full: Vec<usize>,
-    /// What enqueues know of this worker's sleep.
-    hint: Option<Hint>,
-    /// Whether jobs come so fast that it need not be told of them.
-    rush: Rush,
+    /// When it rests, and what enqueues know of that.
+    sleep: Sleep,
     /// Jobs that could not be read, and are not known to have gone on.
     aside: Aside,
 }
@@ -77,10 +71,8 @@ impl Pace {
             batch: LARGEST_BATCH,
             failures: 0,
             lost: 0,
-            naps: 0,
             full: Vec::new(),
-            hint: None,
-            rush: Rush::default(),
+            sleep: Sleep::default(),
             aside: Aside::default(),
         }
     }
@@ -133,7 +125,7 @@ impl Claimer {
     }
 
     async fn round(&mut self) -> Next {
-        if !self.intake.is_open() {
+        if !self.dispatch.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
         // More are claimed than may run when outcomes pile up: settling is slow, claiming would not
@@ -170,17 +162,17 @@ impl Claimer {
             return Err(error);
         }
         let now = Instant::now();
-        self.pace.rush.looks(now);
+        self.pace.sleep.looks(now);
         self.lower_marks();
         let slots = self.slots.take_within(self.pace.batch);
         if slots.left().iter().all(|left| *left == 0) {
             // The other claimer has taken them. A look at no queue would prove nothing.
             return Ok(Next::Room);
         }
-        let order = self.intake.order(slots);
-        let (asked, claim) = prepare(&order, &self.pace, &self.slots, &self.kinds, now);
+        let reservation = self.dispatch.reserve(slots);
+        let (asked, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
         let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
-        let left_out = |queue: &usize| order.slots.left()[*queue] == 0;
+        let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
         let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
         let from_start = claim.marks.is_empty();
@@ -190,11 +182,10 @@ impl Claimer {
                 self.pace.failures = 0;
                 self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
-                Ok(self.receive(order, &asked, from_start, claimed).await)
+                Ok(self.receive(reservation, &asked, from_start, claimed).await)
             }
             Err(error) => {
-                // Perhaps the server has forgotten it: the table is unlogged.
-                self.pace.hint = None;
+                self.pace.sleep.forget_hint();
                 let lost = !error.is_answer();
                 let took_too_long = error.code().as_deref() == Some("57014");
                 self.pace.lost += u32::from(lost);
@@ -205,7 +196,7 @@ impl Claimer {
                     self.pace.water.start_over();
                 }
                 let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
-                self.intake.give_up(order, lost && suspicious);
+                self.dispatch.give_up(reservation, lost && suspicious);
                 self.pace.batch = (wanted / 2).max(1);
                 let error = self.pace.aside.put(&mut self.link, &claim, error).await;
                 error.map_or(Ok(Next::Again), Err)
@@ -229,7 +220,7 @@ impl Claimer {
     /// Takes in the answer: notes it, starts the jobs, decides how to go on.
     async fn receive(
         &mut self,
-        mut order: Order,
+        mut reservation: Reservation,
         asked: &[(usize, usize)],
         from_start: bool,
         mut claimed: Claimed,
@@ -264,8 +255,8 @@ impl Claimer {
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
         claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
-        let suspects = self.intake.receive(&mut order, claimed.jobs);
-        self.intake.start_suspects(order, suspects);
+        let suspects = self.dispatch.receive(&mut reservation, claimed.jobs);
+        self.dispatch.start_suspects(reservation, suspects);
         if bytes > LARGE_ANSWER {
             // The server gave the rest back: asking for it again and again would be wasted.
             self.pace.batch = count.max(1);
@@ -276,13 +267,10 @@ impl Claimer {
     }
 
     async fn decide(&mut self, picked: usize, filled: bool, whole: bool, from_start: bool) -> Next {
-        self.pace.rush.looked(picked > 0, Instant::now());
-        if picked > 0 {
-            self.pace.naps = 0;
-        }
+        self.pace.sleep.looked(picked > 0, Instant::now());
         if filled {
             self.wake.want_help();
-            if self.pace.rush.is_on() {
+            if self.pace.sleep.is_rushing() {
                 self.rise().await;
             }
             return Next::Again;
@@ -293,20 +281,20 @@ impl Claimer {
             }
             return Next::Nap(Duration::MAX);
         }
-        self.nap(whole, from_start).await
+        self.rest(whole, from_start).await
     }
 }
 
 /// The call for what fits now, and (queue, slots) for each queue it asks for.
 fn prepare<'a>(
-    order: &Order,
+    reservation: &Reservation,
     pace: &Pace,
     slots: &'a Slots,
     kinds: &'a [String],
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let (worker, n) = order.token;
-    let shares = order.slots.left().iter().copied().enumerate();
+    let (worker, n) = reservation.token;
+    let shares = reservation.slots.left().iter().copied().enumerate();
     let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
     fastrand::shuffle(&mut asked);

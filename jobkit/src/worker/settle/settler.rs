@@ -6,17 +6,17 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::counters::Counters;
-use super::halves::{self, Stuck};
-use super::intake::{Intake, Order};
 use super::ledger::Ledger;
 use super::measures::Measures;
-use super::slots::Slots;
-use super::ticker::backoff;
-use super::wake::Wake;
 use crate::Error;
 use crate::limits::clean;
 use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, Unstick};
+use crate::worker::claim::slots::Slots;
+use crate::worker::claim::wake::Wake;
+use crate::worker::counters::Counters;
+use crate::worker::halves::{self, Stuck};
+use crate::worker::run::dispatch::{Dispatch, Reservation};
+use crate::worker::ticker::backoff;
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;
@@ -37,7 +37,7 @@ pub(crate) struct Settler {
     pub(crate) put_off: Vec<(Instant, Settlement)>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
-    pub(crate) intake: Arc<Intake>,
+    pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
@@ -178,20 +178,22 @@ impl Settler {
     /// Writes outcomes of one worker id, and takes in what the permits they free let run next.
     async fn settle(&mut self, group: &[Settlement]) -> Result<(), Error> {
         let worker = group[0].claim.0;
-        let order = self.order(worker, group);
-        let next = order.as_ref().map(|order| next(&self.slots, order));
+        let reservation = self.reservation(worker, group);
+        let next = reservation.as_ref().map(|reservation| next(&self.slots, reservation));
         let settled = match self.link.call(&Settle { worker, settlements: group, next }).await {
             Ok(settled) => settled,
             Err(error) => {
-                order.into_iter().for_each(|order| self.intake.give_up(order, false));
+                reservation
+                    .into_iter()
+                    .for_each(|reservation| self.dispatch.give_up(reservation, false));
                 return Err(error);
             }
         };
         self.note(group, &settled.endings);
         self.unstick(group).await;
-        if let Some(mut order) = order {
+        if let Some(mut reservation) = reservation {
             self.counters.handed_over.add(settled.claimed.len());
-            let suspects = self.intake.receive(&mut order, settled.claimed);
+            let suspects = self.dispatch.receive(&mut reservation, settled.claimed);
             debug_assert!(suspects.is_empty(), "they are left to the claimer");
         }
         let released = |s: &Settlement| s.outcome == Outcome::Release;
@@ -212,21 +214,21 @@ impl Settler {
     }
 
     /// Slots for what permits let run next, of jobs that held one: in their place, at once.
-    fn order(&self, worker: i64, group: &[Settlement]) -> Option<Order> {
+    fn reservation(&self, worker: i64, group: &[Settlement]) -> Option<Reservation> {
         let mut wanted = vec![0; self.slots.queues().len()];
         group.iter().filter_map(|s| s.keyed_in).for_each(|queue| wanted[queue] += 1);
-        if wanted.iter().all(|wanted| *wanted == 0) || !self.intake.is_open() {
+        if wanted.iter().all(|wanted| *wanted == 0) || !self.dispatch.is_open() {
             return None;
         }
         let slots = self.slots.take_spare(&wanted);
         if slots.left().iter().all(|left| *left == 0) {
             return None;
         }
-        let order = self.intake.order(slots);
-        if order.token.0 == worker {
-            Some(order)
+        let reservation = self.dispatch.reserve(slots);
+        if reservation.token.0 == worker {
+            Some(reservation)
         } else {
-            self.intake.give_up(order, false);
+            self.dispatch.give_up(reservation, false);
             None
         }
     }
@@ -290,13 +292,13 @@ impl Settler {
     }
 }
 
-/// A claim, by this order's number, of what the settle unblocks.
-fn next<'a>(slots: &'a Slots, order: &Order) -> Next<'a> {
+/// A claim, by this reservation's number, of what the settle unblocks.
+fn next<'a>(slots: &'a Slots, reservation: &Reservation) -> Next<'a> {
     let room = |slots: &usize| i32::try_from(*slots).unwrap_or(i32::MAX);
     Next {
-        n: order.token.1,
+        n: reservation.token.1,
         queues: slots.queues().iter().map(|queue| &*queue.name).collect(),
-        room: order.slots.left().iter().map(room).collect(),
+        room: reservation.slots.left().iter().map(room).collect(),
     }
 }
 

@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::slots::Served;
 use crate::observed::histogram::Histogram;
 use crate::store::{Ending, Measured, Outcome, Settlement};
+use crate::worker::claim::slots::Served;
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
 /// been due: a count and two histograms for each queue, kind and outcome, whatever the load.

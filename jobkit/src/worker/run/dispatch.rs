@@ -5,15 +5,15 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::counters::Counters;
 use super::execution::{Clear, Execution};
-use super::lease::Lease;
-use super::ledger::Ledger;
-use super::slots::TakenSlots;
 use crate::store::{ClaimedJob, Settlement};
+use crate::worker::claim::slots::TakenSlots;
+use crate::worker::counters::Counters;
+use crate::worker::lease::Lease;
+use crate::worker::settle::ledger::Ledger;
 
-/// Where the jobs come in that a claim or a settle brings: each such call is an [`Order`].
-pub(crate) struct Intake {
+/// Where the jobs come in that a claim or a settle brings: each such call is an [`Reservation`].
+pub(crate) struct Dispatch {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) execution: Arc<Execution>,
@@ -25,13 +25,13 @@ pub(crate) struct Intake {
 }
 
 /// A call under way that may bring jobs: its number, and the slots kept for them.
-pub(crate) struct Order {
+pub(crate) struct Reservation {
     /// The worker and the number of its call.
     pub(crate) token: (i64, i64),
     pub(crate) slots: TakenSlots,
 }
 
-impl Intake {
+impl Dispatch {
     /// Whether a call may claim.
     pub(crate) fn is_open(&self) -> bool {
         self.lease.is_valid() && !self.stopping.is_cancelled()
@@ -39,19 +39,23 @@ impl Intake {
 
     /// A call is about to be made; it ends with [`receive`](Self::receive) or
     /// [`give_up`](Self::give_up).
-    pub(crate) fn order(&self, slots: TakenSlots) -> Order {
-        Order { token: self.ledger.begin(), slots }
+    pub(crate) fn reserve(&self, slots: TakenSlots) -> Reservation {
+        Reservation { token: self.ledger.begin(), slots }
     }
 
     /// The call failed or was not answered; it may have committed all the same. `alone`: the one
     /// job it asked for is suspected of having lost the answer.
-    pub(crate) fn give_up(&self, order: Order, alone: bool) {
-        self.ledger.give_up(order.token, alone);
+    pub(crate) fn give_up(&self, reservation: Reservation, alone: bool) {
+        self.ledger.give_up(reservation.token, alone);
     }
 
     /// Starts the jobs that a call brought, but for crash suspects: those it returns.
-    pub(crate) fn receive(&self, order: &mut Order, jobs: Vec<ClaimedJob>) -> Vec<ClaimedJob> {
-        let token = order.token;
+    pub(crate) fn receive(
+        &self,
+        reservation: &mut Reservation,
+        jobs: Vec<ClaimedJob>,
+    ) -> Vec<ClaimedJob> {
+        let token = reservation.token;
         let ids: HashSet<i64> = jobs.iter().map(|job| job.id).collect();
         let count = ids.len();
         if !self.ledger.hold(token, ids) {
@@ -61,7 +65,7 @@ impl Intake {
         let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
         let (suspects, others) = jobs.into_iter().partition(suspect);
         for job in others {
-            self.start(order, job, false, None);
+            self.start(reservation, job, false, None);
         }
         suspects
     }
@@ -69,8 +73,8 @@ impl Intake {
     /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
     /// for a moment. It begins once that is written, and the outcome of the one before it: its
     /// death would be charged to whatever is still claimed.
-    pub(crate) fn start_suspects(&self, mut order: Order, suspects: Vec<ClaimedJob>) {
-        let token = order.token;
+    pub(crate) fn start_suspects(&self, mut reservation: Reservation, suspects: Vec<ClaimedJob>) {
+        let token = reservation.token;
         let mut others = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
         others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
         let mut chosen = None;
@@ -93,18 +97,18 @@ impl Intake {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        self.start(&mut order, job, true, Some(Box::pin(clear)));
+        self.start(&mut reservation, job, true, Some(Box::pin(clear)));
     }
 
     /// Starts a job in one of the slots kept for it, once `clear` completes.
     pub(crate) fn start(
         &self,
-        order: &mut Order,
+        reservation: &mut Reservation,
         job: ClaimedJob,
         suspect: bool,
         clear: Option<Clear>,
     ) {
-        order.slots.pass_on(job.queue);
-        self.execution.begin(order.token, suspect, job, clear);
+        reservation.slots.pass_on(job.queue);
+        self.execution.begin(reservation.token, suspect, job, clear);
     }
 }

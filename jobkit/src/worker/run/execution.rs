@@ -11,16 +11,16 @@ use tokio::sync::mpsc::UnboundedSender;
 use tracing::{Instrument, Span};
 
 use self::ending::{Run, message, outcome, panicked, undecodable, unreadable};
-use super::lease::Lease;
-use super::ledger::Ledger;
 use super::running::{Handler, Running};
-use super::slots::Slots;
 use crate::context::Attempt;
 use crate::payload::{hidden_texts, scrubbed};
 use crate::registration;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{ClaimedJob, Outcome, Ran, Settlement};
+use crate::worker::claim::slots::Slots;
+use crate::worker::lease::Lease;
+use crate::worker::settle::ledger::Ledger;
 use crate::{JobId, Policy};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its

@@ -5,18 +5,18 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::counters::Counters;
-use super::halves;
-use super::lease::Lease;
-use super::ledger::{Ledger, Snapshot};
-use super::measures::{self, Measures};
-use super::running::{Running, StopReason};
-use super::settings::Settings;
-use super::slots::{Served, Slots};
-use super::ticker::{backoff, jitter};
-use super::wake::Wake;
 use crate::Error;
-use crate::store::{AddMeasures, Deregister, Heartbeat, Link, LostJobs, Register, ReleaseLost};
+use crate::store::{AddMeasures, Deregister, Link, LostJobs, Register, ReleaseLost, RenewLease};
+use crate::worker::claim::slots::{Served, Slots};
+use crate::worker::claim::wake::Wake;
+use crate::worker::counters::Counters;
+use crate::worker::halves;
+use crate::worker::lease::Lease;
+use crate::worker::run::running::{Running, StopReason};
+use crate::worker::settings::Settings;
+use crate::worker::settle::ledger::{Ledger, Snapshot};
+use crate::worker::settle::measures::{self, Measures};
+use crate::worker::ticker::{backoff, jitter};
 
 /// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
 /// must not lose it.
@@ -24,7 +24,7 @@ use crate::store::{AddMeasures, Deregister, Heartbeat, Link, LostJobs, Register,
 /// It stops handlers when the lease cannot be renewed, before anyone else may start their jobs.
 /// It judges no other worker; that is the reaper's. If it did not run for a lease, the claims of
 /// this worker would be reaped.
-pub(crate) struct Heart {
+pub(crate) struct Heartbeat {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
     pub(crate) ledger: Arc<Ledger>,
@@ -41,12 +41,12 @@ pub(crate) struct Heart {
     pub(crate) stop_seen: bool,
 }
 
-impl Heart {
+impl Heartbeat {
     /// Starts the thread; the receiver hears when it has ended.
     pub(crate) fn spawn(self, stop: CancellationToken) -> std::io::Result<oneshot::Receiver<()>> {
         let (ended, end) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        std::thread::Builder::new().name("jobkit-heart".to_owned()).spawn(move || {
+        std::thread::Builder::new().name("jobkit-heartbeat".to_owned()).spawn(move || {
             runtime.block_on(self.run(stop));
             let _nobody_waits = ended.send(());
         })?;
@@ -93,7 +93,7 @@ impl Heart {
         let snapshot = self.ledger.snapshot();
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
-        let (beat, used) = (Heartbeat { worker, stopping }, self.link.is_open());
+        let (beat, used) = (RenewLease { worker, stopping }, self.link.is_open());
         let pulse = match self.link.call(&beat).await {
             // A connection that ended while it was idle says nothing of the server: with another
             // one it is no failed beat.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What this worker believes it holds: its id, the claims not yet settled, and up to which number
 /// its claim calls are concluded.
 ///
-/// The heart reads all of it as one value: a claim numbered up to `concluded` that is not held
+/// The heartbeat reads all of it as one value: a claim numbered up to `concluded` that is not held
 /// had its answer lost, and is given back.
 #[derive(Debug)]
 pub(crate) struct Ledger(Mutex<State>);

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::worker::running::StopReason::{Cancelled, LeaseLost, Stopping};
-use crate::worker::slots::Served;
+use crate::worker::claim::slots::Served;
+use crate::worker::run::running::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 
 #[derive(Serialize, Deserialize)]
@@ -100,7 +100,7 @@ async fn a_job_does_not_begin_without_a_lease() {
     assert_eq!(outcome_after(frozen).await, Outcome::Release);
 }
 
-/// The heart was faster: it has stopped all handlers there were, and has a lease again.
+/// The heartbeat was faster: it has stopped all handlers there were, and has a lease again.
 #[tokio::test]
 async fn a_job_claimed_before_its_worker_was_reaped_does_not_begin() {
     let (execution, mut settled) = execution();

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ticker::Duty;
-use super::wake::Wake;
 use crate::Error;
 use crate::store::Ear;
+use crate::worker::claim::wake::Wake;
+use crate::worker::ticker::Duty;
 
 /// How long silence is trusted before the connection is tested.
 const SILENCE: Duration = Duration::from_secs(5);

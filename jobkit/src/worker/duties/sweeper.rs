@@ -1,14 +1,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::counters::Counters;
-use super::ledger::Ledger;
-use super::ticker::Duty;
-use super::wake::Wake;
 use crate::Error;
 use crate::store::{
     Link, SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
 };
+use crate::worker::claim::wake::Wake;
+use crate::worker::counters::Counters;
+use crate::worker::settle::ledger::Ledger;
+use crate::worker::ticker::Duty;
 
 /// Jobs handled by one call.
 const PAGE: i32 = 500;

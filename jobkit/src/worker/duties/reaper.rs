@@ -1,14 +1,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::counters::Counters;
-use super::halves;
-use super::lease::Lease;
-use super::ledger::Ledger;
-use super::ticker::Duty;
-use super::wake::Wake;
 use crate::Error;
 use crate::store::{ClaimJobs, Crashed, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
+use crate::worker::claim::wake::Wake;
+use crate::worker::counters::Counters;
+use crate::worker::halves;
+use crate::worker::lease::Lease;
+use crate::worker::settle::ledger::Ledger;
+use crate::worker::ticker::Duty;
 
 /// Claims taken back in one round: a worker that stops waits for no more than that.
 const AT_ONCE: usize = 100;

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use super::ticker::Duty;
 use crate::Error;
 use crate::store::{ExpiredDays, Link, PrepareDays, PruneAudit, PruneMeasures, PruneResolved};
+use crate::worker::ticker::Duty;
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;

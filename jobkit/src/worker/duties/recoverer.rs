@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::counters::Counters;
-use super::halves;
-use super::ledger::Ledger;
-use super::ticker::Duty;
-use super::wake::Wake;
 use crate::Error;
 use crate::operating::{Stepped, Steps};
 use crate::store::{Exhausted, Link, NextOperation, Recover, RecoverLook, ReplayDue};
+use crate::worker::claim::wake::Wake;
+use crate::worker::counters::Counters;
+use crate::worker::halves;
+use crate::worker::settle::ledger::Ledger;
+use crate::worker::ticker::Duty;
 
 /// Jobs moved by one call.
 const PAGE: i32 = 100;

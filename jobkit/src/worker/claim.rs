@@ -1,0 +1,7 @@
+//! Claiming: how ready jobs come into the process, and when it looks for them.
+
+pub(crate) mod claimer;
+pub(crate) mod low_water;
+mod sleep;
+pub(crate) mod slots;
+pub(crate) mod wake;

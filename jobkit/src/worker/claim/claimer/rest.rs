@@ -1,0 +1,66 @@
+use std::time::Instant;
+
+use super::{Claimer, Next};
+use crate::store;
+use crate::worker::claim::sleep::{BREATH, Hint};
+use crate::worker::ticker::jitter;
+
+/// What a claimer does when it has found all there was, as `sleep` decides.
+impl Claimer {
+    /// How long it rests; `whole` when nothing was found that it did not get, `from_start` when
+    /// it has looked at all there was of the queues it asked.
+    pub(super) async fn rest(&mut self, whole: bool, from_start: bool) -> Next {
+        let poll = self.settings.poll;
+        if self.settings.listen {
+            if self.pace.sleep.is_rushing() {
+                self.rise().await;
+                return Next::Rest(BREATH.min(poll));
+            }
+            if self.hint().await {
+                return Next::Again;
+            }
+        }
+        let nap = jitter(self.pace.sleep.nap(whole, poll, Instant::now()), 0.2);
+        // A scan above the marks misses what is old; look from the start as soon as that is due.
+        let start = self.pace.water.until_start(Instant::now());
+        Next::Nap(if from_start { nap } else { nap.min(start) })
+    }
+
+    /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look
+    /// once more.
+    async fn hint(&mut self) -> bool {
+        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
+        let queues = self.queues_with_room();
+        let Some(hint) = self.pace.sleep.missing_hint(worker, queues, poll, now) else {
+            return false;
+        };
+        let name = |queue: &usize| &*self.slots.queues()[*queue].name;
+        let queues = hint.queues.iter().map(name).collect();
+        let call = store::Sleep { worker, queues, hint: Hint::length(poll) };
+        match self.link.call(&call).await {
+            Ok(()) => self.pace.sleep.hinted(hint, now),
+            Err(error) => {
+                self.pace.sleep.forget_hint();
+                tracing::debug!(%error, "jobkit: no sleep hint; polling makes up for it");
+                false
+            }
+        }
+    }
+
+    /// The queues it is to be told of: all but those whose slots were taken before it looked, and
+    /// still are. A slot that becomes free ends its nap, and producers of a queue that is full need
+    /// not wait for each other.
+    fn queues_with_room(&self) -> Vec<usize> {
+        let free = self.slots.free();
+        let is_full = |queue: &usize| free[*queue] == 0 && self.pace.full.contains(queue);
+        (0..free.len()).filter(|queue| !is_full(queue)).collect()
+    }
+
+    /// Tells enqueues that this worker is awake, if they think that it sleeps.
+    pub(super) async fn rise(&mut self) {
+        let Some(worker) = self.pace.sleep.rise(Instant::now()) else { return };
+        if let Err(error) = self.link.call(&store::Rise { worker }).await {
+            tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");
+        }
+    }
+}

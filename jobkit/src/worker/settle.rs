@@ -1,0 +1,5 @@
+//! Settling: how outcomes are written, and what is claimed and not settled yet.
+
+pub(crate) mod ledger;
+pub(crate) mod measures;
+pub(crate) mod settler;
