@@ -240,6 +240,7 @@ pub(crate) async fn t19_a_permit_does_not_expire_under_its_job(lab: Lab) {
         .await;
     for _ in 0..3 {
         assert_eq!(world.call(heartbeat(1)).await, "true");
+        world.last().await;
         assert_eq!(world.call(sweep()).await, "0");
         assert_eq!(world.call(sweep_unserved()).await, "0");
         assert_eq!(world.call(claim(2, next_n(), 5)).await, "");

@@ -293,6 +293,7 @@ pub(crate) async fn workers_that_stop_get_no_permit(lab: Lab) {
         assert_eq!(world.call(settle(1, n, x, "finish")).await, format!("{next} unblock"));
         world.expect_key("a", &[next], &[end.either(y, z)]).await;
         world.call(stop.replace("true", "false")).await;
+        world.last().await;
     }
 }
 
