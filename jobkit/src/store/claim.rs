@@ -11,10 +11,15 @@ use tracing::Span;
 
 use super::Call;
 use super::count::duration;
+use super::lane::Lane;
 use super::time::Time;
 
-/// How many (priority, permit) combinations a queue has; the claim keeps a mark for each.
-pub(crate) const LANES: usize = 14;
+/// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClaimId {
+    pub(crate) worker: i64,
+    pub(crate) n: i64,
+}
 
 /// Where a claim's answer has what: the queue, lane, and what makes up a job.
 const QUEUE: usize = 0;
@@ -23,14 +28,12 @@ const JOB: [usize; 3] = [5, 6, 8];
 
 /// Takes ready jobs.
 pub(crate) struct Claim<'a> {
-    pub(crate) worker: i64,
-    /// Number of this call, counted by the worker.
-    pub(crate) n: i64,
+    pub(crate) id: ClaimId,
     pub(crate) kinds: &'a [String],
     pub(crate) queues: Vec<&'a str>,
     /// Free slots of each queue.
     pub(crate) slots: Vec<i32>,
-    /// [`LANES`] marks for each queue; none, and the scan begins at the start.
+    /// [`Lane::COUNT`] marks for each queue; none, and the scan begins at the start.
     pub(crate) marks: Vec<i64>,
     /// Between which lanes of each queue there are marks.
     pub(crate) between: (Vec<i32>, Vec<i32>),
@@ -48,7 +51,7 @@ pub(crate) struct Claimed {
     pub(crate) gone: usize,
     /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
     /// When empty, the jobs themselves tell.
-    pub(crate) lowest: Vec<(usize, usize, i64)>,
+    pub(crate) lowest: Vec<(usize, Lane, i64)>,
 }
 
 /// A job that now belongs to this worker.
@@ -58,7 +61,7 @@ pub(crate) struct ClaimedJob {
     /// Index into the queues asked for.
     pub(crate) queue: usize,
     /// The lane of its priority without a permit.
-    pub(crate) lane: usize,
+    pub(crate) lane: Lane,
     pub(crate) kind: String,
     /// Number of the attempt that begins, from 1.
     pub(crate) attempt: u32,
@@ -84,13 +87,13 @@ impl Call for Claim<'_> {
     type Answer = Claimed;
 
     fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.claim", worker = self.worker, n = self.n)
+        tracing::debug_span!("jobkit.claim", worker = self.id.worker, n = self.id.n)
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Claimed> {
         let rows = sqlx::query(include_str!("sql/jobs_claim.sql"))
-            .bind(self.worker)
-            .bind(self.n)
+            .bind(self.id.worker)
+            .bind(self.id.n)
             .bind(self.kinds)
             .bind(&self.queues)
             .bind(&self.slots)
@@ -106,7 +109,7 @@ impl Call for Claim<'_> {
         for row in &rows {
             let queue = || row.try_get(QUEUE).map(place);
             // A priority out of range costs its job the place, not its worker the claim.
-            let lane = || Ok::<_, sqlx::Error>(index(row.try_get(LANE)?).min(LANES - 1));
+            let lane = || Ok::<_, sqlx::Error>(Lane::at(index(row.try_get(LANE)?)));
             if row.try_get::<Option<i64>, _>(JOB[0])?.is_some() {
                 claimed.jobs.push(ClaimedJob::read(row, JOB, queue()?, lane()?)?);
             } else if let Some(lowest) = row.try_get("lowest")? {
@@ -132,7 +135,7 @@ impl ClaimedJob {
         row: &PgRow,
         [id, kind, attempt]: [usize; 3],
         queue: usize,
-        lane: usize,
+        lane: Lane,
     ) -> sqlx::Result<Self> {
         let mut of = Reader { row, unreadable: None };
         let mut job = Self {

@@ -5,7 +5,7 @@ use sqlx::postgres::types::PgInterval;
 use sqlx::{AssertSqlSafe, PgConnection};
 use tracing::Span;
 
-use super::Call;
+use super::{Call, ClaimId};
 
 /// Makes due jobs ready.
 pub(crate) struct Promote {
@@ -81,29 +81,31 @@ impl Call for ReapWorkers {
 pub(crate) struct OrphanedClaims;
 
 impl Call for OrphanedClaims {
-    type Answer = Vec<(i64, i64)>;
+    type Answer = Vec<ClaimId>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/claims_orphaned.sql")).fetch_all(connection).await
+        let claims = sqlx::query_as(include_str!("sql/claims_orphaned.sql"));
+        let claims: Vec<(i64, i64)> = claims.fetch_all(connection).await?;
+        Ok(claims.into_iter().map(|(worker, n)| ClaimId { worker, n }).collect())
     }
 }
 
 /// Takes back one claim without a worker, or only some of its jobs.
-pub(crate) struct ReapClaim<'a>(pub(crate) i64, pub(crate) i64, pub(crate) Option<&'a [i64]>);
+pub(crate) struct ReapClaim<'a>(pub(crate) ClaimId, pub(crate) Option<&'a [i64]>);
 
 impl Call for ReapClaim<'_> {
     /// How many jobs it held.
     type Answer = i32;
 
     fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.reap", worker = self.0, n = self.1)
+        tracing::debug_span!("jobkit.reap", worker = self.0.worker, n = self.0.n)
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
         sqlx::query_scalar(include_str!("sql/claims_reap.sql"))
-            .bind(self.0)
+            .bind(self.0.worker)
+            .bind(self.0.n)
             .bind(self.1)
-            .bind(self.2)
             .fetch_one(connection)
             .await
     }

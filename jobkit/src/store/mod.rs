@@ -18,6 +18,7 @@ mod explain;
 mod inspect;
 mod jobs;
 mod keep;
+mod lane;
 mod link;
 mod maintain;
 mod measures;
@@ -40,7 +41,7 @@ mod worker;
 
 pub(crate) use self::audit::{Audit, PruneAudit};
 pub(crate) use self::call::Call;
-pub(crate) use self::claim::{Claim, Claimed, ClaimedJob, LANES};
+pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
 pub(crate) use self::dead_letters::{
     DeadLetterCount, DeadLetterGroups, DeadLetters, Meant, WholeDeadLetters,
 };
@@ -54,6 +55,7 @@ pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJ
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
 pub(crate) use self::keep::Keep;
+pub(crate) use self::lane::Lane;
 pub(crate) use self::link::{Deadlines, Link, Plans};
 pub(crate) use self::maintain::{
     Crashed, ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
@@ -80,7 +82,9 @@ pub(crate) use self::selected::{DeadLettersOf, LiveOf};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
-pub(crate) use self::settle::{Ending, Next, Outcome, Ran, Settle, Settlement, Unblocked};
+pub(crate) use self::settle::{
+    EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
+};
 pub(crate) use self::stuck::{ClaimJobs, SetAside, Stick, StuckJobs, Unstick};
 pub(crate) use self::sweep::{
     SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,

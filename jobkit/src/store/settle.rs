@@ -3,35 +3,91 @@ use std::time::Duration;
 use sqlx::{PgConnection, Row};
 use tracing::Span;
 
+use super::lane::Lane;
 use super::worker::{interval, sparse};
-use super::{Call, ClaimedJob};
+use super::{Call, ClaimId, ClaimedJob};
 
 /// Where a settle's answer has what makes up a job that it claimed.
 const JOB: [usize; 3] = [0, 4, 5];
 
-/// What became of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a job is buried whose attempts are used up.
+pub(crate) const EXHAUSTED: &str = "exhausted";
+
+/// What became of an attempt, with what is recorded of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Finish,
-    Retry,
-    Snooze,
-    Bury,
-    Discard,
-    Cancel,
-    Release,
+    /// Tried again after `delay`; buried for `reason` when no attempt is left.
+    Retry {
+        failure: Failure,
+        delay: Duration,
+        reason: &'static str,
+    },
+    /// Runs later; the attempt does not count.
+    Snooze(Duration),
+    /// A dead letter now, for `reason`: `dead` or `undecodable`.
+    Bury {
+        failure: Failure,
+        reason: &'static str,
+    },
+    Discard(Failure),
+    Cancel(Failure),
+    /// Given back, uncharged: at once, or after a while.
+    Release(Option<Duration>),
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) error: String,
+    /// The Rust type of the error, if it tells anything.
+    pub(crate) error_type: Option<&'static str>,
+}
+
+impl From<String> for Failure {
+    fn from(error: String) -> Self {
+        Self { error, error_type: None }
+    }
 }
 
 impl Outcome {
     /// The verb, as the SQL functions and the spans have it.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Finish => "finish",
-            Self::Retry => "retry",
-            Self::Snooze => "snooze",
-            Self::Bury => "bury",
-            Self::Discard => "discard",
-            Self::Cancel => "cancel",
-            Self::Release => "release",
+            Self::Retry { .. } => "retry",
+            Self::Snooze(_) => "snooze",
+            Self::Bury { .. } => "bury",
+            Self::Discard(_) => "discard",
+            Self::Cancel(_) => "cancel",
+            Self::Release(_) => "release",
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Retry { failure, .. }
+            | Self::Bury { failure, .. }
+            | Self::Discard(failure)
+            | Self::Cancel(failure) => Some(failure),
+            Self::Finish | Self::Snooze(_) | Self::Release(_) => None,
+        }
+    }
+
+    /// Why the job is buried, or would be after its last attempt.
+    pub(crate) fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Retry { reason, .. } | Self::Bury { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// When it is to run again.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self {
+            Self::Retry { delay, .. } | Self::Snooze(delay) => Some(*delay),
+            Self::Release(delay) => *delay,
+            _ => None,
         }
     }
 }
@@ -39,16 +95,10 @@ impl Outcome {
 /// The outcome of one attempt, on its way into the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Settlement {
-    /// The claim the job ran under: its worker and number.
-    pub(crate) claim: (i64, i64),
+    /// The claim the job ran under.
+    pub(crate) claim: ClaimId,
     pub(crate) job: i64,
     pub(crate) outcome: Outcome,
-    pub(crate) error: Option<String>,
-    /// The Rust type of the error, if it tells anything.
-    pub(crate) error_type: Option<&'static str>,
-    /// Why it is buried, or would be after its last attempt: `exhausted`, `dead` or `undecodable`.
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) delay: Option<Duration>,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
     /// The queue, by its place among those served, of a job with a concurrency key: the one that
@@ -76,16 +126,12 @@ pub(crate) struct Ran {
 }
 
 impl Settlement {
-    /// A job given back at once, uncharged; the start of every other outcome.
-    pub(crate) fn blank(claim: (i64, i64), job: i64) -> Self {
+    /// Of a job whose handler did not run.
+    pub(crate) fn of(claim: ClaimId, job: i64, outcome: Outcome) -> Self {
         Self {
             claim,
             job,
-            outcome: Outcome::Release,
-            error: None,
-            error_type: None,
-            reason: None,
-            delay: None,
+            outcome,
             keep: None,
             took: Duration::ZERO,
             keyed_in: None,
@@ -122,7 +168,7 @@ pub(crate) struct Settled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unblocked {
     pub(crate) queue: String,
-    pub(crate) lane: usize,
+    pub(crate) lane: Lane,
     pub(crate) job: i64,
 }
 
@@ -151,22 +197,23 @@ impl Call for Settle<'_> {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         let column = self.settlements.iter();
         let time = |time: Option<Duration>| time.map(interval);
-        let took = |s: &Settlement| (s.keep.is_some() || s.error.is_some()).then_some(s.took);
+        let took =
+            |s: &Settlement| (s.keep.is_some() || s.outcome.failure().is_some()).then_some(s.took);
         let (queues, room) = match &self.next {
             Some(next) => (&*next.queues, &*next.room),
             None => Default::default(),
         };
         let rows = sqlx::query(include_str!("sql/jobs_settle.sql"))
             .bind(self.worker)
-            .bind(column.clone().map(|s| s.claim.1).collect::<Vec<_>>())
+            .bind(column.clone().map(|s| s.claim.n).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(sparse(column.clone().map(|s| s.error.as_deref())))
-            .bind(sparse(column.clone().map(|s| s.reason)))
-            .bind(sparse(column.clone().map(|s| time(s.delay))))
+            .bind(sparse(column.clone().map(|s| Some(&*s.outcome.failure()?.error))))
+            .bind(sparse(column.clone().map(|s| s.outcome.reason())))
+            .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
             .bind(sparse(column.clone().map(|s| time(took(s)))))
-            .bind(sparse(column.map(|s| s.error_type)))
+            .bind(sparse(column.map(|s| s.outcome.failure()?.error_type)))
             .bind(self.next.as_ref().map(|next| next.n))
             .bind(queues)
             .bind(room)
@@ -180,7 +227,7 @@ impl Call for Settle<'_> {
                 continue;
             }
             let queue: &str = row.try_get("queue")?;
-            let lane = lane_with_permit(row.try_get("priority")?);
+            let lane = Lane::with_permit(row.try_get("priority")?);
             if ending == "unblock" {
                 settled.unblocked.push(Unblocked { queue: queue.to_owned(), lane, job });
             } else if let Some(queue) = queues.iter().position(|served| *served == queue) {
@@ -197,9 +244,4 @@ fn ending(text: &str) -> Ending {
         "cancel" => Ending::Cancelled,
         _ => Ending::Lost,
     }
-}
-
-/// The lane of ready jobs of this priority that hold a permit.
-fn lane_with_permit(priority: i16) -> usize {
-    usize::try_from((priority.clamp(-3, 3) + 3) * 2).unwrap_or(0)
 }

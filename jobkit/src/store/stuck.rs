@@ -6,7 +6,7 @@ use sqlx::postgres::types::PgInterval;
 use tracing::Span;
 
 use super::count::number;
-use super::{Call, Claim};
+use super::{Call, Claim, ClaimId};
 use crate::JobId;
 use crate::observed::stuck::StuckJob;
 
@@ -54,12 +54,12 @@ impl Call for SetAside<'_> {
     type Answer = Vec<(i64, String)>;
 
     fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.set_aside", worker = self.0.worker)
+        tracing::debug_span!("jobkit.set_aside", worker = self.0.id.worker)
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         sqlx::query_as(include_str!("sql/stuck_set_aside.sql"))
-            .bind(self.0.worker)
+            .bind(self.0.id.worker)
             .bind(self.0.kinds)
             .bind(&self.0.queues)
             .bind(&self.0.slots)
@@ -69,15 +69,15 @@ impl Call for SetAside<'_> {
 }
 
 /// What a claim lists.
-pub(crate) struct ClaimJobs(pub(crate) i64, pub(crate) i64);
+pub(crate) struct ClaimJobs(pub(crate) ClaimId);
 
 impl Call for ClaimJobs {
     type Answer = Vec<i64>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
         sqlx::query_scalar(include_str!("sql/claims_jobs.sql"))
-            .bind(self.0)
-            .bind(self.1)
+            .bind(self.0.worker)
+            .bind(self.0.n)
             .fetch_all(connection)
             .await
     }

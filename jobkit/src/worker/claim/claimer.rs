@@ -293,7 +293,6 @@ fn prepare<'a>(
     kinds: &'a [String],
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let (worker, n) = reservation.token;
     let shares = reservation.slots.left().iter().copied().enumerate();
     let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
@@ -302,8 +301,7 @@ fn prepare<'a>(
     let waters = || asked.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let claim = Claim {
-        worker,
-        n,
+        id: reservation.claim,
         kinds,
         queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
         slots: asked.iter().map(|(_, slots)| count(*slots)).collect(),

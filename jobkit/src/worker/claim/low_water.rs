@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use crate::store::LANES;
+use crate::store::Lane;
 
 /// A scan from the start this cheap is always affordable.
 const CHEAP: Duration = Duration::from_millis(1);
@@ -21,7 +21,7 @@ const SHARE: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct LowWater {
     /// Of each queue; 0 where nothing was picked.
-    marks: Vec<[i64; LANES]>,
+    marks: Vec<[i64; Lane::COUNT]>,
     /// What the last scan from the start cost, and when it was.
     last_start: Option<(Duration, Instant)>,
     /// When each queue had one.
@@ -30,7 +30,7 @@ pub(crate) struct LowWater {
 
 impl LowWater {
     pub(crate) fn new(queues: usize) -> Self {
-        Self { marks: vec![[0; LANES]; queues], last_start: None, seen: vec![None; queues] }
+        Self { marks: vec![[0; Lane::COUNT]; queues], last_start: None, seen: vec![None; queues] }
     }
 
     /// Whether a scan of these queues at `now` begins at the start.
@@ -57,16 +57,17 @@ impl LowWater {
 
     /// The marks of a queue, and its first and last lane that may have some. Those begin and end a
     /// priority: whole ones before and behind them are scanned at a go.
-    pub(crate) fn marks(&self, queue: usize) -> (&[i64; LANES], usize, usize) {
+    pub(crate) fn marks(&self, queue: usize) -> (&[i64; Lane::COUNT], usize, usize) {
         let marks = &self.marks[queue];
-        let first = marks.iter().position(|mark| *mark != 0).map_or(LANES, |lane| lane & !1);
-        let last = marks.iter().rposition(|mark| *mark != 0).map_or(LANES - 1, |lane| lane | 1);
+        let first = marks.iter().position(|mark| *mark != 0).map_or(Lane::COUNT, |lane| lane & !1);
+        let last =
+            marks.iter().rposition(|mark| *mark != 0).map_or(Lane::COUNT - 1, |lane| lane | 1);
         (marks, first, last)
     }
 
     /// Notes a job that became ready: the next scan of its lane finds it.
-    pub(crate) fn lower(&mut self, queue: usize, lane: usize, job: i64) {
-        let mark = &mut self.marks[queue][lane];
+    pub(crate) fn lower(&mut self, queue: usize, lane: Lane, job: i64) {
+        let mark = &mut self.marks[queue][lane.index()];
         *mark = (*mark).min(job - 1);
     }
 
@@ -100,9 +101,9 @@ impl LowWater {
     }
 
     /// Notes the (lane, id) of each job that a scan picked of a queue.
-    pub(crate) fn picked(&mut self, queue: usize, jobs: impl Iterator<Item = (usize, i64)>) {
-        let mut lowest = [i64::MAX; LANES];
-        jobs.for_each(|(lane, id)| lowest[lane] = lowest[lane].min(id));
+    pub(crate) fn picked(&mut self, queue: usize, jobs: impl Iterator<Item = (Lane, i64)>) {
+        let mut lowest = [i64::MAX; Lane::COUNT];
+        jobs.for_each(|(lane, id)| lowest[lane.index()] = lowest[lane.index()].min(id));
         for (mark, lowest) in self.marks[queue].iter_mut().zip(lowest) {
             if lowest != i64::MAX {
                 *mark = lowest - 1;
@@ -167,39 +168,43 @@ mod tests {
         assert!(water.at_start(0..2, now));
     }
 
+    fn lane((lane, id): (usize, i64)) -> (Lane, i64) {
+        (Lane::at(lane), id)
+    }
+
     #[test]
     fn each_lane_of_each_queue_has_the_mark_of_what_was_picked_last() {
         let mut water = LowWater::new(2);
-        water.picked(1, [(7, 101), (7, 100), (6, 200)].into_iter());
+        water.picked(1, [(7, 101), (7, 100), (6, 200)].map(lane).into_iter());
         assert_eq!((water.marks(1).0[6], water.marks(1).0[7]), (199, 99));
-        water.picked(1, [(7, 300)].into_iter());
+        water.picked(1, [(7, 300)].map(lane).into_iter());
         assert_eq!((water.marks(1).0[6], water.marks(1).0[7]), (199, 299));
         water.picked(1, [].into_iter());
         assert_eq!(water.marks(1).0[7], 299, "nothing found, and it stays where it was");
-        assert_eq!(*water.marks(0).0, [0; LANES]);
+        assert_eq!(*water.marks(0).0, [0; Lane::COUNT]);
     }
 
     #[test]
     fn the_lanes_between_the_first_mark_and_the_last_make_whole_priorities() {
         let mut water = LowWater::new(1);
-        let mut between = |lane| {
-            water.picked(0, [(lane, 100)].into_iter().filter(|(lane, _)| *lane < LANES));
+        let mut between = |picked: Option<usize>| {
+            water.picked(0, picked.map(|lane| (Lane::at(lane), 100)).into_iter());
             let (_, first, last) = water.marks(0);
             (first, last)
         };
-        assert_eq!(between(LANES), (14, 13));
-        assert_eq!(between(7), (6, 7));
-        assert_eq!(between(2), (2, 7));
-        assert_eq!(between(13), (2, 13));
-        assert_eq!(between(0), (0, 13));
+        assert_eq!(between(None), (14, 13));
+        assert_eq!(between(Some(7)), (6, 7));
+        assert_eq!(between(Some(2)), (2, 7));
+        assert_eq!(between(Some(13)), (2, 13));
+        assert_eq!(between(Some(0)), (0, 13));
     }
 
     #[test]
     fn an_unblocked_job_lowers_the_mark_of_its_lane() {
         let mut water = LowWater::new(1);
-        water.picked(0, [(6, 100), (7, 100)].into_iter());
-        water.lower(0, 6, 50);
-        water.lower(0, 7, 200);
+        water.picked(0, [(6, 100), (7, 100)].map(lane).into_iter());
+        water.lower(0, Lane::at(6), 50);
+        water.lower(0, Lane::at(7), 200);
         assert_eq!((water.marks(0).0[6], water.marks(0).0[7]), (49, 99));
     }
 }

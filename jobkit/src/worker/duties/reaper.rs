@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Error;
-use crate::store::{ClaimJobs, Crashed, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers};
+use crate::store::{
+    ClaimId, ClaimJobs, Crashed, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers,
+};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
@@ -46,12 +48,12 @@ impl Duty for Reaper {
         let (mut reaped, mut failed) = (0, None);
         let orphaned = self.link.call(&OrphanedClaims).await?;
         let more = orphaned.len() > AT_ONCE;
-        let workers: Vec<i64> = orphaned.iter().map(|(worker, _)| *worker).collect();
-        for (worker, n) in orphaned.into_iter().take(AT_ONCE) {
+        let workers: Vec<i64> = orphaned.iter().map(|claim| claim.worker).collect();
+        for claim in orphaned.into_iter().take(AT_ONCE) {
             // One bad claim holds back no other.
-            if let Err(error) = self.reap(worker, n, &mut reaped).await {
-                let worker = format!("{worker:x}");
-                tracing::warn!(worker, n, %error, "jobkit.reap failed");
+            if let Err(error) = self.reap(claim, &mut reaped).await {
+                let worker = format!("{:x}", claim.worker);
+                tracing::warn!(worker, n = claim.n, %error, "jobkit.reap failed");
                 let answered = error.is_answer();
                 failed = Some(error);
                 if !answered {
@@ -87,11 +89,11 @@ impl Duty for Reaper {
 
 impl Reaper {
     /// Takes back a claim; where it cannot be as a whole, all of its jobs that can be.
-    async fn reap(&mut self, worker: i64, n: i64, reaped: &mut i32) -> Result<(), Error> {
-        match self.link.call(&ReapClaim(worker, n, None)).await {
+    async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), Error> {
+        match self.link.call(&ReapClaim(claim, None)).await {
             Err(error) if error.may_be_one_row() => {
-                let jobs = self.link.call(&ClaimJobs(worker, n)).await?;
-                let part = |jobs| ReapClaim(worker, n, Some(jobs));
+                let jobs = self.link.call(&ClaimJobs(claim)).await?;
+                let part = |jobs| ReapClaim(claim, Some(jobs));
                 let stuck = halves::by_halves(&mut self.link, &jobs, reaped, part).await?;
                 halves::report(&mut self.link, "reap", self.ledger.worker(), &stuck).await;
             }

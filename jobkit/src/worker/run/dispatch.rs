@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::{Clear, Execution};
-use crate::store::{ClaimedJob, Settlement};
+use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
 use crate::worker::claim::slots::TakenSlots;
 use crate::worker::counters::Counters;
 use crate::worker::lease::Lease;
@@ -21,13 +21,12 @@ pub(crate) struct Dispatch {
     /// The worker claims no more.
     pub(crate) stopping: CancellationToken,
     /// Crash suspects claimed so far whose settle may not be answered yet: claim and job.
-    pub(crate) suspects: Mutex<Vec<((i64, i64), i64)>>,
+    pub(crate) suspects: Mutex<Vec<(ClaimId, i64)>>,
 }
 
 /// A call under way that may bring jobs: its number, and the slots kept for them.
 pub(crate) struct Reservation {
-    /// The worker and the number of its call.
-    pub(crate) token: (i64, i64),
+    pub(crate) claim: ClaimId,
     pub(crate) slots: TakenSlots,
 }
 
@@ -40,13 +39,13 @@ impl Dispatch {
     /// A call is about to be made; it ends with [`receive`](Self::receive) or
     /// [`give_up`](Self::give_up).
     pub(crate) fn reserve(&self, slots: TakenSlots) -> Reservation {
-        Reservation { token: self.ledger.begin(), slots }
+        Reservation { claim: self.ledger.begin(), slots }
     }
 
     /// The call failed or was not answered; it may have committed all the same. `alone`: the one
     /// job it asked for is suspected of having lost the answer.
     pub(crate) fn give_up(&self, reservation: Reservation, alone: bool) {
-        self.ledger.give_up(reservation.token, alone);
+        self.ledger.give_up(reservation.claim, alone);
     }
 
     /// Starts the jobs that a call brought, but for crash suspects: those it returns.
@@ -55,10 +54,10 @@ impl Dispatch {
         reservation: &mut Reservation,
         jobs: Vec<ClaimedJob>,
     ) -> Vec<ClaimedJob> {
-        let token = reservation.token;
+        let claim = reservation.claim;
         let ids: HashSet<i64> = jobs.iter().map(|job| job.id).collect();
         let count = ids.len();
-        if !self.ledger.hold(token, ids) {
+        if !self.ledger.hold(claim, ids) {
             return Vec::new();
         }
         self.counters.claimed.add(count);
@@ -74,7 +73,7 @@ impl Dispatch {
     /// for a moment. It begins once that is written, and the outcome of the one before it: its
     /// death would be charged to whatever is still claimed.
     pub(crate) fn start_suspects(&self, mut reservation: Reservation, suspects: Vec<ClaimedJob>) {
-        let token = reservation.token;
+        let claim = reservation.claim;
         let mut others = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
         others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
         let mut chosen = None;
@@ -83,14 +82,14 @@ impl Dispatch {
                 chosen = Some(job);
                 continue;
             }
-            others.push((token, job.id));
+            others.push((claim, job.id));
             let spread = Duration::from_secs(1) + Duration::from_secs(4).mul_f64(fastrand::f64());
-            let release = Settlement::blank(token, job.id);
-            self.execution.send(Settlement { delay: Some(spread), ..release });
+            let release = Outcome::Release(Some(spread));
+            self.execution.send(Settlement::of(claim, job.id, release));
         }
         let Some(job) = chosen else { return };
         let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
-        others.push((token, job.id));
+        others.push((claim, job.id));
         drop(others);
         let clear = async move {
             while waits_for.iter().any(|(claim, job)| ledger.holds(*claim, *job)) {
@@ -109,6 +108,6 @@ impl Dispatch {
         clear: Option<Clear>,
     ) {
         reservation.slots.pass_on(job.queue);
-        self.execution.begin(reservation.token, suspect, job, clear);
+        self.execution.begin(reservation.claim, suspect, job, clear);
     }
 }

@@ -17,7 +17,7 @@ use crate::payload::{hidden_texts, scrubbed};
 use crate::registration;
 use crate::registry::Registry;
 use crate::states::States;
-use crate::store::{ClaimedJob, Outcome, Ran, Settlement};
+use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::Slots;
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
@@ -45,14 +45,14 @@ impl Execution {
     /// the worker ends it is given back.
     pub(crate) fn begin(
         self: &Arc<Self>,
-        claim: (i64, i64),
+        claim: ClaimId,
         suspect: bool,
         mut job: ClaimedJob,
         clear: Option<Clear>,
     ) {
         let this = Arc::clone(self);
         let Some(handler) = self.running.enter(job.id) else {
-            self.send(Settlement::blank(claim, job.id));
+            self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
             return self.slots.give_back(job.queue, suspect);
         };
         let claimed = Instant::now();
@@ -62,13 +62,16 @@ impl Execution {
                 let _in_vain = handler.cancel.run_until_cancelled(clear).await;
             }
             let settlement = if handler.cancel.is_cancelled() || !this.is_held(claim) {
-                Settlement::blank(claim, id)
+                Settlement::of(claim, id, Outcome::Release(None))
             } else {
                 // The texts and the drops of errors and panics are the user's code as well.
                 let mut ran = None;
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut ran);
                 let executed = guard(pin!(run)).await;
-                executed.unwrap_or_else(|panic| this.told(panicked(claim, id, ran, panic)))
+                executed.unwrap_or_else(|panic| {
+                    let outcome = panicked(panic);
+                    this.told(Settlement { ran, ..Settlement::of(claim, id, outcome) })
+                })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
@@ -80,7 +83,7 @@ impl Execution {
     /// Whether a claim is this worker's still: its answer may have lain unread while the process
     /// was frozen. To be asked once the handler is among those that run: if the claim is lost from
     /// here on, it is stopped with them.
-    fn is_held(&self, (worker, _): (i64, i64)) -> bool {
+    fn is_held(&self, ClaimId { worker, .. }: ClaimId) -> bool {
         self.lease.is_valid() && self.ledger.worker() == worker
     }
 
@@ -92,7 +95,7 @@ impl Execution {
 
     async fn execute(
         &self,
-        claim: (i64, i64),
+        claim: ClaimId,
         claimed: Instant,
         job: &mut ClaimedJob,
         handler: &Handler,
@@ -102,23 +105,22 @@ impl Execution {
         let (id, queue, number) = (job.id, job.queue, job.attempt);
         let keyed_in = job.keyed.then_some(queue);
         // Not values: what is kept while the handler runs is moved with its task.
-        let blank = || Settlement { keyed_in, ..Settlement::blank(claim, id) };
+        let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         if let Some(error) = &job.unreadable {
-            return unreadable(blank(), error);
+            return unrun(unreadable(error));
         }
         let Some(registration) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only.
-            return blank();
+            return unrun(Outcome::Release(None));
         };
         let policy = registration.policy();
-        let cancelled =
-            || Settlement { outcome: Outcome::Cancel, keep: policy.retention, ..blank() };
+        let settlement = |outcome| Settlement { keep: policy.retention, ..unrun(outcome) };
         if job.cancelled {
-            return Settlement { error: Some("cancelled".to_owned()), ..cancelled() };
+            return settlement(Outcome::Cancel("cancelled".to_owned().into()));
         }
         let waited = job.waited + (began - claimed);
         let ran = Some(*begun.insert(Ran { queue, kind: policy.kind, attempt: number, waited }));
-        let cancelled = || Settlement { ran, ..cancelled() };
+        let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
@@ -129,31 +131,33 @@ impl Execution {
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return self.told(undecodable(cancelled(), &error, policy, number)),
+            Ok(Err(error)) => return self.told(ended(undecodable(&error, policy, number))),
             Err(panic) => {
                 let error = scrubbed(&message(&*panic), &hidden);
-                return self.told(undecodable(cancelled(), &error, policy, number));
+                return self.told(ended(undecodable(&error, policy, number)));
             }
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
-        let settlement = Settlement { took: began.elapsed(), ..cancelled() };
-        let asked = handler.reason();
-        span.in_scope(|| self.told(outcome(settlement, run, asked, policy, number, &hidden)))
+        let (took, asked) = (began.elapsed(), handler.reason());
+        span.in_scope(|| {
+            let outcome = outcome(run, asked, policy, number, &hidden);
+            self.told(Settlement { took, ..ended(outcome) })
+        })
     }
 
     /// An outcome, after the log was told if it is a failed attempt. The event itself says of which
     /// job: the span may be filtered out, or not be shown.
     fn told(&self, settlement: Settlement) -> Settlement {
-        if settlement.outcome != Outcome::Retry {
+        let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
             return settlement;
-        }
+        };
         tracing::warn!(
             job.id = settlement.job,
             job.kind = settlement.ran.map(|ran| ran.kind),
             queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name),
             attempt = settlement.ran.map(|ran| ran.attempt),
-            error = settlement.error.as_deref(),
-            delay = ?settlement.delay.unwrap_or_default(),
+            error = failure.error,
+            ?delay,
             "jobkit: attempt failed"
         );
         settlement

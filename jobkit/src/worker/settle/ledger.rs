@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::store::ClaimId;
+
 /// What this worker believes it holds: its id, the claims not yet settled, and up to which number
 /// its claim calls are concluded.
 ///
@@ -52,18 +54,18 @@ impl Ledger {
         self.state().worker
     }
 
-    /// Numbers a call that is about to be made and may claim: (worker, n).
-    pub(crate) fn begin(&self) -> (i64, i64) {
+    /// Numbers a call that is about to be made and may claim.
+    pub(crate) fn begin(&self) -> ClaimId {
         let mut state = self.state();
         state.begun += 1;
         let n = state.begun;
         state.under_way.insert(n);
-        (state.worker, n)
+        ClaimId { worker: state.worker, n }
     }
 
     /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
     /// are not ours.
-    pub(crate) fn hold(&self, (worker, n): (i64, i64), jobs: HashSet<i64>) -> bool {
+    pub(crate) fn hold(&self, ClaimId { worker, n }: ClaimId, jobs: HashSet<i64>) -> bool {
         let mut state = self.state();
         if state.worker != worker {
             return false;
@@ -76,7 +78,7 @@ impl Ledger {
     }
 
     /// Notes that a claim call failed or was not answered; it may have committed all the same.
-    pub(crate) fn give_up(&self, (worker, n): (i64, i64), alone: bool) {
+    pub(crate) fn give_up(&self, ClaimId { worker, n }: ClaimId, alone: bool) {
         let mut state = self.state();
         if state.worker == worker {
             state.under_way.remove(&n);
@@ -87,7 +89,7 @@ impl Ledger {
     }
 
     /// Notes that the settle of a job was answered.
-    pub(crate) fn settled(&self, (worker, n): (i64, i64), job: i64) {
+    pub(crate) fn settled(&self, ClaimId { worker, n }: ClaimId, job: i64) {
         let mut state = self.state();
         if state.worker != worker {
             return;
@@ -102,7 +104,7 @@ impl Ledger {
     }
 
     /// Notes that the settle of a job will be tried again later.
-    pub(crate) fn put_off(&self, (worker, _): (i64, i64), job: i64) {
+    pub(crate) fn put_off(&self, ClaimId { worker, .. }: ClaimId, job: i64) {
         let mut state = self.state();
         if state.worker == worker {
             state.put_off.insert(job);
@@ -110,7 +112,7 @@ impl Ledger {
     }
 
     /// Whether a job is claimed and its settle not answered yet.
-    pub(crate) fn holds(&self, (worker, n): (i64, i64), job: i64) -> bool {
+    pub(crate) fn holds(&self, ClaimId { worker, n }: ClaimId, job: i64) -> bool {
         let state = self.state();
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
@@ -164,7 +166,7 @@ mod tests {
     fn a_claim_is_held_until_its_last_job_is_settled() {
         let ledger = Ledger::new(7);
         let claim = ledger.begin();
-        assert_eq!(claim, (7, 1));
+        assert_eq!(claim, ClaimId { worker: 7, n: 1 });
         assert_eq!(ledger.snapshot().concluded, 0, "a call in flight is not concluded");
         assert!(ledger.hold(claim, HashSet::from([10, 11])));
         ledger.settled(claim, 10);

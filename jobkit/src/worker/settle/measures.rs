@@ -29,14 +29,14 @@ impl Measures {
     /// of a job that was given back: neither is the job's doing.
     pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
         let Some(ran) = settlement.ran else { return };
-        let outcome = match (ending, settlement.outcome) {
-            (Some(Ending::Lost), _) | (None, Outcome::Release) => return,
-            (Some(Ending::Buried), _) => Outcome::Bury,
-            (Some(Ending::Cancelled), _) => Outcome::Cancel,
-            (None, outcome) => outcome,
+        let outcome = match (ending, &settlement.outcome) {
+            (Some(Ending::Lost), _) | (None, Outcome::Release(_)) => return,
+            (Some(Ending::Buried), _) => "bury",
+            (Some(Ending::Cancelled), _) => "cancel",
+            (None, outcome) => outcome.as_str(),
         };
         let mut counted = self.counted();
-        let cell = counted.entry((ran.queue, ran.kind, outcome.as_str())).or_default();
+        let cell = counted.entry((ran.queue, ran.kind, outcome)).or_default();
         cell.count += 1;
         cell.run.add(settlement.took);
         cell.wait.add(ran.waited);

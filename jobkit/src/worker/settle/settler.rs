@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
 use crate::limits::clean;
-use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, Unstick};
+use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, Unstick};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -125,11 +125,13 @@ impl Settler {
 
     /// Writes a batch, one worker id at a time (there are two only after a new registration).
     async fn flush(&mut self, mut batch: Vec<Settlement>) {
-        batch.sort_by_key(|settlement| (settlement.claim.0, settlement.job));
+        batch.sort_by_key(|settlement| (settlement.claim.worker, settlement.job));
         let mut work: Vec<Vec<Settlement>> = Vec::new();
         for settlement in batch {
             match work.last_mut() {
-                Some(group) if group[0].claim.0 == settlement.claim.0 => group.push(settlement),
+                Some(group) if group[0].claim.worker == settlement.claim.worker => {
+                    group.push(settlement);
+                }
                 _ => work.push(vec![settlement]),
             }
         }
@@ -177,7 +179,7 @@ impl Settler {
 
     /// Writes outcomes of one worker id, and takes in what the permits they free let run next.
     async fn settle(&mut self, group: &[Settlement]) -> Result<(), Error> {
-        let worker = group[0].claim.0;
+        let worker = group[0].claim.worker;
         let reservation = self.reservation(worker, group);
         let next = reservation.as_ref().map(|reservation| next(&self.slots, reservation));
         let settled = match self.link.call(&Settle { worker, settlements: group, next }).await {
@@ -196,7 +198,7 @@ impl Settler {
             let suspects = self.dispatch.receive(&mut reservation, settled.claimed);
             debug_assert!(suspects.is_empty(), "they are left to the claimer");
         }
-        let released = |s: &Settlement| s.outcome == Outcome::Release;
+        let released = |s: &Settlement| matches!(s.outcome, Outcome::Release(_));
         if !settled.unblocked.is_empty() || group.iter().any(released) {
             self.wake.ring_for(settled.unblocked);
         }
@@ -225,7 +227,7 @@ impl Settler {
             return None;
         }
         let reservation = self.dispatch.reserve(slots);
-        if reservation.token.0 == worker {
+        if reservation.claim.worker == worker {
             Some(reservation)
         } else {
             self.dispatch.give_up(reservation, false);
@@ -246,14 +248,14 @@ impl Settler {
         let queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name);
         let attempt = settlement.ran.map(|ran| ran.attempt);
         let (job, asked) = (settlement.job, settlement.outcome.as_str());
-        match (ending, settlement.outcome) {
-            (Some(Ending::Buried), _) | (None, Outcome::Bury) => tracing::error!(
+        match (ending, &settlement.outcome) {
+            (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => tracing::error!(
                 job.id = job,
                 job.kind = kind,
                 queue,
                 attempt,
-                reason = settlement.reason.unwrap_or("exhausted"),
-                error = settlement.error.as_deref(),
+                reason = settlement.outcome.reason().unwrap_or(EXHAUSTED),
+                error = settlement.outcome.failure().map(|failure| &*failure.error),
                 "jobkit.bury: a dead letter"
             ),
             (Some(ending), _) => tracing::info!(
@@ -276,15 +278,17 @@ impl Settler {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = endings.get(&settlement.job).copied();
             self.measures.add(settlement, ending);
-            let counter = match (ending, settlement.outcome) {
+            let counter = match (ending, &settlement.outcome) {
                 (Some(Ending::Lost), _) => &self.counters.lost,
-                (Some(Ending::Buried), _) | (None, Outcome::Bury) => &self.counters.buried,
-                (Some(Ending::Cancelled), _) | (None, Outcome::Cancel) => &self.counters.cancelled,
+                (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => &self.counters.buried,
+                (Some(Ending::Cancelled), _) | (None, Outcome::Cancel(_)) => {
+                    &self.counters.cancelled
+                }
                 (None, Outcome::Finish) => &self.counters.finished,
-                (None, Outcome::Retry) => &self.counters.retried,
-                (None, Outcome::Snooze) => &self.counters.snoozed,
-                (None, Outcome::Discard) => &self.counters.discarded,
-                (None, Outcome::Release) => &self.counters.released,
+                (None, Outcome::Retry { .. }) => &self.counters.retried,
+                (None, Outcome::Snooze(_)) => &self.counters.snoozed,
+                (None, Outcome::Discard(_)) => &self.counters.discarded,
+                (None, Outcome::Release(_)) => &self.counters.released,
             };
             counter.add(1);
             self.tell(settlement, ending);
@@ -296,7 +300,7 @@ impl Settler {
 fn next<'a>(slots: &'a Slots, reservation: &Reservation) -> Next<'a> {
     let room = |slots: &usize| i32::try_from(*slots).unwrap_or(i32::MAX);
     Next {
-        n: reservation.token.1,
+        n: reservation.claim.n,
         queues: slots.queues().iter().map(|queue| &*queue.name).collect(),
         room: reservation.slots.left().iter().map(room).collect(),
     }
@@ -324,12 +328,10 @@ fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
 fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
     let asked = settlement.outcome.as_str();
     let text = format!("the outcome `{asked}` could not be recorded: {error}");
+    let failure = Failure::from(clean(&text));
+    let delay = Duration::from_secs(60);
     Settlement {
-        outcome: Outcome::Retry,
-        error: Some(clean(&text)),
-        error_type: None,
-        reason: None,
-        delay: Some(Duration::from_secs(60)),
+        outcome: Outcome::Retry { failure, delay, reason: EXHAUSTED },
         stand_in: true,
         ..settlement
     }

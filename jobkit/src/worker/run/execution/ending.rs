@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::payload::scrubbed;
-use crate::store::{Outcome, Ran, Settlement};
+use crate::store::{EXHAUSTED, Failure, Outcome};
 use crate::worker::run::running::StopReason;
 use crate::{JobError, Policy, Result};
 
@@ -21,51 +21,25 @@ pub(super) enum Run {
 }
 
 /// A panic outside the handler's run: while its error was read or dropped.
-pub(super) fn panicked(
-    claim: (i64, i64),
-    job: i64,
-    ran: Option<Ran>,
-    panic: Box<dyn Any + Send>,
-) -> Settlement {
+pub(super) fn panicked(panic: Box<dyn Any + Send>) -> Outcome {
     let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
     // Its drop may panic in its turn.
     std::mem::forget(panic);
-    Settlement {
-        outcome: Outcome::Retry,
-        error: Some(error),
-        delay: Some(DEFAULT_DELAY),
-        ran,
-        ..Settlement::blank(claim, job)
-    }
+    Outcome::Retry { failure: error.into(), delay: DEFAULT_DELAY, reason: EXHAUSTED }
 }
 
 /// Something of the row itself cannot be read, now or later: a dead letter at once, of which the
 /// settler tells.
-pub(super) fn unreadable(settlement: Settlement, error: &str) -> Settlement {
-    Settlement {
-        outcome: Outcome::Bury,
-        reason: Some(UNDECODABLE),
-        error: Some(clean(&["the job cannot be read: ", error].concat())),
-        ..settlement
-    }
+pub(super) fn unreadable(error: &str) -> Outcome {
+    let error = clean(&["the job cannot be read: ", error].concat());
+    Outcome::Bury { failure: error.into(), reason: UNDECODABLE }
 }
 
 /// A payload that does not decode here may do so in another binary, an older or a newer one: it is
 /// retried like any failure, and the dead letter says what it was.
-pub(super) fn undecodable(
-    settlement: Settlement,
-    error: &str,
-    policy: &Policy,
-    attempt: u32,
-) -> Settlement {
+pub(super) fn undecodable(error: &str, policy: &Policy, attempt: u32) -> Outcome {
     let delay = backoff(policy, attempt);
-    Settlement {
-        outcome: Outcome::Retry,
-        reason: Some(UNDECODABLE),
-        error: Some(clean(error)),
-        delay: Some(delay),
-        ..settlement
-    }
+    Outcome::Retry { failure: clean(error).into(), delay, reason: UNDECODABLE }
 }
 
 /// How long a failed attempt of this kind waits for the next.
@@ -75,15 +49,14 @@ fn backoff(policy: &Policy, attempt: u32) -> Duration {
 
 /// What is recorded for a run that ended this way.
 pub(super) fn outcome(
-    settlement: Settlement,
     run: Run,
     asked: Option<StopReason>,
     policy: &Policy,
     attempt: u32,
     hidden: &[String],
-) -> Settlement {
+) -> Outcome {
     let error = match run {
-        Run::Returned(Ok(())) => return Settlement { outcome: Outcome::Finish, ..settlement },
+        Run::Returned(Ok(())) => return Outcome::Finish,
         Run::Returned(Err(error)) => error,
         Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
         Run::TimedOut(limit) => JobError::from(format!("timed out after {limit:?}")),
@@ -91,30 +64,29 @@ pub(super) fn outcome(
     };
     match asked {
         Some(StopReason::Cancelled) => {
-            return Settlement { error: Some("cancelled while running".to_owned()), ..settlement };
+            return Outcome::Cancel("cancelled while running".to_owned().into());
         }
         // Not the job's fault, unless it says so: the attempt is given back uncharged.
         Some(StopReason::Stopping | StopReason::LeaseLost)
             if matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_)) =>
         {
-            return Settlement { outcome: Outcome::Release, ..settlement };
+            return Outcome::Release(None);
         }
         _ => {}
     }
-    let text = clean(&scrubbed(&chain(&error), hidden));
-    let (outcome, delay) = match error.verdict {
-        Verdict::Retry => (Outcome::Retry, backoff(policy, attempt)),
-        Verdict::RetryIn(wait) => (Outcome::Retry, wait.min(LONGEST_DELAY)),
-        Verdict::Snooze(wait) => (Outcome::Snooze, wait),
-        Verdict::Discard => (Outcome::Discard, Duration::ZERO),
-        Verdict::Dead => (Outcome::Bury, Duration::ZERO),
-    };
-    let reason = (outcome == Outcome::Bury).then_some("dead");
-    let (error, error_type) = match outcome {
-        Outcome::Snooze => (None, None),
-        _ => (Some(text), error.error_type),
-    };
-    Settlement { outcome, error, error_type, reason, delay: Some(delay), ..settlement }
+    let (text, error_type) = (clean(&scrubbed(&chain(&error), hidden)), error.error_type);
+    let failure = Failure { error: text, error_type };
+    match error.verdict {
+        Verdict::Retry => {
+            Outcome::Retry { failure, delay: backoff(policy, attempt), reason: EXHAUSTED }
+        }
+        Verdict::RetryIn(wait) => {
+            Outcome::Retry { failure, delay: wait.min(LONGEST_DELAY), reason: EXHAUSTED }
+        }
+        Verdict::Snooze(wait) => Outcome::Snooze(wait),
+        Verdict::Discard => Outcome::Discard(failure),
+        Verdict::Dead => Outcome::Bury { failure, reason: "dead" },
+    }
 }
 
 /// Why a job is buried of which something cannot be read.
