@@ -107,6 +107,17 @@ impl Place {
     /// A pause waits for a lock longer than an application's statement may.
     async fn pause_in_vain_for(&self, admin: &Admin, time: &str) {
         let mut holder = self.ours.session("holder").await;
+        // The database's defaults are the holder's, too: it lasts all the same.
+        holder
+            .run(
+                "do $$ begin
+                    if current_setting('transaction_timeout', true) is not null then
+                        perform set_config('transaction_timeout', '0', false);
+                    end if;
+                end $$",
+            )
+            .await
+            .unwrap();
         holder.run("begin; lock table jobkit.queues in row share mode").await.unwrap();
         let pause = admin.clone();
         let pause = tokio::spawn(async move { pause.pause("default", "ada", "").await });
