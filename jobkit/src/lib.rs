@@ -6,6 +6,7 @@ mod context;
 mod dead_letter;
 mod declared;
 mod detail;
+mod draft;
 mod enqueue;
 mod error;
 mod id;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Admin;
 use crate::dead_letter::{DeadLetter, DeadLetterId};
-use crate::enqueue;
+use crate::draft;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
 use crate::store::{Otherwise, ReplayDeadLetter, WholeDeadLetters};
@@ -128,7 +128,7 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
     let registry = Registry::linked();
     let Some(registration) = registry.get(&entry.summary.kind) else { return Ok(None) };
     let key = registration.key_of(text.as_bytes()).map_err(ReplayError::Undecodable)?;
-    let key = enqueue::key("concurrency key", key)?;
+    let key = draft::key("concurrency key", key)?;
     let keyed = registration.policy().concurrency.zip(key);
     Ok(Some(match keyed {
         Some((concurrency, key)) => [Some(concurrency.group.to_owned()), Some(key)],

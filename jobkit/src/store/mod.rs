@@ -54,7 +54,7 @@ pub(crate) use self::explain::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJ
 pub(crate) use self::inspect::{JobState, UnknownKinds, UnservedQueues};
 pub(crate) use self::jobs::{JobsCount, JobsList, Listed, OneJob};
 pub(crate) use self::keep::Keep;
-pub(crate) use self::link::{Deadlines, Link, Plans};
+pub(crate) use self::link::Link;
 pub(crate) use self::maintain::{
     Crashed, ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
 };
@@ -80,6 +80,7 @@ pub(crate) use self::selected::{DeadLettersOf, LiveOf};
 pub(crate) use self::semaphores::{
     FirstBlocked, Groups, PermitsHeld, SemaphoreRow, SemaphoresPage,
 };
+pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{Ending, Next, Outcome, Ran, Settle, Settlement, Unblocked};
 pub(crate) use self::stuck::{ClaimJobs, SetAside, Stick, StuckJobs, Unstick};
 pub(crate) use self::sweep::{
