@@ -16,12 +16,11 @@ use super::ledger::Ledger;
 use super::running::{Handler, Running};
 use super::slots::Slots;
 use crate::context::Attempt;
-use crate::payload::{hidden_texts, scrubbed};
-use crate::registration;
+use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{ClaimedJob, Outcome, Ran, Settlement};
-use crate::{JobId, Policy};
+use crate::{JobId, Policy, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.

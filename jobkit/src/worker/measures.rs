@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::slots::Served;
-use crate::observed::histogram::Histogram;
+use crate::histogram::Histogram;
 use crate::store::{Ending, Measured, Outcome, Settlement};
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had

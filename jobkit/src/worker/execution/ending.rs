@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::limits::clean;
 use crate::outcome::Verdict;
-use crate::payload::scrubbed;
+use crate::redact::scrubbed;
 use crate::store::{Outcome, Ran, Settlement};
 use crate::worker::running::StopReason;
 use crate::{JobError, Policy, Result};
