@@ -1,8 +1,9 @@
 //! What the runtime asks of the database: the only place with SQL beside the operators' nouns.
 //!
 //! Every statement is a file in `sql/` or in `admin/<noun>/sql/`; their listing is the complete
-//! answer to "what does this library do to my database?". The transitions themselves are the functions in
-//! `migrations/`: one that may wait for a lock has to take a fresh snapshot after the wait.
+//! answer to "what does this library do to my database?". The transitions themselves are the
+//! functions in `migrations/`: one that may wait for a lock has to take a fresh snapshot after the
+//! wait.
 //!
 //! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
 

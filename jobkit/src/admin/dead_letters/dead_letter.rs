@@ -141,8 +141,8 @@ pub struct DeadLetterCursor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetterGroup {
-    /// What they share; [`DeadLetterFilter::fingerprint`](crate::admin::dead_letters::DeadLetterFilter::fingerprint)
-    /// finds them by it.
+    /// What they share;
+    /// [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint) finds them by it.
     pub fingerprint: String,
     /// The stored kind of their jobs.
     pub kind: String,
