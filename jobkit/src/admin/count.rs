@@ -4,18 +4,6 @@ use std::fmt;
 
 use crate::store::number;
 
-/// What ends a count.
-pub(super) const MOST: i64 = 10_000;
-
-pub(super) fn count(counted: i64, more: bool) -> Count {
-    if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
-}
-
-/// A count that went one further than [`MOST`] where there was more.
-pub(super) fn capped(counted: i64) -> Count {
-    count(counted.min(MOST), counted > MOST)
-}
-
 /// A number of things of which not all may have been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -52,4 +40,16 @@ impl fmt::Display for Count {
             Self::AtLeast(number) => write!(f, "{number}+"),
         }
     }
+}
+
+/// What ends a count.
+const MOST: i64 = 10_000;
+
+pub(super) fn count(counted: i64, more: bool) -> Count {
+    if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
+}
+
+/// A count that went one further than [`MOST`] where there was more.
+pub(super) fn capped(counted: i64) -> Count {
+    count(counted.min(MOST), counted > MOST)
 }
