@@ -1,4 +1,4 @@
-//! One job: where it is, and the transitions an operator may ask for.
+//! Jobs: searching them, looking one up, and changing one.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};

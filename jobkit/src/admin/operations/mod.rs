@@ -1,4 +1,4 @@
-//! Actions on all that a filter means, done by workers.
+//! Actions on many jobs or dead letters, carried out by workers.
 
 use std::time::Duration;
 

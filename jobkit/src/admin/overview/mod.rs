@@ -1,4 +1,4 @@
-//! How it stands with the whole.
+//! The whole in a few numbers, and what needs attention.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Queues: how it stands with them, and pausing them.
+//! Queues: their backlogs and workers, and pausing them.
 
 use std::collections::BTreeMap;
 
