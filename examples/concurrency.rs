@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::{env, fs, io, io::Read, time::Duration};
 
-use jobkit::{Admin, Job, JobContext, JobError, SemaphoreFilter, Worker, job};
+use jobkit::admin::semaphores::SemaphoreFilter;
+use jobkit::{Admin, Job, JobContext, JobError, Worker, job};
 use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use jobkit::{Admin, BulkAction, DeadLetterFilter, DeadLetterState, Job, JobContext, Worker, job};
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Job, JobContext, Worker, job};
 use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;

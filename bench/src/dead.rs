@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use jobkit::{Admin, BulkAction, DeadLetterFilter};
+use jobkit::Admin;
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::operations::BulkAction;
 use sqlx::PgPool;
 
 use crate::drain::settle_down;

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use jobkit::{Admin, BulkAction, DeadLetterFilter, Enqueue, Error};
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue, Error};
 use sqlx::PgPool;
 use tokio::time::sleep;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use jobkit::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
+use jobkit::admin::measures::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
 
 use crate::failure::Failure;
 use crate::show;

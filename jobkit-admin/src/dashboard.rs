@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use jobkit::{Admin, Overview};
+use jobkit::Admin;
+use jobkit::admin::overview::Overview;
 use tokio::sync::Semaphore;
 
 use crate::access::{Access, Permissions};

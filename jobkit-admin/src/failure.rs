@@ -4,7 +4,8 @@ use askama::Template;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
-use jobkit::{Error, ReplayError};
+use jobkit::Error;
+use jobkit::admin::dead_letters::ReplayError;
 use serde_json::json;
 
 use crate::frame::Frame;

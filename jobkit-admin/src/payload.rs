@@ -1,6 +1,6 @@
 //! Payloads as a visitor may see them. They stay texts, so that no digit of a number changes.
 
-use jobkit::Payload;
+use jobkit::admin::Payload;
 use serde_json::Value;
 
 use crate::access::Redaction;

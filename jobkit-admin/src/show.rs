@@ -32,8 +32,8 @@ pub(crate) fn bounded(count: &u32) -> String {
 }
 
 /// A number of things that may be more.
-pub(crate) fn count(count: &jobkit::Count) -> String {
-    let more = if matches!(count, jobkit::Count::AtLeast(_)) { "+" } else { "" };
+pub(crate) fn count(count: &jobkit::admin::Count) -> String {
+    let more = if matches!(count, jobkit::admin::Count::AtLeast(_)) { "+" } else { "" };
     format!("{}{more}", number(count.number()))
 }
 
@@ -57,11 +57,11 @@ fn formatted(time: &DateTime<Utc>, form: &str) -> String {
 }
 
 /// How many things are meant by something.
-pub(crate) fn meant(count: &jobkit::Count) -> String {
+pub(crate) fn meant(count: &jobkit::admin::Count) -> String {
     match count {
-        jobkit::Count::Exactly(counted) => number(*counted),
-        jobkit::Count::AtLeast(0) => "An unknown number".to_owned(),
-        jobkit::Count::AtLeast(counted) => format!("More than {}", number(*counted)),
+        jobkit::admin::Count::Exactly(counted) => number(*counted),
+        jobkit::admin::Count::AtLeast(0) => "An unknown number".to_owned(),
+        jobkit::admin::Count::AtLeast(counted) => format!("More than {}", number(*counted)),
     }
 }
 

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use jobkit::{
-    BulkAction, Count, DeadLetterId, DeadLetterState, JobId, JobQuery, Listing, Selected,
-};
+use jobkit::JobId;
+use jobkit::admin::Count;
+use jobkit::admin::dead_letters::{DeadLetterId, DeadLetterState};
+use jobkit::admin::jobs::{JobQuery, Listing};
+use jobkit::admin::operations::{BulkAction, Selected};
 use serde::Deserialize;
 
 use crate::access::Permission;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sqlx::PgExecutor;
 
 use crate::declared::Declared;
-use crate::enqueue::insert_one;
+use crate::draft::{Overrides, insert_one};
 use crate::store::NewJob;
 use crate::{Error, JobId};
 
@@ -28,18 +28,6 @@ use crate::{Error, JobId};
 pub struct Pending<J> {
     job: J,
     overrides: Overrides,
-}
-
-/// What differs from the type's policy.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Overrides {
-    pub(crate) after: Option<Duration>,
-    pub(crate) at: Option<DateTime<Utc>>,
-    pub(crate) priority: Option<i16>,
-    pub(crate) queue: Option<String>,
-    pub(crate) max_attempts: Option<u16>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) metadata: Option<serde_json::Value>,
 }
 
 /// Without the payload, which may have what must not be shown.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::context::Attempt;
-use crate::payload::HIDDEN;
+use crate::redact::HIDDEN;
 use crate::states::States;
 use crate::{Job, JobContext, Policy, Result};
 

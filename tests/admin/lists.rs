@@ -31,7 +31,7 @@ async fn every_qualifier_is_suggested() {
     let lab = world::ordinary().await;
     let page = get(&dashboard(&lab, Permissions::viewer()), "/jobs").await.body;
     // What the query itself says there is.
-    let refused = "knid:a".parse::<jobkit::JobQuery>().unwrap_err().to_string();
+    let refused = "knid:a".parse::<jobkit::admin::jobs::JobQuery>().unwrap_err().to_string();
     let (_, known) = refused.split_once("there are ").unwrap();
     let known = known.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and");
     let known: Vec<_> = known.map(|word| word.trim_end_matches("<path>")).collect();

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jobkit::{Admin, BulkAction, Check, DeadLetterFilter, Enqueue, Finding};
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::doctor::{Check, Finding};
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 use private_postgres::{Cluster, Mode};
 use tokio::task::JoinSet;

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use jobkit::{Admin, BulkAction, DeadLetterFilter, OperationState};
+use jobkit::Admin;
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::operations::{BulkAction, OperationState};
 use jobkit_tests::Lab;
 
 use crate::jobs::Act;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::panic::panic_any;
 use std::time::Duration;
 
-use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, State, WorkerHandle, job};
+use jobkit::admin::jobs::State;
+use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Deserializer, Serialize};
 use sqlx::PgPool;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, Cancelled, Enqueue, JobId, WorkerHandle};
+use jobkit::admin::jobs::Cancelled;
+use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Slow, Then};

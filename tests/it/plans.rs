@@ -4,7 +4,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use jobkit::{Admin, BulkAction, Cancelled, JobId};
+use jobkit::admin::jobs::Cancelled;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, JobId};
 use jobkit_tests::{Lab, Session, Watch};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;

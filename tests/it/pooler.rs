@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use jobkit::{Admin, BulkAction, DeadLetterFilter, Error, JobId, JobQuery, Registration};
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Error, JobId, Registration};
 use jobkit_tests::Lab;
 use private_postgres::Pooler;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use jobkit::{
-    Admin, BulkAction, Cancelled, DeadLetterFilter, DeadLetterId, DeadLetterState, Enqueue,
-};
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId, DeadLetterState};
+use jobkit::admin::jobs::Cancelled;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Then};

@@ -1,9 +1,11 @@
 //! Databases whose defaults are not what one expects: the whole life of jobs in each.
 
-use jobkit::{
-    Admin, BulkAction, Check, DeadLetterFilter, Enqueue, Error, Job, JobContext, JobQuery,
-    Registration, Severity, job,
-};
+use jobkit::admin::Severity;
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::doctor::Check;
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -138,7 +140,8 @@ impl Place {
         let mut severe = found.iter().filter(|finding| finding.check != Check::Durability);
         assert!(severe.all(|found| found.severity < Severity::Critical), "{found:?}");
         assert_eq!(admin.overview().await.unwrap().running, 0);
-        let finished = JobQuery { listing: jobkit::Listing::Finished, ..JobQuery::default() };
+        let finished =
+            JobQuery { listing: jobkit::admin::jobs::Listing::Finished, ..JobQuery::default() };
         assert_eq!(admin.jobs(&finished, None, 10).await.unwrap().jobs.len(), 5);
         let letters = DeadLetterFilter::all();
         let listed = admin.dead_letters(&letters, None, 10).await.unwrap();

@@ -7,9 +7,16 @@ use std::path::{Path, PathBuf};
 use jobkit_tests::Lab;
 use sqlx::{AssertSqlSafe, Either, Executor, SqlSafeStr, Statement};
 
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// The runtime's statements, and those of the operators' nouns.
 fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jobkit/src/store/sql");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jobkit/src");
+    let nouns = paths(&library.join("admin")).into_iter().map(|noun| noun.join("sql"));
+    let folders = std::iter::once(library.join("store/sql")).chain(nouns);
+    let files = folders.filter(|folder| folder.is_dir()).flat_map(|folder| paths(&folder));
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|e| e == "sql")).collect();
     files.sort();
@@ -29,7 +36,7 @@ fn parameters<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<usize> {
 async fn every_statement_fits_the_schema_and_explains_its_parameters() {
     let lab = Lab::new().await;
     let files = files();
-    assert!(files.len() > 20, "only {} statements found", files.len());
+    assert!(files.len() > 90, "only {} statements found", files.len());
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let sql = std::fs::read_to_string(&path).unwrap();

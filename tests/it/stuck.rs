@@ -1,8 +1,10 @@
 //! One row that the server can neither read nor write holds up no other.
 
-use jobkit::{
-    Admin, Attention, BulkAction, DeadLetterFilter, Enqueue, Finding, JobId, Worker, WorkerHandle,
-};
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::doctor::Finding;
+use jobkit::admin::operations::BulkAction;
+use jobkit::admin::overview::Attention;
+use jobkit::{Admin, Enqueue, JobId, Worker, WorkerHandle};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};

@@ -4,35 +4,53 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 19] = [
+const PURE: [&str; 11] = [
     "backoff",
     "context",
-    "cron",
-    "dead_letter",
     "declared",
-    "detail",
     "error",
+    "histogram",
     "id",
     "limits",
-    "observed",
-    "operation",
     "outcome",
-    "payload",
     "policy",
-    "query",
-    "row",
-    "state",
+    "redact",
     "states",
-    "summary",
 ];
 
 /// What they must not import.
-const ABOVE_PURE: [&str; 8] =
-    ["Admin", "Worker", "admin", "enqueue", "migrate", "registry", "store", "worker"];
+const ABOVE_PURE: [&str; 11] = [
+    "Admin",
+    "Worker",
+    "admin",
+    "draft",
+    "enqueue",
+    "migrate",
+    "operating",
+    "options",
+    "registry",
+    "store",
+    "worker",
+];
 
 /// The store knows rows and options, never jobs or workers.
-const ABOVE_STORE: [&str; 9] =
-    ["Admin", "Job", "Worker", "admin", "enqueue", "job", "registration", "registry", "worker"];
+const ABOVE_STORE: [&str; 12] = [
+    "Admin",
+    "Job",
+    "Worker",
+    "admin",
+    "draft",
+    "enqueue",
+    "job",
+    "operating",
+    "options",
+    "registration",
+    "registry",
+    "worker",
+];
+
+/// The operators' wing, by its two names at the root.
+const OPERATORS: [&str; 2] = ["Admin", "admin"];
 
 /// The services of a worker, by room; all under `duties/` are some. What else is in a room is what
 /// services share. They do not know each other.
@@ -153,6 +171,28 @@ fn service_breaches(sources: &[Source]) -> Vec<String> {
     )
 }
 
+/// Where the runtime names the operators' wing. `lib.rs`, whose module is the root, shows both.
+fn runtime_breaches(sources: &[Source]) -> Vec<String> {
+    let runtime = |module: &[&str]| module.first().is_some_and(|first| *first != "admin");
+    breaches(sources, runtime, |_, path| OPERATORS.contains(&path[0].as_str()))
+}
+
+#[test]
+fn the_runtime_does_not_know_the_operators() {
+    forbid("nothing outside admin/ but lib.rs names admin", runtime_breaches(&sources::rust()));
+}
+
+#[test]
+fn the_layers_are_modules_that_exist() {
+    let sources = sources::rust();
+    let modules: Vec<_> = sources.iter().filter_map(module).collect();
+    let exists = |name: &str| modules.iter().any(|module| module.first() == Some(&name));
+    let layers = PURE.iter().chain(&ABOVE_PURE).chain(&ABOVE_STORE);
+    let lower = layers.filter(|name| name.starts_with(char::is_lowercase));
+    let gone = lower.filter(|name| !exists(name)).map(|name| (*name).to_owned());
+    forbid("a layer is made of modules of jobkit", gone);
+}
+
 #[test]
 fn the_pure_modules_import_nothing_above_them() {
     forbid("a pure module knows no database and no engine", pure_breaches(&sources::rust()));
@@ -187,6 +227,23 @@ fn breaches_are_found() {
             "jobkit/src/worker/run/dispatch.rs:1 names worker::claim::claimer",
         ]
     );
+    let bad = [
+        source("jobkit/src/store/link.rs", "fn f() -> crate::admin::jobs::State { todo!() }"),
+        source("jobkit/src/worker.rs", "use crate::{Admin, Error};"),
+    ];
+    assert_eq!(
+        runtime_breaches(&bad),
+        [
+            "jobkit/src/store/link.rs:1 names admin::jobs::State",
+            "jobkit/src/worker.rs:1 names Admin"
+        ]
+    );
+    let good = [
+        source("jobkit/src/lib.rs", "pub mod admin; pub use crate::admin::Admin;"),
+        source("jobkit/src/admin/jobs/mod.rs", "use crate::admin::Admin; use crate::store;"),
+        source("jobkit/src/store/link.rs", "fn f() { let name = \"admin\"; use crate::Error; }"),
+    ];
+    assert!(runtime_breaches(&good).is_empty());
     let good = [
         source("jobkit/src/policy.rs", "use crate::Backoff; #[cfg(test)] mod t { use super::*; }"),
         source("jobkit/src/worker/duties/reaper.rs", "use crate::worker::ticker::Duty;"),

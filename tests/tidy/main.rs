@@ -9,6 +9,7 @@ mod races;
 mod sizes;
 mod sources;
 mod sql;
+mod surface;
 
 /// Fails with one line for each breach of a rule.
 #[track_caller]

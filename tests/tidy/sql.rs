@@ -3,8 +3,12 @@ use std::collections::BTreeMap;
 use crate::forbid;
 use crate::sources::{self, Source};
 
-const STORE: &str = "jobkit/src/store/sql/";
 const MIGRATIONS: &str = "migrations/";
+
+/// The statements: the runtime's in `store/sql/`, each noun's of the operators in its own `sql/`.
+fn statements() -> Vec<Source> {
+    under("jobkit/src/")
+}
 
 fn under(folder: &str) -> Vec<Source> {
     sources::sql().into_iter().filter(|source| source.path.starts_with(folder)).collect()
@@ -22,7 +26,7 @@ fn library() -> Vec<Source> {
 
 #[test]
 fn every_file_opens_with_a_comment() {
-    let all = [under(STORE), under(MIGRATIONS)].concat();
+    let all = [statements(), under(MIGRATIONS)].concat();
     let bare = all.iter().filter(|source| !source.text.starts_with("-- "));
     forbid("an SQL file opens with a comment", bare.map(|source| source.at(1)));
 }
@@ -30,13 +34,24 @@ fn every_file_opens_with_a_comment() {
 #[test]
 fn every_statement_is_included_once() {
     let code = library();
-    let breaches = under(STORE).into_iter().filter_map(|source| {
-        let name = source.path.strip_prefix(STORE)?;
+    let breaches = statements().into_iter().filter_map(|source| {
         // The slash keeps `claim.sql` from being found in `jobs_claim.sql`.
-        let times = occurrences(&code, &format!("/{name}\")"));
+        let times = occurrences(&code, &format!("/{}.sql\")", source.stem()));
         (times != 1).then(|| format!("{} is included {times} times", source.at(1)))
     });
     forbid("a statement is included exactly once", breaches);
+}
+
+#[test]
+fn statements_lie_where_they_are_looked_for() {
+    let folder = |path: &str| Some(path.rsplit_once('/')?.0.to_owned());
+    let breaches = statements().into_iter().filter(|source| {
+        let folder = folder(&source.path).unwrap_or_default();
+        let noun =
+            folder.strip_prefix("jobkit/src/admin/").and_then(|noun| noun.strip_suffix("/sql"));
+        folder != "jobkit/src/store/sql" && noun.is_none_or(|noun| noun.contains('/'))
+    });
+    forbid("a statement lies in store/sql/ or in admin/<noun>/sql/", breaches.map(|s| s.at(1)));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What can be done.
 
-use jobkit::{Cancelled, DeadLetterDiscarded, DeadLetterId, JobId, Rescheduled};
+use jobkit::JobId;
+use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
+use jobkit::admin::jobs::{Cancelled, Rescheduled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! Actions on many at once: looked at first, then begun, watched and cancelled.
 
-use jobkit::{Count, Operation};
+use jobkit::admin::Count;
+use jobkit::admin::operations::Operation;
 use serde_json::{Value, json};
 
 use super::{answer, body, done, values};
@@ -60,7 +61,7 @@ pub(super) async fn begin(visit: &Visit) -> Answer {
 pub(super) async fn results(visit: &Visit) -> Answer {
     let operation = one(visit).await?;
     let results = visit.admin().operation_results(operation.id).await?;
-    let item = |result: &jobkit::OperationResult| -> Value {
+    let item = |result: &jobkit::admin::operations::OperationResult| -> Value {
         json!({"id": result.subject.to_string(), "outcome": result.outcome})
     };
     let items: Vec<_> = results.iter().map(item).collect();

@@ -1,6 +1,8 @@
 //! What is there.
 
-use jobkit::{DeadLetterId, JobId, SemaphoreFilter};
+use jobkit::JobId;
+use jobkit::admin::dead_letters::DeadLetterId;
+use jobkit::admin::semaphores::SemaphoreFilter;
 use serde_json::json;
 
 use super::{answer, values};
@@ -24,7 +26,7 @@ pub(super) async fn queues(visit: &Visit) -> Answer {
 
 pub(super) async fn kinds(visit: &Visit) -> Answer {
     let kinds = visit.admin().kinds().await?;
-    let item = |kind: &jobkit::KindSummary| {
+    let item = |kind: &jobkit::admin::kinds::KindSummary| {
         json!({
             "kind": kind.kind,
             "queue": kind.queue,

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use jobkit::{
-    Attention, AuditEntry, ConcurrencyGroup, Count, DeadLetter, DeadLetterGroup, DeadLetterSummary,
-    FailedAttempt, Histogram, JobDetail, Measures, Overview, Payload, QueueSummary, Semaphore,
-    WorkerSummary,
-};
+use jobkit::admin::audit::AuditEntry;
+use jobkit::admin::dead_letters::{DeadLetter, DeadLetterGroup, DeadLetterSummary, FailedAttempt};
+use jobkit::admin::jobs::JobDetail;
+use jobkit::admin::measures::{Histogram, Measures};
+use jobkit::admin::overview::{Attention, Overview};
+use jobkit::admin::queues::QueueSummary;
+use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore};
+use jobkit::admin::workers::{ServedQueue, WorkerSummary};
+use jobkit::admin::{Count, Payload};
 use serde_json::{Value, json};
 
 use crate::access::Redaction;
@@ -100,8 +104,7 @@ pub(crate) fn queue(queue: &QueueSummary) -> Value {
 }
 
 pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
-    let queue =
-        |served: &jobkit::ServedQueue| json!({"queue": served.queue, "slots": served.slots});
+    let queue = |served: &ServedQueue| json!({"queue": served.queue, "slots": served.slots});
     json!({
         "id": worker(&summary.id),
         "name": summary.name,
@@ -181,11 +184,11 @@ pub(crate) fn dead_letter_summary(entry: &DeadLetterSummary) -> Value {
     })
 }
 
-pub(crate) fn job_summary(job: &jobkit::JobSummary) -> Value {
+pub(crate) fn job_summary(job: &jobkit::admin::jobs::JobSummary) -> Value {
     json!({
         "id": job.id.to_string(),
         "state": job.state.as_str(),
-        "ended": job.ended.map(jobkit::Ended::as_str),
+        "ended": job.ended.map(jobkit::admin::jobs::Ended::as_str),
         "kind": job.kind,
         "queue": job.queue,
         "priority": job.priority,
@@ -217,7 +220,7 @@ pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redact
     with_payloads(&value, &job.args, job.metadata.as_ref(), redaction)
 }
 
-pub(crate) fn operation(operation: &jobkit::Operation) -> Value {
+pub(crate) fn operation(operation: &jobkit::admin::operations::Operation) -> Value {
     json!({
         "id": operation.id.to_string(),
         "verb": operation.verb,

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use jobkit::{Error, ReplayError};
+use jobkit::Error;
+use jobkit::admin::dead_letters::ReplayError;
 use serde_json::Value;
 
 use crate::unseen;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::Subcommand;
-use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterId};
+use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
+use jobkit::admin::operations::BulkAction;
 use serde_json::{Value, json};
 
 use super::answer::tell;

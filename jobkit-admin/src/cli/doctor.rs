@@ -1,6 +1,7 @@
 //! What is wrong.
 
-use jobkit::{Check, Finding, Severity, TableSize};
+use jobkit::admin::Severity;
+use jobkit::admin::doctor::{Check, Finding, TableSize};
 use serde_json::{Value, json};
 
 use super::answer::{plain, table};

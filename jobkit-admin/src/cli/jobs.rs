@@ -2,7 +2,10 @@
 
 use chrono::Utc;
 use clap::Subcommand;
-use jobkit::{Cancelled, JobCursor, JobDetail, JobId, JobPage, JobQuery, JobSummary, Rescheduled};
+use jobkit::JobId;
+use jobkit::admin::jobs::{
+    Cancelled, JobCursor, JobDetail, JobPage, JobQuery, JobSummary, Rescheduled,
+};
 use serde_json::json;
 
 use super::answer::{brief, fields, lines, table};
@@ -88,7 +91,7 @@ fn listed(page: &JobPage) -> Answer {
 fn row(job: &JobSummary) -> [String; 7] {
     [
         job.id.to_string(),
-        job.ended.map_or(job.state.as_str(), jobkit::Ended::as_str).to_owned(),
+        job.ended.map_or(job.state.as_str(), jobkit::admin::jobs::Ended::as_str).to_owned(),
         job.kind.clone(),
         job.queue.clone(),
         format!("{}/{}", job.attempt, job.max_attempts),
@@ -110,7 +113,10 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
     let key = of.concurrency.as_ref().map(|(group, key)| format!("{group}/{key}"));
     let mut text = fields(vec![
         ("id", of.id.to_string()),
-        ("state", of.ended.map_or(of.state.as_str(), jobkit::Ended::as_str).to_owned()),
+        (
+            "state",
+            of.ended.map_or(of.state.as_str(), jobkit::admin::jobs::Ended::as_str).to_owned(),
+        ),
         ("why", why),
         ("kind", of.kind.clone()),
         ("queue", of.queue.clone()),
@@ -140,7 +146,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
 }
 
 /// A failed attempt, with its whole error.
-pub(super) fn attempt(failed: &jobkit::FailedAttempt) -> String {
+pub(super) fn attempt(failed: &jobkit::admin::dead_letters::FailedAttempt) -> String {
     let took = failed.took.as_ref().map(|took| format!(" after {}", show::span(took)));
     let took = took.unwrap_or_default();
     let (attempt, outcome, ended) = (failed.attempt, &failed.outcome, utc(&failed.ended_at));

@@ -1,7 +1,7 @@
 //! Bulk actions: carried out from here or by workers.
 
 use clap::Subcommand;
-use jobkit::{BulkAction, Operation, OperationResult, OperationState};
+use jobkit::admin::operations::{BulkAction, Operation, OperationResult, OperationState};
 use serde_json::{Value, json};
 
 use super::answer::{fields, table, tell};

@@ -1,7 +1,7 @@
 //! Queues.
 
 use clap::Subcommand;
-use jobkit::QueueSummary;
+use jobkit::admin::queues::QueueSummary;
 use serde_json::json;
 
 use super::answer::table;

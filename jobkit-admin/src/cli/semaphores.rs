@@ -1,7 +1,9 @@
 //! Concurrency keys.
 
 use clap::Subcommand;
-use jobkit::{BlockedJob, Limited, PermitHolder, Semaphore, SemaphoreDetail, SemaphoreFilter};
+use jobkit::admin::semaphores::{
+    BlockedJob, Limited, PermitHolder, Semaphore, SemaphoreDetail, SemaphoreFilter,
+};
 use serde_json::{Value, json};
 
 use super::answer::{lines, table};
@@ -101,7 +103,7 @@ fn row(semaphore: &Semaphore) -> [String; 6] {
 async fn groups(desk: &Desk) -> Answered {
     let groups = desk.admin.groups().await?;
     let items: Vec<_> = groups.iter().map(values::group).collect();
-    let row = |group: &jobkit::ConcurrencyGroup| {
+    let row = |group: &jobkit::admin::semaphores::ConcurrencyGroup| {
         let own = group.override_limit.map(|limit| limit.to_string());
         [group.name.clone(), group.default_limit.to_string(), own.unwrap_or_default()]
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::Overview;
+use jobkit::admin::overview::Overview;
 
 use super::answer::{fields, plain};
 use super::arguments::Late;

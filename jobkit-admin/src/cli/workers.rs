@@ -1,7 +1,7 @@
 //! Workers.
 
 use clap::Subcommand;
-use jobkit::{RunningJob, StopRequest, WorkerSummary};
+use jobkit::admin::workers::{RunningJob, StopRequest, WorkerSummary};
 use serde_json::{Value, json};
 
 use super::answer::{fields, table};

@@ -1,7 +1,7 @@
 //! Who did what.
 
 use askama::Template;
-use jobkit::{AuditEntry, AuditFilter};
+use jobkit::admin::audit::{AuditEntry, AuditFilter};
 
 use crate::failure::html;
 use crate::frame::Frame;

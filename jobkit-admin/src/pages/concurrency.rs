@@ -1,7 +1,7 @@
 //! Concurrency keys: who is at their limit.
 
 use askama::Template;
-use jobkit::{ConcurrencyGroup, Limited, Semaphore, SemaphoreFilter};
+use jobkit::admin::semaphores::{ConcurrencyGroup, Limited, Semaphore, SemaphoreFilter};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

@@ -1,7 +1,8 @@
 //! Dead letters by their cause.
 
 use askama::Template;
-use jobkit::{Count, DeadLetterFilter, DeadLetterGroup, DeadLetterState};
+use jobkit::admin::Count;
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterGroup, DeadLetterState};
 
 use crate::failure::html;
 use crate::frame::Frame;

@@ -1,7 +1,7 @@
 //! One dead letter: what failed, how often, and with which payload.
 
 use askama::Template;
-use jobkit::{DeadLetter, DeadLetterDiscarded, DeadLetterId, DeadLetterState};
+use jobkit::admin::dead_letters::{DeadLetter, DeadLetterDiscarded, DeadLetterId, DeadLetterState};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

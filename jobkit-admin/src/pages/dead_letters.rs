@@ -6,10 +6,11 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt, stream};
-use jobkit::{
-    Admin, Count, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState,
-    DeadLetterSummary, Error,
+use jobkit::admin::Count;
+use jobkit::admin::dead_letters::{
+    DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadLetterSummary,
 };
+use jobkit::{Admin, Error};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Redaction;

@@ -2,7 +2,9 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use jobkit::{Cancelled, Explanation, JobDetail, JobId, Rescheduled, State};
+use jobkit::JobId;
+use jobkit::admin::explain::Explanation;
+use jobkit::admin::jobs::{Cancelled, JobDetail, Rescheduled, State};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

@@ -1,7 +1,10 @@
 //! Jobs: by state, and searched.
 
 use askama::Template;
-use jobkit::{Count, DeadLetterId, JobId, JobPage, JobQuery, JobSummary, Listing};
+use jobkit::JobId;
+use jobkit::admin::Count;
+use jobkit::admin::dead_letters::DeadLetterId;
+use jobkit::admin::jobs::{JobPage, JobQuery, JobSummary, Listing};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

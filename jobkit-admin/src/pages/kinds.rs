@@ -1,7 +1,7 @@
 //! The kinds of jobs.
 
 use askama::Template;
-use jobkit::KindSummary;
+use jobkit::admin::kinds::KindSummary;
 
 use crate::failure::html;
 use crate::frame::Frame;

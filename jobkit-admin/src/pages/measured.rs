@@ -1,7 +1,7 @@
 //! What was measured of one queue or one kind.
 
 use askama::Template;
-use jobkit::MeasureFilter;
+use jobkit::admin::measures::MeasureFilter;
 
 use crate::charts::Charts;
 use crate::failure::{Failure, html};

@@ -3,7 +3,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use askama::Template;
-use jobkit::{BulkAction, Count, Operation, OperationResult, Preview};
+use jobkit::admin::Count;
+use jobkit::admin::operations::{BulkAction, Operation, OperationResult, Preview};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jobkit::{Attention, DeadLetterGroup, MeasureFilter, Overview};
+use jobkit::admin::dead_letters::DeadLetterGroup;
+use jobkit::admin::measures::MeasureFilter;
+use jobkit::admin::overview::{Attention, Overview};
 
 use crate::charts::Charts;
 use crate::failure::html;

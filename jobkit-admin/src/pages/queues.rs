@@ -1,7 +1,7 @@
 //! Queues, and their pauses.
 
 use askama::Template;
-use jobkit::QueueSummary;
+use jobkit::admin::queues::QueueSummary;
 
 use crate::failure::html;
 use crate::frame::Frame;

@@ -1,7 +1,7 @@
 //! One concurrency key: who holds its permits, and who waits for one.
 
 use askama::Template;
-use jobkit::SemaphoreDetail;
+use jobkit::admin::semaphores::SemaphoreDetail;
 
 use super::concurrency::{limit_text, said};
 use crate::failure::{Failure, html};

@@ -1,7 +1,8 @@
 //! What the doctor says.
 
 use askama::Template;
-use jobkit::{Diagnosis, Severity};
+use jobkit::admin::Severity;
+use jobkit::admin::doctor::Diagnosis;
 
 use crate::failure::html;
 use crate::frame::Frame;

@@ -1,7 +1,7 @@
 //! Workers: who is alive, and what they run.
 
 use askama::Template;
-use jobkit::{StopRequest, WorkerDetail, WorkerSummary};
+use jobkit::admin::workers::{StopRequest, WorkerDetail, WorkerSummary};
 
 use crate::failure::{Failure, html};
 use crate::frame::Frame;

@@ -3,7 +3,7 @@
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
-use super::Admin;
+use crate::admin::Admin;
 use crate::{Error, migrate};
 
 /// Of a pool that nobody else has made.

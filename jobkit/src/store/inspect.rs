@@ -1,27 +1,6 @@
-use super::Call;
 use sqlx::PgConnection;
 
-/// Looks a job up.
-pub(crate) struct JobState(pub(crate) i64);
-
-/// Where a job is.
-#[derive(Debug)]
-pub(crate) struct StateRow {
-    pub(crate) state: String,
-    pub(crate) cancel_requested: bool,
-}
-
-impl Call for JobState {
-    type Answer = Option<StateRow>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let row: Option<(String, bool)> = sqlx::query_as(include_str!("sql/jobs_state.sql"))
-            .bind(self.0)
-            .fetch_optional(connection)
-            .await?;
-        Ok(row.map(|(state, cancel_requested)| StateRow { state, cancel_requested }))
-    }
-}
+use super::Call;
 
 /// Queues with ready jobs, and whether a live worker serves each.
 pub(crate) struct UnservedQueues;

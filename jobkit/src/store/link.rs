@@ -7,33 +7,12 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::keep::{Keep, Open};
+use super::session::{Deadlines, Plans};
 use super::{Call, session};
 use crate::Error;
 
-/// How long the engine waits for the database.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Deadlines {
-    /// For a call, with everything it waits for; also the server's `statement_timeout`.
-    pub(crate) call: Duration,
-    /// For one lock.
-    pub(crate) lock: Duration,
-}
-
 /// How many prepared statements a connection keeps: more than there are.
 const STATEMENTS: usize = 200;
-
-/// How the server plans what it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plans {
-    /// As its statistics say.
-    Free,
-    /// By indexes where there are any, whatever the statistics say: for bounded looks at tables of
-    /// any size.
-    ByIndex,
-    /// By indexes alone, in whose order rows are wanted: a page must not cost a sort of everything
-    /// there is.
-    InOrder,
-}
 
 /// A service's own connection, opened when needed.
 ///

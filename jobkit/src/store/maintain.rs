@@ -41,7 +41,7 @@ impl Call for Promote {
 }
 
 /// An interval made by subtracting times: days and microseconds, perhaps negative.
-pub(super) fn wait(interval: PgInterval) -> Duration {
+pub(crate) fn wait(interval: PgInterval) -> Duration {
     const DAY: u64 = 24 * 60 * 60;
     let days = Duration::from_secs(u64::try_from(interval.days).unwrap_or(0) * DAY);
     days + Duration::from_micros(u64::try_from(interval.microseconds).unwrap_or(0))

@@ -1,10 +1,7 @@
-use std::time::Duration;
-
 use sqlx::PgConnection;
 use tracing::Span;
 
 use super::Call;
-use super::worker::interval;
 
 /// Looks for what a recoverer has to do.
 pub(crate) struct RecoverLook;
@@ -69,29 +66,6 @@ impl Call for ReplayDue {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
         sqlx::query_scalar(include_str!("sql/dead_letters_replay_due.sql"))
             .bind(self.0)
-            .fetch_one(connection)
-            .await
-    }
-}
-
-/// Removes dead letters that were resolved a while ago.
-pub(crate) struct PruneResolved {
-    pub(crate) keep: Duration,
-    pub(crate) limit: i32,
-}
-
-impl Call for PruneResolved {
-    /// How many there were.
-    type Answer = i32;
-
-    fn span(&self) -> Span {
-        tracing::trace_span!("jobkit.prune")
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<i32> {
-        sqlx::query_scalar(include_str!("sql/dead_letters_prune.sql"))
-            .bind(interval(self.keep))
-            .bind(self.limit)
             .fetch_one(connection)
             .await
     }

@@ -11,8 +11,29 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
 use super::Call;
-use super::link::{Deadlines, Plans};
 use crate::Error;
+
+/// How long the engine waits for the database.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadlines {
+    /// For a call, with everything it waits for; also the server's `statement_timeout`.
+    pub(crate) call: Duration,
+    /// For one lock.
+    pub(crate) lock: Duration,
+}
+
+/// How the server plans what it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plans {
+    /// As its statistics say.
+    Free,
+    /// By indexes where there are any, whatever the statistics say: for bounded looks at tables of
+    /// any size.
+    ByIndex,
+    /// By indexes alone, in whose order rows are wanted: a page must not cost a sort of everything
+    /// there is.
+    InOrder,
+}
 
 /// How long an operator's transaction may wait for its client before it is rolled back: whoever
 /// freezes between a call and its commit keeps others waiting no longer than a pause may.

@@ -1,14 +1,10 @@
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use sqlx::postgres::types::PgInterval;
 use tracing::Span;
 
-use super::count::number;
 use super::{Call, Claim, ClaimId};
-use crate::JobId;
-use crate::observed::stuck::StuckJob;
 
 /// Notes that a transition failed with these jobs, one by one, through no fault of theirs.
 pub(crate) struct Stick<'a> {
@@ -80,33 +76,5 @@ impl Call for ClaimJobs {
             .bind(self.0.n)
             .fetch_all(connection)
             .await
-    }
-}
-
-/// The jobs that are stuck, this many at most; or one of them, if it is.
-pub(crate) struct StuckJobs {
-    pub(crate) job: Option<i64>,
-    pub(crate) limit: i64,
-}
-
-impl Call for StuckJobs {
-    type Answer = Vec<StuckJob>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (i64, String, String, DateTime<Utc>, i32, DateTime<Utc>);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/stuck_list.sql"))
-            .bind(self.job)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        let stuck = |(job, transition, error, since, tries, retry_at)| StuckJob {
-            job: JobId(job),
-            transition,
-            error,
-            since,
-            tries: number(tries),
-            retry_at,
-        };
-        Ok(rows.into_iter().map(stuck).collect())
     }
 }

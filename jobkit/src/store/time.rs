@@ -67,7 +67,7 @@ impl Timed for Option<DateTime<Utc>> {
 }
 
 /// Reads times, however far they are.
-pub(super) trait Times {
+pub(crate) trait Times {
     /// A time of this column, or none where it may be null.
     fn time<T: Timed>(&self, column: &str) -> sqlx::Result<T>;
 }

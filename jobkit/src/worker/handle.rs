@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -9,7 +10,9 @@ use super::counters::{Counters, Counts};
 use super::run::running::{Running, StopReason};
 use super::settings::Settings;
 use super::settle::ledger::Ledger;
-use super::start::LAST_WRITES;
+
+/// Patience for outcomes that cannot be written while stopping.
+const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// A running worker. [`stop`](Self::stop) it before the process ends.
 ///

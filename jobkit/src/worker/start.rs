@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sqlx::PgPool;
 use tokio::sync::mpsc;
@@ -323,6 +323,3 @@ impl Default for Stops {
         }
     }
 }
-
-/// Patience for outcomes that cannot be written while stopping.
-pub(super) const LAST_WRITES: Duration = Duration::from_secs(10);

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use jobkit::{
-    Admin, AuditEntry, AuditFilter, Cancelled, Enqueue, Limited, Rescheduled, State, StopRequest,
-};
+use jobkit::admin::audit::{AuditEntry, AuditFilter};
+use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
+use jobkit::admin::semaphores::Limited;
+use jobkit::admin::workers::StopRequest;
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::wait;
 use serde_json::{Value, json};
 

@@ -1,7 +1,9 @@
 //! Transitions of all jobs that match, carried out without a worker.
 
 use chrono::{TimeDelta, Utc};
-use jobkit::{BulkAction, Enqueue, Error, JobQuery, Operation};
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::operations::{BulkAction, Operation};
+use jobkit::{Enqueue, Error};
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::Noop;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{BulkAction, JobQuery};
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::operations::BulkAction;
 use jobkit_tests::wait;
 
 use super::bulk::cancel;

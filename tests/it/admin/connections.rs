@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, AuditFilter, BulkAction, Error, JobId, JobQuery};
+use jobkit::admin::audit::AuditFilter;
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Error, JobId};
 use jobkit_tests::{Lab, Network, Proxy, wait};
 use sqlx::postgres::PgPoolOptions;
 use tokio::time::timeout;

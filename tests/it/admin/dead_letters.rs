@@ -5,10 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::{
-    AuditEntry, AuditFilter, BulkAction, Count, DeadLetter, DeadLetterDiscarded, DeadLetterFilter,
-    DeadLetterId, DeadLetterState, DeadReason, Error, JobId,
+use jobkit::admin::Count;
+use jobkit::admin::audit::{AuditEntry, AuditFilter};
+use jobkit::admin::dead_letters::{
+    DeadLetter, DeadLetterDiscarded, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadReason,
 };
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Error, JobId};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
@@ -262,7 +265,7 @@ async fn groups_are_counted_in_the_index_alone() {
     let values = "'default', repeat('no', 100), md5((i % 20)::text), now() - i * interval '1 s'";
     desk.dead_in_bulk(30_000, columns, values).await;
     desk.lab.run("vacuum analyze jobkit.dead_letters").await;
-    let file = "../jobkit/src/store/sql/dead_letters_groups.sql";
+    let file = "../jobkit/src/admin/dead_letters/sql/dead_letters_groups.sql";
     let sql = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let explain = ["explain (analyze, timing off)\n", &sql].concat();
     let explain = sqlx::query_scalar(AssertSqlSafe(explain)).bind(100_i64);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, Check, Diagnosis, Enqueue, Finding, Severity};
+use jobkit::admin::Severity;
+use jobkit::admin::doctor::{Check, Diagnosis, Finding};
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 
 use super::kit::Desk;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Explanation, JobId, Reason};
+use jobkit::admin::explain::{Explanation, Reason};
+use jobkit::{Enqueue, JobId};
 use jobkit_tests::wait;
 
 use super::kit::{Desk, WORKER};

@@ -1,7 +1,8 @@
 //! One job at a time: cancel, discard and reschedule, wherever it is.
 
 use chrono::{TimeDelta, Utc};
-use jobkit::{Cancelled, JobId, Rescheduled, State};
+use jobkit::JobId;
+use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
 use jobkit_tests::wait;
 use std::time::Duration;
 

@@ -4,8 +4,12 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Limited, Registration, State, WorkerHandle};
-use jobkit::{BulkAction, Error, JobSummary, Operation, job};
+use jobkit::admin::jobs::JobSummary;
+use jobkit::admin::jobs::State;
+use jobkit::admin::operations::{BulkAction, Operation};
+use jobkit::admin::semaphores::Limited;
+use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, WorkerHandle};
+use jobkit::{Error, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
-use jobkit::{Count, Ended, Enqueue, Error, JobCursor, JobId, JobPage, JobQuery, Listing, State};
+use jobkit::admin::Count;
+use jobkit::admin::jobs::{Ended, JobCursor, JobPage, JobQuery, Listing, State};
+use jobkit::{Enqueue, Error, JobId};
 use jobkit_tests::Lab;
 
 use super::kit::{Desk, WORKER};

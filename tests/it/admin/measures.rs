@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, MeasureFilter, MeasureSeries, Measures, WorkerHandle};
+use jobkit::admin::measures::{MeasureFilter, MeasureSeries, Measures};
+use jobkit::{Enqueue, WorkerHandle};
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::{self, Act, Noop, Then};
@@ -80,7 +81,10 @@ async fn every_outcome_is_measured_as_what_it_became() {
     desk.drained().await;
     desk.act(Then::WaitForCancel).await;
     desk.lab.until("exists (select from jobkit.claims)").await;
-    desk.all(&jobkit::BulkAction::Cancel(jobkit::JobQuery::default())).await;
+    desk.all(&jobkit::admin::operations::BulkAction::Cancel(
+        jobkit::admin::jobs::JobQuery::default(),
+    ))
+    .await;
     desk.drained().await;
     // What is given back because the worker stops is none of the job's doing.
     desk.act(Then::WaitForCancel).await;

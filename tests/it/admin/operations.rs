@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use jobkit::{
-    AuditFilter, BulkAction, Count, DeadLetterFilter, DeadLetterState, Error, JobId, JobQuery,
-    Operation, OperationState, Selected, State,
-};
+use jobkit::admin::Count;
+use jobkit::admin::audit::AuditFilter;
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
+use jobkit::admin::jobs::{JobQuery, State};
+use jobkit::admin::operations::{BulkAction, Operation, OperationState, Selected};
+use jobkit::{Error, JobId};
 
 use super::kit::{Desk, HOUR};
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use jobkit::{Attention, Count, Enqueue, JobId};
+use jobkit::admin::Count;
+use jobkit::admin::overview::Attention;
+use jobkit::{Enqueue, JobId};
 
 use super::kit::{Desk, HOUR, WORKER};
 use crate::jobs::Noop;

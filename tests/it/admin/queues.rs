@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Error, State};
+use jobkit::admin::jobs::State;
+use jobkit::{Enqueue, Error};
 use jobkit_tests::wait;
 
 use super::kit::Desk;

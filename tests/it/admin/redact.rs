@@ -1,10 +1,9 @@
 //! What a kind redacts is shown to nobody who did not ask for it by name; and all that is known of
 //! one job.
 
-use jobkit::{
-    Admin, DeadLetterFilter, Enqueue, Job, JobContext, JobError, JobQuery, Listing, Registration,
-    ReplayError, State, job,
-};
+use jobkit::admin::dead_letters::{DeadLetterFilter, ReplayError};
+use jobkit::admin::jobs::{JobQuery, Listing, State};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -130,7 +129,8 @@ async fn nobody_is_shown_what_is_redacted_unless_he_asks_for_it() {
     assert_eq!(job.attempts.len(), 1);
     assert!(!tells(&format!("{job:?} {letter:?}")));
     admin.discard_dead_letter(page.entries[0].id).await.unwrap();
-    let audit = admin.audit(&jobkit::AuditFilter::all(), None, 1).await.unwrap().entries;
+    let audit =
+        admin.audit(&jobkit::admin::audit::AuditFilter::all(), None, 1).await.unwrap().entries;
     assert!(!tells(&format!("{audit:?}")), "{audit:?}");
     assert!(audit[0].args.as_ref().unwrap().reveal().contains("4711471147"));
     assert!(!tells(&format!("{:?}", Charge::new(1).options())));

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
-use jobkit::{
-    Admin, BulkAction, DeadLetterFilter, DeadLetterId, DeadLetterState, Enqueue, Error, Job,
-    JobContext, JobId, Registration, ReplayError, State, job,
-};
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId, DeadLetterState, ReplayError};
+use jobkit::admin::jobs::State;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobId, Registration, job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Notify;

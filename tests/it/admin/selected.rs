@@ -1,9 +1,10 @@
 //! Operations on jobs and dead letters that were selected one by one.
 
-use jobkit::{
-    BulkAction, Count, DeadLetterFilter, DeadLetterId, Error, JobId, OperationState, Selected,
-    State,
-};
+use jobkit::admin::Count;
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
+use jobkit::admin::jobs::State;
+use jobkit::admin::operations::{BulkAction, OperationState, Selected};
+use jobkit::{Error, JobId};
 
 use super::kit::Desk;
 

@@ -1,6 +1,7 @@
 //! Limits of concurrency keys, and what is seen of them.
 
-use jobkit::{Error, Limited, Semaphore, SemaphoreFilter};
+use jobkit::Error;
+use jobkit::admin::semaphores::{Limited, Semaphore, SemaphoreFilter};
 
 use super::kit::{Desk, WORKER};
 

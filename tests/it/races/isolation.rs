@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, Cancelled, Enqueue};
+use jobkit::admin::jobs::Cancelled;
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 
 use super::calls::{

@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use jobkit::{
-    DeadLetter, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterSummary, Preview,
+use jobkit::admin::dead_letters::{
+    DeadLetter, DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterSummary,
 };
+use jobkit::admin::operations::Preview;
 use serde_json::json;
 
 use crate::api::values;
@@ -74,7 +75,7 @@ fn rows(entries: &[DeadLetterSummary]) -> String {
 pub(super) async fn groups(desk: &Desk) -> Answered {
     let groups = desk.admin.dead_letter_groups(100).await?;
     let items: Vec<_> = groups.iter().map(values::dead_letter_group).collect();
-    let row = |group: &jobkit::DeadLetterGroup| {
+    let row = |group: &jobkit::admin::dead_letters::DeadLetterGroup| {
         [
             group.fingerprint.clone(),
             count(&group.count),

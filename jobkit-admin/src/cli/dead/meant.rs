@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
-use jobkit::{DeadLetterFilter, DeadLetterState};
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum State {

@@ -1,4 +1,5 @@
-use crate::observed::doctor::{Check, Finding, Severity};
+use super::diagnosis::{Check, Finding};
+use crate::admin::Severity;
 
 /// The indexes that the migrations make, but for those of the days of history.
 const INDEXES: &[&str] = &[

@@ -13,15 +13,14 @@ use tracing::{Instrument, Span};
 use self::ending::{Run, message, outcome, panicked, undecodable, unreadable};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
-use crate::payload::{hidden_texts, scrubbed};
-use crate::registration;
+use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::Slots;
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
-use crate::{JobId, Policy};
+use crate::{JobId, Policy, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.

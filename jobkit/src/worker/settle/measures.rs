@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::observed::histogram::Histogram;
+use crate::histogram::Histogram;
 use crate::store::{Ending, Measured, Outcome, Settlement};
 use crate::worker::claim::slots::Served;
 

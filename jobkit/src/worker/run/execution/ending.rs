@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::limits::clean;
 use crate::outcome::Verdict;
-use crate::payload::scrubbed;
+use crate::redact::scrubbed;
 use crate::store::{EXHAUSTED, Failure, Outcome};
 use crate::worker::run::running::StopReason;
 use crate::{JobError, Policy, Result};

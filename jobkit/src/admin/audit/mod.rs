@@ -1,0 +1,58 @@
+//! Who did what.
+
+use self::statements::Audit;
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+
+mod entry;
+pub(super) mod statements;
+
+pub use self::entry::{AuditEntry, AuditFilter, AuditPage};
+
+impl Admin {
+    /// The same view, of which it is known who uses it: what is done through it bears this name in
+    /// the [`audit`](Self::audit). Free text, of which 16 KiB are kept.
+    ///
+    /// ```no_run
+    /// # use jobkit::Admin;
+    /// # use jobkit::admin::dead_letters::DeadLetterId;
+    /// # async fn f(admin: Admin, id: DeadLetterId) -> Result<(), Box<dyn std::error::Error>> {
+    /// admin.acting_as("alice").replay(id).await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn acting_as(&self, actor: &str) -> Self {
+        Self { actor: Some(limits::clean(actor).into()), ..self.clone() }
+    }
+
+    pub(super) fn actor(&self) -> Option<&str> {
+        self.actor.as_deref()
+    }
+
+    /// A page of 1 to 500 entries (a `limit` outside of that is taken for the nearest end) of what
+    /// operators did that the filter means, the newest first. The next page begins `after` the
+    /// entry that this one names as [`next`](AuditPage::next). A page looks at no more than 10,000
+    /// entries, so that it may be short, or empty, although more follow.
+    ///
+    /// An entry is written in the transaction that did what it says, whoever called: this library,
+    /// or the functions in SQL. What jobkit does by itself is not in here. Entries are kept for 90
+    /// days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    pub async fn audit(
+        &self,
+        filter: &AuditFilter,
+        after: Option<i64>,
+        limit: u32,
+    ) -> Result<AuditPage, Error> {
+        let AuditFilter { action, subject, name, .. } = filter;
+        for (what, text) in [("action", action), ("subject", subject)] {
+            text.as_ref().map_or(Ok(()), |text| limits::name(what, text, NAME_BYTES))?;
+        }
+        limits::text("name", name.as_deref().unwrap_or(""), KEY_BYTES)?;
+        let limit = limit.clamp(1, 500).into();
+        self.ask(&Audit { filter, before: after, limit }).await
+    }
+}

@@ -1,0 +1,226 @@
+//! Dead letters as an operator sees them.
+
+use std::fmt;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::JobId;
+use crate::admin::{Count, Payload};
+
+/// The id of a dead letter: unique in its database, never used twice, not without gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeadLetterId(pub i64);
+
+impl fmt::Display for DeadLetterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// How it stands with a dead letter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeadLetterState {
+    /// It awaits a replay, or its end.
+    #[default]
+    Open,
+    /// A job replays it: its success resolves the dead letter, any other end opens it again.
+    Replaying,
+    /// A replay has succeeded.
+    Resolved,
+}
+
+impl DeadLetterState {
+    /// The state's name, as everything outside Rust has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Replaying => "replaying",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "replaying" => Self::Replaying,
+            "resolved" => Self::Resolved,
+            _ => Self::Open,
+        }
+    }
+}
+
+/// Why a job became a dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeadReason {
+    /// Its attempts were used up.
+    Exhausted,
+    /// Its handler said that no retry can help.
+    Dead,
+    /// Its payload did not decode, in its last attempt as before; or something else of its row
+    /// could not be read at all.
+    Undecodable,
+    /// Its last attempt ended with its worker.
+    Crashed,
+}
+
+impl DeadReason {
+    /// The reason's name, as everything outside Rust has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exhausted => "exhausted",
+            Self::Dead => "dead",
+            Self::Undecodable => "undecodable",
+            Self::Crashed => "crashed",
+        }
+    }
+
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "dead" => Self::Dead,
+            "undecodable" => Self::Undecodable,
+            "crashed" => Self::Crashed,
+            _ => Self::Exhausted,
+        }
+    }
+}
+
+/// A dead letter in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeadLetterSummary {
+    /// Its id.
+    pub id: DeadLetterId,
+    /// How it stands with it.
+    pub state: DeadLetterState,
+    /// The stored kind of its jobs.
+    pub kind: String,
+    /// The queue of the job that failed last.
+    pub queue: String,
+    /// What its jobs share; `None` when it is of one job alone.
+    pub key: Option<String>,
+    /// Why the job that failed last did.
+    pub reason: DeadReason,
+    /// The beginning of its last error, 300 characters at most.
+    pub error: String,
+    /// The same for failures that have the same cause, as far as their texts tell.
+    pub fingerprint: String,
+    /// How often a job was buried here.
+    pub cycles: u32,
+    /// Attempts of all its jobs together.
+    pub attempts: u32,
+    /// When a job was first buried here.
+    pub first_failed_at: DateTime<Utc>,
+    /// When one last was.
+    pub failed_at: DateTime<Utc>,
+}
+
+/// A page of dead letters.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DeadLetterPage {
+    /// Those that fit, the newest failure first. There may be none although more pages follow.
+    pub entries: Vec<DeadLetterSummary>,
+    /// After which one the next page begins; `None` after the last.
+    pub next: Option<DeadLetterCursor>,
+}
+
+/// A place in a list of dead letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeadLetterCursor {
+    /// When the dead letter before it failed last.
+    pub failed_at: DateTime<Utc>,
+    /// Which one that is.
+    pub id: DeadLetterId,
+}
+
+/// The open dead letters that share a cause, as far as the texts of their errors tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeadLetterGroup {
+    /// What they share;
+    /// [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint) finds them by it.
+    pub fingerprint: String,
+    /// The stored kind of their jobs.
+    pub kind: String,
+    /// How many there are; no more than 1,000 are counted.
+    pub count: Count,
+    /// The one that failed last.
+    pub sample: DeadLetterId,
+    /// The beginning of its error, 300 characters at most.
+    pub error: String,
+    /// When the one that has waited longest failed.
+    pub first_failed_at: DateTime<Utc>,
+    /// When the last one failed.
+    pub last_failed_at: DateTime<Utc>,
+    /// How many of them failed in each of the last 24 hours, the oldest hour first; of those that
+    /// failed last, 1,000 at most.
+    pub lately: Vec<u32>,
+}
+
+/// A dead letter with all that is kept of it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// What a list shows of it; its error is cut there.
+    pub summary: DeadLetterSummary,
+    /// The last error in full, 16 KiB at most.
+    pub error: String,
+    /// The failed attempts of all its jobs, oldest first: the last 20, and no more than 64 KiB.
+    pub errors: Vec<FailedAttempt>,
+    /// How often it was open: an outcome of a replay counts only for the generation it replays.
+    pub generation: u32,
+    /// The job that failed last.
+    pub job: JobId,
+    /// The job that replays it, or was the last to.
+    pub replay: Option<JobId>,
+    /// When it replays by itself; `None` when a human must.
+    pub replay_at: Option<DateTime<Utc>>,
+    /// When a replay succeeded, while it is resolved.
+    pub resolved_at: Option<DateTime<Utc>>,
+    /// The priority of the job that failed last, −3 to 3; smaller goes first.
+    pub priority: i16,
+    /// Attempts that job had been given.
+    pub max_attempts: u32,
+    /// Attempts charged to it.
+    pub attempt: u32,
+    /// How often it had been snoozed.
+    pub snoozes: u32,
+    /// When it had been enqueued.
+    pub created_at: DateTime<Utc>,
+    /// The worker of its last attempt.
+    pub worker: Option<i64>,
+    /// Its concurrency group and key.
+    pub concurrency: Option<(String, String)>,
+    /// Its payload: what a replay runs with, unless told otherwise.
+    pub args: Payload,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its metadata.
+    pub metadata: Option<Payload>,
+}
+
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedAttempt {
+    /// Whose attempt it was.
+    pub job: JobId,
+    /// Which one, from 1.
+    pub attempt: u32,
+    /// What became of the job: `retry`, `bury` or `crash`.
+    pub outcome: String,
+    /// The error.
+    pub error: String,
+    /// Its Rust type, when it has one.
+    pub error_type: Option<String>,
+    /// The worker that ran it.
+    pub worker: Option<i64>,
+    /// When it ended.
+    pub ended_at: DateTime<Utc>,
+    /// How long it took; `None` after a crash.
+    pub took: Option<Duration>,
+}

@@ -1,0 +1,189 @@
+//! Dead letters: which there are, what is behind them, and their end.
+
+use chrono::{DateTime, Utc};
+
+use self::statements::{
+    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, Meant, WholeDeadLetters,
+};
+use crate::Error;
+use crate::admin::{Admin, Count};
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+
+mod dead_letter;
+mod replay;
+pub(super) mod statements;
+
+pub use self::dead_letter::{
+    DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage, DeadLetterState,
+    DeadLetterSummary, DeadReason, FailedAttempt,
+};
+pub use self::replay::{Replay, ReplayError};
+
+/// Which dead letters a call means: those for which everything set here is so. Without a
+/// [`state`](Self::state) only open ones are meant.
+///
+/// ```
+/// use jobkit::admin::dead_letters::DeadLetterFilter;
+///
+/// let payments = DeadLetterFilter::all().kind("charge_card").key("account-7");
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DeadLetterFilter {
+    pub(super) meant: Meant,
+}
+
+impl DeadLetterFilter {
+    /// Every open dead letter. Narrow it down, unless that is what you mean.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { meant: Meant::default() }
+    }
+
+    /// Only those in this state, instead of the open ones.
+    #[must_use]
+    pub fn state(mut self, state: DeadLetterState) -> Self {
+        self.meant.state = state;
+        self
+    }
+
+    /// Only those of this stored kind; 1 to 128 bytes.
+    #[must_use]
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.meant.kind = Some(kind.into());
+        self
+    }
+
+    /// Only those whose last job was of this queue; 1 to 128 bytes.
+    #[must_use]
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.meant.queue = Some(queue.into());
+        self
+    }
+
+    /// Only those with this dead-letter key, of whatever kind; at most 512 bytes.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.meant.key = Some(key.into());
+        self
+    }
+
+    /// Only those with this fingerprint, as [`Admin::dead_letter_groups`] has it.
+    #[must_use]
+    pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
+        self.meant.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// Only those whose last failure was earlier than this, by the database's clock.
+    #[must_use]
+    pub fn failed_before(mut self, time: DateTime<Utc>) -> Self {
+        self.meant.failed_before = Some(limits::time(time));
+        self
+    }
+
+    /// Only those whose last failure was later than this, by the database's clock.
+    #[must_use]
+    pub fn failed_after(mut self, time: DateTime<Utc>) -> Self {
+        self.meant.failed_after = Some(limits::time(time));
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Meant { kind, queue, key, fingerprint, .. } = &self.meant;
+        for (what, name) in [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)] {
+            name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
+        }
+        limits::text("dead-letter key", key.as_deref().unwrap_or(""), KEY_BYTES)
+    }
+}
+
+/// What [`Admin::discard_dead_letter`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeadLetterDiscarded {
+    /// It is gone for good.
+    Now,
+    /// A job replays it: it stays. Cancel that job first, which opens it again.
+    Replaying,
+    /// There is no such dead letter.
+    NotFound,
+}
+
+impl Admin {
+    /// A page of 1 to 500 dead letters that the filter means (a `limit` outside of that is taken
+    /// for the nearest end), the newest failure first. The next page begins after the cursor that
+    /// this one returns; keep the filter the same.
+    ///
+    /// A page looks at 10,000 dead letters at most, so it may have fewer entries than there is
+    /// room for, or none, and still a cursor. The filter's key, its fingerprint of open ones, its
+    /// state and its times are looked up in an index; its kind and queue are not.
+    ///
+    /// What fails again between two pages moves to the front of the list. All others are met once.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    pub async fn dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+        after: Option<DeadLetterCursor>,
+        limit: u32,
+    ) -> Result<DeadLetterPage, Error> {
+        filter.check()?;
+        let limit = limit.clamp(1, 500).into();
+        self.ask(&DeadLetters { meant: &filter.meant, after, limit }).await
+    }
+
+    /// How many dead letters the filter means. 10,000 at most are looked at, the newest failures
+    /// first.
+    ///
+    /// # Errors
+    /// As [`dead_letters`](Self::dead_letters).
+    pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
+        filter.check()?;
+        self.ask(&DeadLetterCount(&filter.meant)).await
+    }
+
+    /// The open dead letters by what seems to be their cause: their kind, the Rust type of the
+    /// error, and its text without numbers, ids, quotes and addresses. 1 to 100 groups (a `limit`
+    /// outside of that is taken for the nearest end), the one that failed last first.
+    ///
+    /// All groups are looked at while there are no more than 300 of them, and beyond that those of
+    /// the newest 10,000 dead letters and 300 others.
+    pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, Error> {
+        self.ask(&DeadLetterGroups(limit.clamp(1, 100).into())).await
+    }
+
+    /// A dead letter with all that is kept of it; `None` when there is none with this id.
+    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
+        Ok(self.ask(&WholeDeadLetters(&[id.0])).await?.pop())
+    }
+
+    /// The same of several: 1 to 500, the newest failure first. Those that are gone are left out.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the number of ids.
+    pub async fn whole_dead_letters(&self, ids: &[DeadLetterId]) -> Result<Vec<DeadLetter>, Error> {
+        limits::range("number of ids", ids.len(), 1..=500, "1 to 500")?;
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        self.ask(&WholeDeadLetters(&ids)).await
+    }
+
+    /// Removes a dead letter for good, unless a job replays it. What it was is kept in the
+    /// [`audit`](Self::audit): kind, key, cycles, error and payload.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when somebody's open transaction has had it in hand for a second.
+    pub async fn discard_dead_letter(
+        &self,
+        id: DeadLetterId,
+    ) -> Result<DeadLetterDiscarded, Error> {
+        let call = DiscardDeadLetter { id: id.0, actor: self.actor() };
+        let outcome = self.ask(&call).await.map_err(Error::or_busy)?;
+        Ok(match &*outcome {
+            "discard" => DeadLetterDiscarded::Now,
+            "replaying" => DeadLetterDiscarded::Replaying,
+            _ => DeadLetterDiscarded::NotFound,
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Replays: a dead letter becomes a job again.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::dead_letter::{DeadLetter, DeadLetterId};
+use super::statements::{Otherwise, ReplayDeadLetter, WholeDeadLetters};
+use crate::admin::Admin;
+use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
+use crate::registry::Registry;
+use crate::{Error, JobId, draft};
+
+/// Why a dead letter was not replayed. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A job replays it already: somebody else was faster, or it replayed by itself.
+    #[error("the dead letter is already replayed by job {0}")]
+    AlreadyReplayed(JobId),
+    /// A replay has succeeded.
+    #[error("the dead letter was resolved by job {0}")]
+    Resolved(JobId),
+    /// There is no such dead letter: it never was, or was removed.
+    #[error("there is no such dead letter")]
+    NotFound,
+    /// The new payload is none for this kind of job.
+    #[error("{0}")]
+    Undecodable(String),
+    /// Anything else. [`Error::Busy`] when somebody's open transaction has had the dead letter in
+    /// hand for a second; [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for what the job
+    /// should have instead; otherwise as all of [`Admin`].
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+type Replaying<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
+/// A dead letter that is about to be replayed, see [`Admin::replay`].
+#[derive(Debug)]
+#[must_use = "nothing is replayed until this is awaited"]
+pub struct Replay<'a> {
+    admin: &'a Admin,
+    id: DeadLetterId,
+    otherwise: Otherwise,
+}
+
+impl Replay<'_> {
+    /// The queue to wait in instead of the old one; 1 to 128 bytes.
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.otherwise.queue = Some(queue.into());
+        self
+    }
+
+    /// Runs the job no earlier than at this time, instead of at once; a time in the past means now.
+    pub fn run_at(mut self, time: DateTime<Utc>) -> Self {
+        self.otherwise.run_at = Some(time);
+        self
+    }
+
+    /// Runs the job with this payload instead of the stored one, which the dead letter keeps unless
+    /// the job fails again. At most 1 MiB as JSON, with the metadata.
+    ///
+    /// When this process has the kind linked the payload must decode into its type, and the job
+    /// gets the concurrency key that belongs to it; otherwise it is taken as it is, and the job has
+    /// the old key. The dead-letter key stays what it was in any case.
+    pub fn args(mut self, args: Value) -> Self {
+        self.otherwise.args = Some(args);
+        self
+    }
+
+    /// How many attempts the job gets instead of as many as the old one, 1 to 1000.
+    pub fn attempts(mut self, attempts: u16) -> Self {
+        self.otherwise.max_attempts = Some(attempts);
+        self
+    }
+
+    async fn run(mut self) -> Result<JobId, ReplayError> {
+        self.otherwise.run_at = self.otherwise.run_at.map(limits::run_at).transpose()?;
+        let Otherwise { queue, max_attempts, .. } = &self.otherwise;
+        queue.as_ref().map_or(Ok(()), |queue| limits::name("queue", queue, NAME_BYTES))?;
+        limits::range("number of attempts", max_attempts.unwrap_or(1), ATTEMPTS, "1 to 1000")?;
+        let mut link = self.admin.link();
+        if let Some(args) = &self.otherwise.args {
+            let text = args.to_string();
+            payload(&text, 0)?;
+            let entry = link.call(&WholeDeadLetters(&[self.id.0])).await?.pop();
+            let entry = entry.ok_or(ReplayError::NotFound)?;
+            self.otherwise.concurrency = concurrency(&entry, &text)?;
+        }
+        let actor = self.admin.actor();
+        let call = ReplayDeadLetter { id: self.id.0, actor, otherwise: &self.otherwise };
+        let (outcome, job) = link.call(&call).await.map_err(Error::or_busy)?;
+        link.close().await;
+        match (&*outcome, job.map(JobId)) {
+            ("replay", Some(job)) => Ok(job),
+            ("already", Some(job)) => Err(ReplayError::AlreadyReplayed(job)),
+            ("resolved", Some(job)) => Err(ReplayError::Resolved(job)),
+            _ => Err(ReplayError::NotFound),
+        }
+    }
+}
+
+impl<'a> IntoFuture for Replay<'a> {
+    type Output = Result<JobId, ReplayError>;
+    type IntoFuture = Replaying<'a, JobId, ReplayError>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// Checks a payload, beside so many bytes of metadata, as enqueueing would.
+fn payload(text: &str, metadata: usize) -> Result<(), Error> {
+    let bytes = text.len() + metadata;
+    if bytes > PAYLOAD_BYTES {
+        return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES });
+    }
+    limits::json("payload", "nesting of the payload", text)
+}
+
+/// The concurrency group and key that belong to a new payload, if its kind is linked.
+fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>; 2]>, ReplayError> {
+    payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
+    let registry = Registry::linked();
+    let Some(registration) = registry.get(&entry.summary.kind) else { return Ok(None) };
+    let key = registration.key_of(text.as_bytes()).map_err(ReplayError::Undecodable)?;
+    let key = draft::key("concurrency key", key)?;
+    let keyed = registration.policy().concurrency.zip(key);
+    Ok(Some(match keyed {
+        Some((concurrency, key)) => [Some(concurrency.group.to_owned()), Some(key)],
+        None => [None, None],
+    }))
+}
+
+impl Admin {
+    /// Replays a dead letter: makes a job of it, with all its attempts again. Await it, or say
+    /// first what the job should have instead of what is stored.
+    ///
+    /// It happens once: whoever calls it again, or at the same time, is told of the job that was
+    /// made. When that job succeeds the dead letter is resolved; when it fails, or is cancelled or
+    /// discarded, the dead letter is open again, with the history of both.
+    ///
+    /// ```no_run
+    /// # use jobkit::Admin;
+    /// # use jobkit::admin::dead_letters::{DeadLetterId, ReplayError};
+    /// # async fn f(admin: Admin, id: DeadLetterId) -> Result<(), ReplayError> {
+    /// let job = admin.replay(id).await?;
+    /// // or
+    /// let args = serde_json::json!({"account": "account-7", "cents": 100});
+    /// match admin.replay(id).queue("slow").args(args).attempts(1).await {
+    ///     Err(ReplayError::AlreadyReplayed(other)) => assert_eq!(other, job),
+    ///     other => println!("{other:?}"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ReplayError`] says which.
+    pub fn replay(&self, id: DeadLetterId) -> Replay<'_> {
+        Replay { admin: self, id, otherwise: Otherwise::default() }
+    }
+}

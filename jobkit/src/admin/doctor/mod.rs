@@ -1,0 +1,273 @@
+//! What is wrong, and what to do about it.
+
+use std::time::Duration;
+
+use self::statements::{
+    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, ServerSettings, Tables,
+    Unpublishable, Upkeep, UpkeepRow, Violations,
+};
+use crate::admin::overview::Attention;
+use crate::admin::{Admin, Severity};
+use crate::store::Link;
+use crate::{Error, migrate};
+
+mod diagnosis;
+mod indexes;
+pub(super) mod statements;
+#[cfg(test)]
+mod tests;
+
+pub use self::diagnosis::{Check, Diagnosis, Finding, HorizonHolder, TableSize};
+
+/// Up to how many rows whole tables are read.
+const SMALL: u64 = 200_000;
+
+/// From how many dead row versions on a table is mentioned.
+const MANY_DEAD: u64 = 50_000;
+
+impl Finding {
+    fn of(
+        severity: Severity,
+        check: Check,
+        found: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self { severity, check, found: found.into(), advice: advice.into() }
+    }
+}
+
+impl Admin {
+    /// Looks for what is wrong, or might be: the version and state of the schema; rows that no
+    /// committed state may have; indexes that are gone or unusable; settings by which a commit may
+    /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
+    /// which a publication lets nothing be changed; how workers keep things up; a clock that has
+    /// stepped back; and whatever needs [`Attention`] in an [`overview`](Self::overview).
+    ///
+    /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
+    /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
+    ///
+    /// # Errors
+    /// What is wrong with the schema is a finding, not an error.
+    pub async fn doctor(&self) -> Result<Diagnosis, Error> {
+        let mut link = self.link();
+        let mut diagnosis = Diagnosis {
+            schema: 0,
+            known: migrate::VERSION,
+            findings: Vec::new(),
+            tables: Vec::new(),
+            holders: Vec::new(),
+        };
+        match link.call(&InspectSchema).await? {
+            Ok(version) => diagnosis.schema = version,
+            Err(error) => {
+                diagnosis.schema = match error {
+                    Error::SchemaOlder { found, .. } | Error::SchemaNewer { found, .. } => found,
+                    Error::SchemaEdited { .. } => migrate::VERSION,
+                    _ => 0,
+                };
+                diagnosis.findings.push(no_schema(&error));
+                link.close().await;
+                return Ok(diagnosis);
+            }
+        }
+        let findings = &mut diagnosis.findings;
+        findings.extend(newer(diagnosis.schema));
+        findings.extend(durability(&link.call(&DurabilitySettings).await?));
+        findings.extend(indexes::findings(&link.call(&Indexes).await?));
+        findings.extend(unpublishable(&link.call(&Unpublishable).await?));
+        findings.extend(upkeep(&link.call(&Upkeep).await?));
+        diagnosis.holders = link.call(&HorizonHolders).await?;
+        findings.extend(diagnosis.holders.iter().map(horizon));
+        diagnosis.tables = link.call(&Tables).await?;
+        findings.extend(diagnosis.tables.iter().filter_map(bloat));
+        link.close().await;
+        findings.extend(self.overview().await?.attention.iter().map(attention));
+        findings.extend(self.broken(&diagnosis.tables).await?);
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        Ok(diagnosis)
+    }
+
+    /// Looks for rows that no committed state may have, by reading whole tables, for a minute at
+    /// most: one finding for each way in which they are wrong. There should be none, ever.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] only after a minute.
+    pub async fn violations(&self) -> Result<Vec<Finding>, Error> {
+        let minute = Duration::from_secs(60);
+        violations(self.link_for(minute)).await
+    }
+
+    /// Settings of the server that throughput depends on, its version among them, as they are in
+    /// this session: each with its name and its value with its unit.
+    pub async fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
+        self.ask(&ServerSettings).await
+    }
+
+    /// The same, if it does not take long.
+    async fn broken(&self, tables: &[TableSize]) -> Result<Vec<Finding>, Error> {
+        let rows: u64 = tables.iter().map(|table| table.live + table.dead).sum();
+        if rows > SMALL {
+            return Ok(vec![unread(&["the tables have some ", &rows.to_string(), " rows"])]);
+        }
+        match violations(self.link_for(Duration::from_secs(5))).await {
+            Err(Error::Deadline(_)) => Ok(vec![unread(&["it took longer than 5 s"])]),
+            // Cancelled by the server for the same reason.
+            Err(error) if error.code().as_deref() == Some("57014") => {
+                Ok(vec![unread(&["it took longer than 5 s"])])
+            }
+            found => found,
+        }
+    }
+}
+
+async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {
+    let found = link.call(&Violations).await?;
+    link.close().await;
+    let finding = |(what, number, examples): (String, i64, Vec<String>)| {
+        Finding::of(
+            Severity::Critical,
+            Check::Violations,
+            format!("{what}: {number} ({}, …)", examples.join(", ")),
+            "a promise of the storage does not hold: stop writing to the tables by hand, keep the \
+             rows that `select * from jobkit.violations` names, and report it",
+        )
+    };
+    Ok(found.into_iter().map(finding).collect())
+}
+
+fn unread(why: &[&str]) -> Finding {
+    let found = ["whole tables were not looked at: ".to_owned(), why.concat()].concat();
+    let advice = "look at them when there is time: `select * from jobkit.violations`";
+    Finding::of(Severity::Note, Check::Violations, found, advice)
+}
+
+fn no_schema(error: &Error) -> Finding {
+    let advice = match error {
+        Error::SchemaMissing | Error::SchemaOlder { .. } => "run `jobkit::migrate`",
+        Error::SchemaNewer { .. } => "deploy a binary with a newer jobkit",
+        Error::SchemaEdited { .. } => "restore the text of the migration that was applied",
+        Error::Encoding { .. } => "make a database with the encoding UTF8",
+        _ => "use a newer server",
+    };
+    Finding::of(Severity::Critical, Check::Schema, error.to_string(), advice)
+}
+
+fn newer(version: i32) -> Option<Finding> {
+    let known = migrate::VERSION;
+    (version > known).then(|| {
+        let found = format!("the schema is at version {version}, this binary knows {known}");
+        let advice = "it works with it; deploy the newer jobkit everywhere soon";
+        Finding::of(Severity::Note, Check::Schema, found, advice)
+    })
+}
+
+/// What settings say: their names and values.
+fn durability(settings: &[(String, String)]) -> Vec<Finding> {
+    let finding = |(name, value): &(String, String)| {
+        let (severity, advice) = match (&**name, &**value) {
+            ("synchronous_commit", "off") => (
+                Severity::Warning,
+                "an acknowledged job may be lost when the database host crashes: turn it on for \
+                 the roles that enqueue",
+            ),
+            ("fsync", "off") => {
+                (Severity::Critical, "a crash of the host may destroy the database: turn it on")
+            }
+            ("full_page_writes", "off") => (
+                Severity::Critical,
+                "a crash of the host may leave torn pages: turn it on, unless the file system \
+                 rules them out",
+            ),
+            ("autovacuum", "off") => (
+                Severity::Warning,
+                "the tables of a queue turn over completely, and grow without it: turn it on",
+            ),
+            _ => return None,
+        };
+        let found = [name, " is ", value].concat();
+        Some(Finding::of(severity, Check::Durability, found, advice))
+    };
+    settings.iter().filter_map(finding).collect()
+}
+
+fn attention(item: &Attention) -> Finding {
+    let check = match item {
+        Attention::Unserved { .. } => Check::Kinds,
+        _ => Check::Attention,
+    };
+    Finding::of(item.severity(), check, item.found(), item.advice())
+}
+
+fn unpublishable(tables: &[String]) -> Option<Finding> {
+    let first = tables.first()?;
+    let names = tables.join(", ");
+    let found = format!("a publication has tables without a replica identity: {names}");
+    let advice = format!(
+        "the server refuses every UPDATE and DELETE there, and what needs one is never recorded: \
+         `alter table jobkit.{first} replica identity full`, or give it a primary key"
+    );
+    Some(Finding::of(Severity::Critical, Check::Publication, found, advice))
+}
+
+fn upkeep(row: &UpkeepRow) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |check, found: String, advice: &str| {
+        findings.push(Finding::of(Severity::Warning, check, found, advice));
+    };
+    if row.found > 0 {
+        let found = format!("sweeps found {} blocked jobs that had a free permit", row.found);
+        add(Check::Upkeep, found, "permits are passed on when a job ends: report it");
+    }
+    if row.ahead.is_some_and(|days| days < 1) {
+        let found = "the history has no partition for tomorrow".to_owned();
+        let advice = "jobs are kept for less than they should: see why no worker's pruner gets on";
+        add(Check::Upkeep, found, advice);
+    }
+    if let Some(ago) = row.swept_ago.filter(|ago| *ago > Duration::from_secs(60 * 60)) {
+        let hours = ago.as_secs() / 3600;
+        let found = format!("no worker has looked after the queue for {hours} hours");
+        add(Check::Upkeep, found, "start a worker, or see what its log says");
+    }
+    if let Some(behind) = row.behind.filter(|behind| *behind > Duration::from_secs(5)) {
+        let seconds = behind.as_secs();
+        let found = format!("the database's clock is {seconds} s behind what it wrote before");
+        let advice = "it stepped back, or another host took over: see to its time service. Workers \
+                      go on, but what was scheduled before is late by as much";
+        add(Check::Clock, found, advice);
+    }
+    findings
+}
+
+fn horizon(holder: &HorizonHolder) -> Finding {
+    let HorizonHolder { what, name, age, transactions, .. } = holder;
+    let severity = match (age, transactions) {
+        (Some(age), _) if age.as_secs() >= 60 * 60 => Severity::Critical,
+        (Some(age), _) if age.as_secs() >= 60 => Severity::Warning,
+        (_, 1_000_000..) => Severity::Warning,
+        _ => Severity::Note,
+    };
+    let state = holder.state.as_deref().unwrap_or("unknown");
+    let role = holder.role.as_deref().unwrap_or("?");
+    let since =
+        age.map_or("for a time unknown".to_owned(), |age| format!("for {} s", age.as_secs()));
+    let found = format!(
+        "{what} {name} of {role} ({state}) has kept row versions alive {since}, {transactions} \
+         transactions"
+    );
+    let advice = match &**what {
+        "session" => format!("end it, or `select pg_terminate_backend({name})`"),
+        "prepared" => "commit it or roll it back: `rollback prepared`".to_owned(),
+        _ => "let its consumer catch up, or drop it: `pg_drop_replication_slot`".to_owned(),
+    };
+    Finding::of(severity, Check::Horizon, found, advice)
+}
+
+fn bloat(table: &TableSize) -> Option<Finding> {
+    (table.dead >= MANY_DEAD && table.dead > table.live).then(|| {
+        let TableSize { table, live, dead, bytes } = table;
+        let found = format!("{table} has {dead} dead row versions, {live} rows, {bytes} bytes");
+        let advice = "see whether something keeps them alive, and whether autovacuum gets to it; \
+                      `vacuum jobkit.…` helps at once";
+        Finding::of(Severity::Warning, Check::Bloat, found, advice)
+    })
+}

@@ -1,0 +1,129 @@
+//! Why a job does not run.
+
+use self::statements::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
+use crate::admin::Admin;
+use crate::admin::queues::PausedQueue;
+use crate::admin::stuck::statements::StuckJobs;
+use crate::store::number;
+use crate::{Error, JobId};
+
+mod reason;
+pub(super) mod statements;
+
+pub use self::reason::{KeyUse, Reason};
+
+/// Why a job does not run, as [`Admin::explain`] finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// What matters first: the first of the reasons, in words.
+    pub sentence: String,
+    /// All that holds, what matters first before the others; at least one.
+    pub reasons: Vec<Reason>,
+}
+
+impl Admin {
+    /// Says why a job does not run, or what it is if it does or has ended; `None` when it never
+    /// was, or is not kept any more.
+    ///
+    /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
+    /// statements (three for a live job) may make the numbers differ by that.
+    pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
+        let mut link = self.link();
+        let stuck = link.call(&StuckJobs { job: Some(job.0), limit: 1 }).await?;
+        let reasons = match link.call(&ExplainJob(job.0)).await? {
+            Some(live) if live.runs.is_some() => Some(running(&live)),
+            Some(live) => {
+                let ahead = link.call(&Ahead { job: job.0, of: &live }).await?;
+                Some(waiting(live, ahead))
+            }
+            None => link.call(&ExplainEnded(job.0)).await?.map(|ended| vec![of_ended(ended)]),
+        };
+        link.close().await;
+        Ok(reasons.map(|mut reasons| {
+            reasons.splice(..0, stuck.into_iter().map(Reason::Stuck));
+            let sentence = reasons.first().map(Reason::to_string).unwrap_or_default();
+            Explanation { sentence, reasons }
+        }))
+    }
+}
+
+fn running(job: &LiveJob) -> Vec<Reason> {
+    let runs = job.runs.map(|(worker, since)| Reason::Running { worker, since });
+    runs.into_iter().chain(cancel_requested(job)).collect()
+}
+
+fn cancel_requested(job: &LiveJob) -> Option<Reason> {
+    job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
+}
+
+/// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are
+/// served only.
+fn waiting(job: LiveJob, ahead: AheadRow) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
+    let scheduled = |until| Reason::Scheduled { until };
+    reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
+    reasons.extend(unserved(&job));
+    reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));
+    if job.scheduled.is_some() {
+        return reasons;
+    }
+    let key = job.key.map(|(group, key)| KeyUse {
+        group,
+        key,
+        limit: number(ahead.limit),
+        taken: number(ahead.taken),
+        holders: ahead.holders.into_iter().map(JobId).collect(),
+    });
+    let position = number(ahead.place).max(1);
+    let queue = job.queue;
+    match key {
+        Some(key) if job.blocked => {
+            let blocked = number(ahead.blocked).max(position);
+            reasons.push(Reason::Blocked { position, blocked, key });
+            return reasons;
+        }
+        Some(key) if job.without_permit == Some(true) && key.taken >= key.limit => {
+            reasons.push(Reason::AtLimit(key));
+        }
+        _ => {}
+    }
+    if job.knowing > 0 && ahead.running >= job.slots {
+        let (running, slots) = (number(ahead.running), number(job.slots));
+        reasons.push(Reason::Busy { queue: queue.clone(), running, slots });
+    }
+    reasons.push(Reason::Ahead { queue, jobs: number(ahead.ahead) });
+    reasons
+}
+
+/// Why nobody would run this job even if its turn came.
+fn unserved(job: &LiveJob) -> impl Iterator<Item = Reason> {
+    let paused = job.pause.as_ref().map(|pause| {
+        Reason::Paused(PausedQueue {
+            queue: job.queue.clone(),
+            since: pause.since,
+            actor: pause.actor.clone(),
+            reason: pause.reason.clone(),
+        })
+    });
+    let queue = job.queue.clone();
+    let unserved = match (job.serving, job.knowing) {
+        (0, _) => Some(Reason::Unserved { queue }),
+        (_, 0) => Some(Reason::UnknownKind { queue, kind: job.kind.clone() }),
+        _ => None,
+    };
+    paused.into_iter().chain(unserved)
+}
+
+fn of_ended(job: EndedJob) -> Reason {
+    let EndedJob { dead, ending, why, at } = job;
+    if dead {
+        let error = why.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+        return Reason::Dead { at, reason: ending, error };
+    }
+    match &*ending {
+        "discard" => Reason::Discarded { at, reason: why },
+        "cancel" => Reason::Cancelled { at },
+        _ => Reason::Finished { at },
+    }
+}

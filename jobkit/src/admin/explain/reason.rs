@@ -1,0 +1,311 @@
+//! Why a job does not run, in values and in words.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+
+use crate::JobId;
+use crate::admin::queues::PausedQueue;
+use crate::admin::stuck::StuckJob;
+
+/// Where counts end.
+const MANY: u32 = 10_000;
+
+/// One reason why a job does not run, or what it is instead of waiting. Displayed, it is a sentence
+/// without its full stop.
+///
+/// Counts end at 10,000, which stands for that many or more. Times are the database's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It runs.
+    Running {
+        /// The worker that runs it.
+        worker: i64,
+        /// Since when.
+        since: DateTime<Utc>,
+    },
+    /// It is marked as cancelled: nothing but its end awaits it.
+    CancelRequested {
+        /// Since when.
+        since: DateTime<Utc>,
+    },
+    /// What has to be done with it fails through no fault of its own.
+    Stuck(StuckJob),
+    /// Its time has not come, or only just.
+    Scheduled {
+        /// When it is due.
+        until: DateTime<Utc>,
+    },
+    /// Its queue is paused.
+    Paused(PausedQueue),
+    /// No live worker serves its queue.
+    Unserved {
+        /// The queue.
+        queue: String,
+    },
+    /// Live workers serve its queue, but none of them knows its kind.
+    UnknownKind {
+        /// The queue.
+        queue: String,
+        /// The kind.
+        kind: String,
+    },
+    /// It waits for a permit of its concurrency key.
+    Blocked {
+        /// Which of the blocked jobs it is, from 1, in the order in which they get permits.
+        position: u32,
+        /// How many there are.
+        blocked: u32,
+        /// The key.
+        key: KeyUse,
+    },
+    /// It is ready, but its concurrency key has no permit left: a worker that comes to it will
+    /// find it blocked.
+    AtLimit(KeyUse),
+    /// The workers that could run it have no slot free for its queue.
+    Busy {
+        /// The queue.
+        queue: String,
+        /// Jobs of the queue that they run.
+        running: u32,
+        /// How many they can run at a time.
+        slots: u32,
+    },
+    /// It is ready, and its turn has not come.
+    Ahead {
+        /// The queue.
+        queue: String,
+        /// Ready jobs of the queue that are picked before it.
+        jobs: u32,
+    },
+    /// It succeeded.
+    Finished {
+        /// When.
+        at: DateTime<Utc>,
+    },
+    /// It ended as pointless.
+    Discarded {
+        /// When.
+        at: DateTime<Utc>,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// It was cancelled.
+    Cancelled {
+        /// When.
+        at: DateTime<Utc>,
+    },
+    /// It is a dead letter.
+    Dead {
+        /// Since when.
+        at: DateTime<Utc>,
+        /// `exhausted`, `dead`, `undecodable` or `crashed`.
+        reason: String,
+        /// The beginning of its last error.
+        error: String,
+    },
+}
+
+/// A concurrency key as a job that waits for it sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyUse {
+    /// Its group.
+    pub group: String,
+    /// The key.
+    pub key: String,
+    /// How many of its jobs may run at a time.
+    pub limit: u32,
+    /// Permits taken.
+    pub taken: u32,
+    /// Jobs that hold them, the ten with the smallest ids.
+    pub holders: Vec<JobId>,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Running { worker, since } => {
+                write!(f, "Running since {} on worker {worker:x}", Time(since))
+            }
+            Self::CancelRequested { since } => {
+                write!(f, "Marked as cancelled since {}: it ends when it is next met", Time(since))
+            }
+            Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
+            Self::Paused(paused) => paused.fmt(f),
+            Self::Stuck(stuck) => stuck.fmt(f),
+            Self::Unserved { queue } => write!(f, "No live worker serves its queue {queue}"),
+            Self::UnknownKind { queue, kind } => {
+                write!(f, "No live worker of its queue {queue} knows the kind {kind}")
+            }
+            Self::Blocked { position, blocked, key } => {
+                let (position, blocked) = (Ordinal(*position), Count(*blocked));
+                write!(f, "Blocked: {position} of {blocked} for {key}")
+            }
+            Self::AtLimit(key) => write!(f, "Ready, but no permit is left for {key}"),
+            Self::Busy { queue, running, slots } => write!(
+                f,
+                "Ready, but no worker has a slot free for its queue {queue}: {} of {slots} taken",
+                Count(*running)
+            ),
+            Self::Ahead { queue, jobs: 0 } => write!(f, "Ready: next in its queue {queue}"),
+            Self::Ahead { queue, jobs: 1 } => {
+                write!(f, "Ready: 1 job of its queue {queue} is ahead of it")
+            }
+            Self::Ahead { queue, jobs } => {
+                write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(*jobs))
+            }
+            Self::Finished { at } => write!(f, "Finished at {}", Time(at)),
+            Self::Discarded { at, reason } => {
+                write!(f, "Discarded at {}", Time(at))?;
+                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+            }
+            Self::Cancelled { at } => write!(f, "Cancelled at {}", Time(at)),
+            Self::Dead { at, reason, error } => {
+                write!(f, "Dead letter since {} ({reason}): {error}", Time(at))
+            }
+        }
+    }
+}
+
+impl fmt::Display for PausedQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        write!(f, "Its queue {} is paused", self.queue)?;
+        if let Some(actor) = said(&self.actor) {
+            write!(f, " by {actor}")?;
+        }
+        write!(f, " since {}", Time(&self.since))?;
+        said(&self.reason).map_or(Ok(()), |reason| write!(f, ": {reason}"))
+    }
+}
+
+impl fmt::Display for KeyUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, key, limit, taken, .. } = self;
+        write!(f, "{group}/{key} (limit {limit}, ")?;
+        match (taken, taken == limit) {
+            (0, _) => return write!(f, "no permit taken)"),
+            (1, true) => write!(f, "its permit held")?,
+            (2, true) => write!(f, "both permits held")?,
+            (_, true) => write!(f, "all {taken} permits held")?,
+            (1, false) => write!(f, "1 permit held")?,
+            (_, false) => write!(f, "{taken} permits held")?,
+        }
+        match &*self.holders {
+            [] => write!(f, ")"),
+            [job] => write!(f, " by job {job})"),
+            jobs => write!(f, " by jobs {})", Listed(jobs, *taken)),
+        }
+    }
+}
+
+/// Some jobs of so many in all.
+struct Listed<'a>(&'a [JobId], u32);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        let others = self.1.saturating_sub(named);
+        for (place, job) in (1..).zip(self.0) {
+            match place {
+                1 => {}
+                _ if place == named && others == 0 => write!(f, " and ")?,
+                _ => write!(f, ", ")?,
+            }
+            write!(f, "{job}")?;
+        }
+        match others {
+            0 => Ok(()),
+            1 => write!(f, " and 1 other"),
+            _ => write!(f, " and {others} others"),
+        }
+    }
+}
+
+/// A count that ends.
+struct Count(u32);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= MANY { write!(f, "10,000+") } else { self.0.fmt(f) }
+    }
+}
+
+struct Ordinal(u32);
+
+impl fmt::Display for Ordinal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ending = match (self.0 % 10, self.0 % 100) {
+            (_, 11..=13) => "th",
+            (1, _) => "st",
+            (2, _) => "nd",
+            (3, _) => "rd",
+            _ => "th",
+        };
+        let later = if self.0 >= MANY { " or later" } else { "" };
+        write!(f, "{}{ending}{later}", self.0)
+    }
+}
+
+struct Time<'a>(&'a DateTime<Utc>);
+
+impl fmt::Display for Time<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self.0 {
+            time if time == DateTime::<Utc>::MAX_UTC => f.write_str("infinity"),
+            time => time.format("%Y-%m-%d %H:%M:%S UTC").fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(limit: u32, taken: u32, holders: &[i64]) -> KeyUse {
+        let holders = holders.iter().copied().map(JobId).collect();
+        KeyUse { group: "send_receipt".into(), key: "acme".into(), limit, taken, holders }
+    }
+
+    #[test]
+    fn permits_are_told_in_words() {
+        for (limit, taken, holders, words) in [
+            (1, 1, &[7][..], "limit 1, its permit held by job 7"),
+            (2, 2, &[812, 815], "limit 2, both permits held by jobs 812 and 815"),
+            (3, 3, &[1, 2, 3], "limit 3, all 3 permits held by jobs 1, 2 and 3"),
+            (5, 5, &[1, 2], "limit 5, all 5 permits held by jobs 1, 2 and 3 others"),
+            (1, 2, &[1, 2], "limit 1, 2 permits held by jobs 1 and 2"),
+            (0, 1, &[1], "limit 0, 1 permit held by job 1"),
+            (0, 0, &[], "limit 0, no permit taken"),
+        ] {
+            let text = key(limit, taken, holders).to_string();
+            assert_eq!(text, format!("send_receipt/acme ({words})"));
+        }
+    }
+
+    #[test]
+    fn a_blocked_job_is_told_its_place() {
+        let blocked = |position, blocked| {
+            Reason::Blocked { position, blocked, key: key(1, 1, &[9]) }.to_string()
+        };
+        let rest = "for send_receipt/acme (limit 1, its permit held by job 9)";
+        assert_eq!(blocked(3, 17), format!("Blocked: 3rd of 17 {rest}"));
+        assert_eq!(blocked(11, 21), format!("Blocked: 11th of 21 {rest}"));
+        assert_eq!(blocked(10_000, 10_000), format!("Blocked: 10000th or later of 10,000+ {rest}"));
+    }
+
+    #[test]
+    fn a_pause_says_what_it_knows() {
+        let paused = |actor: Option<&str>, reason: Option<&str>| {
+            let (actor, reason) = (actor.map(Into::into), reason.map(Into::into));
+            let since = DateTime::UNIX_EPOCH;
+            PausedQueue { queue: "mail".into(), since, actor, reason }.to_string()
+        };
+        let since = "since 1970-01-01 00:00:00 UTC";
+        assert_eq!(paused(None, Some("")), format!("Its queue mail is paused {since}"));
+        let full = paused(Some("ada"), Some("the gateway is down"));
+        assert_eq!(full, format!("Its queue mail is paused by ada {since}: the gateway is down"));
+    }
+}

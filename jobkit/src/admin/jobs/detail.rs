@@ -1,0 +1,43 @@
+//! One job, with all that is kept of it.
+
+use chrono::{DateTime, Utc};
+
+use super::summary::JobSummary;
+use crate::admin::Payload;
+use crate::admin::dead_letters::{DeadLetterId, FailedAttempt};
+use crate::id::JobId;
+
+/// A job with all that is kept of it: live, ended, or a dead letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobDetail {
+    /// What a list shows of it.
+    pub summary: JobSummary,
+    /// Its payload, exactly as it is stored.
+    pub args: Payload,
+    /// Its metadata.
+    pub metadata: Option<Payload>,
+    /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
+    /// what it took.
+    pub attempts: Vec<FailedAttempt>,
+    /// Attempts in a row whose worker died, while it lives.
+    pub crashes: u32,
+    /// How often it was snoozed.
+    pub snoozes: u32,
+    /// When somebody wanted it cancelled, while it lives.
+    pub cancel_requested_at: Option<DateTime<Utc>>,
+    /// Since when it holds a permit of its concurrency key.
+    pub permit_since: Option<DateTime<Utc>>,
+    /// Its dead-letter key.
+    pub dead_letter_key: Option<String>,
+    /// The dead letter that it replays, or replayed.
+    pub replays: Option<DeadLetterId>,
+    /// The dead letter that it became.
+    pub dead_letter: Option<DeadLetterId>,
+    /// The job that replays that dead letter, or was the last to.
+    pub replayed_by: Option<JobId>,
+    /// Why it was discarded or cancelled, or became a dead letter.
+    pub reason: Option<String>,
+    /// Until when it is kept, when it is finished.
+    pub expires_at: Option<DateTime<Utc>>,
+}

@@ -1,0 +1,148 @@
+//! Jobs: searching them, looking one up, and changing one.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use self::statements::{Act, CancelMark, CancelTake, JobState, OneJob, Reschedule};
+use crate::admin::{Admin, let_hands_change};
+use crate::store::Link;
+use crate::{Error, JobId, limits};
+
+mod detail;
+pub(super) mod list;
+mod query;
+pub(super) mod statements;
+mod summary;
+
+pub use self::detail::JobDetail;
+pub use self::query::{JobQuery, Listing, QueryError};
+pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
+
+/// What [`Admin::cancel`] or [`Admin::discard`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cancelled {
+    /// It has ended as asked, unless it was running and just then succeeded.
+    Now,
+    /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
+    /// attempt but success, the job ends as cancelled.
+    Requested,
+    /// There is no such live job: it never was, or it has ended.
+    NotFound,
+}
+
+/// What [`Admin::reschedule`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rescheduled {
+    /// It has its new time.
+    Moved,
+    /// It runs, or is just being taken: it stays as it is.
+    Running,
+    /// It is marked as cancelled, so nothing but its end awaits it: it stays as it is.
+    CancelRequested,
+    /// There is no such live job: it never was, or it has ended.
+    NotFound,
+}
+
+impl Admin {
+    /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.
+    pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, Error> {
+        let mut link = self.list_link();
+        let mut job = None;
+        // Between the looks at the two places it may go from one to the other, even back.
+        for attempt in 0..Self::TRIES {
+            let_hands_change(attempt).await;
+            job = link.call(&OneJob(id.0)).await?;
+            if job.is_some() {
+                break;
+            }
+        }
+        link.close().await;
+        Ok(job)
+    }
+
+    /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may
+    /// hold goes to the next of its key; a running one is asked to stop, by its worker's next
+    /// heartbeat, and cannot be retried any more.
+    pub async fn cancel(&self, id: JobId) -> Result<Cancelled, Error> {
+        self.end(id, "cancel", "cancelled").await
+    }
+
+    /// Ends a job as pointless: like [`cancel`](Self::cancel), but the history has it as discarded
+    /// for this reason (of which it keeps 16 KiB). A job that runs is only asked to stop, and
+    /// unless it succeeds it ends as cancelled, without the reason.
+    pub async fn discard(&self, id: JobId, reason: &str) -> Result<Cancelled, Error> {
+        self.end(id, "discard", &limits::clean(reason)).await
+    }
+
+    async fn end(
+        &self,
+        id: JobId,
+        outcome: &'static str,
+        reason: &str,
+    ) -> Result<Cancelled, Error> {
+        let mut link = self.link();
+        let detail = json!({ "reason": (outcome == "discard").then_some(reason) });
+        let act = Act { actor: self.actor(), detail: &detail };
+        let mark = CancelMark { jobs: &[id.0], action: outcome, act };
+        if link.call(&mark).await?.is_empty() {
+            link.close().await;
+            return Ok(Cancelled::NotFound);
+        }
+        let mut cancelled = Cancelled::Requested;
+        for attempt in 0..Self::TRIES {
+            let_hands_change(attempt).await;
+            let take = CancelTake { jobs: &[id.0], outcome, reason };
+            if !link.call(&take).await?.is_empty() {
+                // After a miss it may as well have been its own claim that ended it.
+                if attempt == 0 {
+                    cancelled = Cancelled::Now;
+                }
+                break;
+            }
+        }
+        link.close().await;
+        Ok(cancelled)
+    }
+
+    /// Gives a waiting job another time: `None` is at once, and so is a time in the past. A permit
+    /// it may hold goes to the next of its key, and the job asks for one again when it is due.
+    pub async fn reschedule(
+        &self,
+        id: JobId,
+        at: Option<DateTime<Utc>>,
+    ) -> Result<Rescheduled, Error> {
+        let at = at.map(limits::run_at).transpose()?;
+        let mut link = self.link();
+        let act = Act { actor: self.actor(), detail: &Value::Null };
+        let rescheduled = reschedule(&mut link, id, at, act).await?;
+        link.close().await;
+        Ok(rescheduled)
+    }
+}
+
+async fn reschedule(
+    link: &mut Link,
+    id: JobId,
+    run_at: Option<DateTime<Utc>>,
+    act: Act<'_>,
+) -> Result<Rescheduled, Error> {
+    // A claim may have a job in hand for 100 ms before it puts it back.
+    for attempt in 0..6 {
+        let_hands_change(attempt).await;
+        if !link.call(&Reschedule { jobs: &[id.0], run_at, act }).await?.is_empty() {
+            return Ok(Rescheduled::Moved);
+        }
+        let Some(job) = link.call(&JobState(id.0)).await? else {
+            return Ok(Rescheduled::NotFound);
+        };
+        match State::of(&job.state) {
+            State::Finished | State::Dead => return Ok(Rescheduled::NotFound),
+            _ if job.cancel_requested => return Ok(Rescheduled::CancelRequested),
+            State::Running => return Ok(Rescheduled::Running),
+            State::Scheduled | State::Ready | State::Blocked => {}
+        }
+    }
+    Ok(Rescheduled::Running)
+}

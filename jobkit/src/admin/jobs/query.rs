@@ -1,0 +1,179 @@
+//! Which jobs a list shows, and the words in which a search says so.
+
+use std::fmt;
+
+use crate::JobId;
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use self::parse::QueryError;
+
+/// A list of jobs, each in an order of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Listing {
+    /// All live jobs, the newest first.
+    #[default]
+    Live,
+    /// Jobs that may be claimed, in the order of the claim: by queue, priority, whether they hold
+    /// a permit, and age.
+    Ready,
+    /// Jobs whose time has not come, the next one first.
+    Scheduled,
+    /// Those of them that have failed before: they wait out their backoff, or a snooze.
+    Retrying,
+    /// Jobs that a worker runs, the one that was claimed first first.
+    Running,
+    /// Jobs that wait for a permit: by group, key, priority and age.
+    Blocked,
+    /// Ended jobs that are still kept, the newest first.
+    Finished,
+    /// Those of them that were discarded.
+    Discarded,
+    /// Those of them that were cancelled.
+    Cancelled,
+}
+
+impl Listing {
+    /// All there are, in the order of a row of tabs.
+    pub const ALL: [Self; 9] = [
+        Self::Live,
+        Self::Ready,
+        Self::Scheduled,
+        Self::Retrying,
+        Self::Running,
+        Self::Blocked,
+        Self::Finished,
+        Self::Discarded,
+        Self::Cancelled,
+    ];
+
+    /// The word for it: `live`, `ready`, `scheduled`, `retrying`, `running`, `blocked`, `finished`,
+    /// `discarded` or `cancelled`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Ready => "ready",
+            Self::Scheduled => "scheduled",
+            Self::Retrying => "retrying",
+            Self::Running => "running",
+            Self::Blocked => "blocked",
+            Self::Finished => "finished",
+            Self::Discarded => "discarded",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|listing| listing.as_str() == name)
+    }
+}
+
+/// Which jobs are meant: those of a listing for which everything set here is so. Made field by
+/// field, or from the words of a search box:
+///
+/// ```
+/// use jobkit::admin::jobs::{JobQuery, Listing};
+///
+/// let query: JobQuery = r#"state:retrying kind:charge_card args.account:7 tag:"very urgent""#
+///     .parse()?;
+/// assert_eq!(query.listing, Listing::Retrying);
+/// assert_eq!(query.args, [("account".to_owned(), "7".to_owned())]);
+/// assert_eq!("kind:charge_card".parse::<JobQuery>()?.to_string(), "kind:charge_card");
+/// assert_eq!(
+///     "kind:a knid:b".parse::<JobQuery>().unwrap_err().to_string(),
+///     "`knid:b`: there is no `knid`; there are kind, queue, state, tag, group, key, error, \
+///      worker, id and args.<path>",
+/// );
+/// # Ok::<(), jobkit::admin::jobs::QueryError>(())
+/// ```
+///
+/// The words are `qualifier:value` with spaces between; a value with spaces stands in double
+/// quotes, in which `\"` and `\\` are a quote and a backslash. A number by itself is an id. All
+/// words have to hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobQuery {
+    /// `state:`, the list it is about.
+    pub listing: Listing,
+    /// `kind:`, the stored kind; 1 to 128 bytes.
+    pub kind: Option<String>,
+    /// `queue:`; 1 to 128 bytes.
+    pub queue: Option<String>,
+    /// `tag:`, one of the job's; 1 to 128 bytes.
+    pub tag: Option<String>,
+    /// `group:`, the concurrency group; 1 to 128 bytes.
+    pub group: Option<String>,
+    /// `key:`, the concurrency key, of whatever group unless one is given; at most 512 bytes.
+    pub key: Option<String>,
+    /// `error:`, a part of one of the job's errors or of the reason why it was discarded, in upper
+    /// or lower case; 1 to 512 bytes.
+    pub error: Option<String>,
+    /// `worker:`, who runs it, or ran it last; in the words of a search it is hexadecimal, as in
+    /// the log.
+    pub worker: Option<i64>,
+    /// `id:`
+    pub id: Option<JobId>,
+    /// `args.path:value`: the value at this path of the payload as text. The path is keys, or
+    /// places in arrays (from 0), with dots between; a path and a value have at most 512 bytes,
+    /// and at most 16 are looked for.
+    pub args: Vec<(String, String)>,
+    /// Whether `args` may find what `#[job(redact(…))]` hides. Without, which is the default and
+    /// all that words can say, no job is found by a hidden value, nor one of a kind nobody has
+    /// announced by any.
+    pub reveal: bool,
+}
+
+/// A value as it has to be written: in quotes unless it is one word.
+struct Value<'a>(&'a str);
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let odd = |c: char| c.is_whitespace() || c == '"';
+        if !self.0.is_empty() && !self.0.contains(odd) {
+            return f.write_str(self.0);
+        }
+        write!(f, "\"{}\"", self.0.replace('\\', r"\\").replace('"', "\\\""))
+    }
+}
+
+/// A path as it has to be written: in quotes unless it is one word without a colon.
+struct Path<'a>(&'a str);
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.contains(':') {
+            return write!(f, "\"{}\"", self.0.replace('\\', r"\\").replace('"', "\\\""));
+        }
+        Value(self.0).fmt(f)
+    }
+}
+
+/// The words that mean the same jobs.
+impl fmt::Display for JobQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = Vec::new();
+        if self.listing != Listing::Live {
+            words.push(["state:", self.listing.as_str()].concat());
+        }
+        let texts = [
+            ("kind", &self.kind),
+            ("queue", &self.queue),
+            ("tag", &self.tag),
+            ("group", &self.group),
+            ("key", &self.key),
+            ("error", &self.error),
+        ];
+        for (name, value) in texts {
+            words.extend(value.as_ref().map(|value| format!("{name}:{}", Value(value))));
+        }
+        words.extend(self.worker.map(|worker| format!("worker:{worker:x}")));
+        words.extend(self.id.map(|id| format!("id:{id}")));
+        for (path, value) in &self.args {
+            words.push(format!("args.{}:{}", Path(path), Value(value)));
+        }
+        f.write_str(&words.join(" "))
+    }
+}

@@ -1,0 +1,32 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::admin::measures::Measures;
+
+/// A kind of job that some worker has announced, as the one that started last did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KindSummary {
+    /// Its stored name.
+    pub kind: String,
+    /// The queue of its jobs, unless they say otherwise; so for all that follow.
+    pub queue: String,
+    /// Their priority, −3 to 3; smaller goes first.
+    pub priority: i16,
+    /// Their attempts.
+    pub max_attempts: u32,
+    /// How long they are kept once they have ended; `None`: not at all.
+    pub retention: Option<Duration>,
+    /// The group of their concurrency keys, and how many of a key its workers say may run.
+    pub concurrency: Option<(String, u32)>,
+    /// After how long a dead letter of it replays by itself, and how often it may be buried until
+    /// that ends.
+    pub auto_replay: Option<(Duration, u32)>,
+    /// When this was announced, or last changed.
+    pub announced_at: DateTime<Utc>,
+    /// Live workers that know it and are not stopping.
+    pub workers: u32,
+    /// What was measured of it during the last hour.
+    pub lately: Measures,
+}

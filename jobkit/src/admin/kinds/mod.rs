@@ -1,0 +1,28 @@
+//! The kinds of jobs.
+
+use std::time::Duration;
+
+use self::statements::Kinds;
+use crate::Error;
+use crate::admin::Admin;
+use crate::admin::measures::statements::MeasuresOfKinds;
+
+mod kind;
+pub(super) mod statements;
+
+pub use self::kind::KindSummary;
+
+impl Admin {
+    /// The kinds that workers have announced, by name, the first 1,000; with what was measured of
+    /// them during the last hour.
+    pub async fn kinds(&self) -> Result<Vec<KindSummary>, Error> {
+        let mut link = self.link();
+        let mut kinds = link.call(&Kinds).await?;
+        let mut lately = link.call(&MeasuresOfKinds(Duration::from_secs(60 * 60))).await?;
+        link.close().await;
+        for kind in &mut kinds {
+            kind.lately = lately.remove(&kind.kind).unwrap_or_default();
+        }
+        Ok(kinds)
+    }
+}

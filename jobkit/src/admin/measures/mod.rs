@@ -1,0 +1,100 @@
+//! What workers measured.
+
+use std::time::Duration;
+
+use self::statements::Series;
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, NAME_BYTES};
+
+mod series;
+pub(super) mod statements;
+
+pub use self::series::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
+pub use crate::histogram::Histogram;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const QUARTER: Duration = Duration::from_secs(15 * 60);
+
+/// From where on single minutes are not looked at.
+const LONG: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// The furthest that a series goes back.
+const FURTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// The most stretches of a series.
+const STRETCHES: u32 = 1440;
+
+impl Admin {
+    /// What became of attempts from `since` ago (a minute to 366 days) up to now, in stretches of
+    /// `bucket`: whole minutes, and quarters of an hour where it goes back for more than six hours;
+    /// no more than 1,440 stretches. What is outside of that is taken for the nearest that is not:
+    /// the answer says how long its stretches are.
+    ///
+    /// Workers add what they measured with their heartbeats, so the numbers are some seconds old,
+    /// and belong to the minute in which they were added. They are kept for 7 days, unless
+    /// [`Worker::keep_measures`](crate::Worker::keep_measures) says otherwise. Of those that the
+    /// filter means the newest 50,000 rows are looked at, one for each minute or quarter of an
+    /// hour, queue, kind and outcome: beyond that a series is empty.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use jobkit::Admin;
+    /// # use jobkit::admin::measures::MeasureFilter;
+    /// # async fn f(admin: Admin) -> Result<(), jobkit::Error> {
+    /// let (day, hour) = (Duration::from_secs(24 * 60 * 60), Duration::from_secs(60 * 60));
+    /// let series = admin.measures(&MeasureFilter::all().queue("mail"), day, hour).await?;
+    /// for point in series.points {
+    ///     let p95 = point.measures.wait.percentile(0.95);
+    ///     println!("{}: {} finished, waited {p95:?}", point.at, point.measures.finished);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    pub async fn measures(
+        &self,
+        filter: &MeasureFilter,
+        since: Duration,
+        bucket: Duration,
+    ) -> Result<MeasureSeries, Error> {
+        for (what, name) in [("queue", &filter.queue), ("kind", &filter.kind)] {
+            name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
+        }
+        let (since, bucket) = stretches(since, bucket);
+        let quarters = bucket.as_secs().is_multiple_of(QUARTER.as_secs());
+        let span = if quarters { 15 } else { 1 };
+        let points = self.ask(&Series { filter, since, bucket, span }).await?;
+        Ok(MeasureSeries { bucket, points })
+    }
+}
+
+/// How far back, and in stretches of what length.
+fn stretches(since: Duration, bucket: Duration) -> (Duration, Duration) {
+    let since = since.clamp(MINUTE, FURTHEST);
+    let shortest = since.div_f64(f64::from(STRETCHES - 1));
+    let bucket = bucket.clamp(MINUTE, FURTHEST).max(shortest);
+    let unit = if since > LONG { QUARTER } else { MINUTE };
+    let units = bucket.as_millis().div_ceil(unit.as_millis());
+    (since, unit * u32::try_from(units).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_has_few_stretches_of_whole_minutes() {
+        let hour = 60 * MINUTE;
+        assert_eq!(stretches(hour, MINUTE), (hour, MINUTE));
+        assert_eq!(stretches(hour, Duration::ZERO), (hour, MINUTE));
+        assert_eq!(stretches(hour, Duration::from_secs(61)), (hour, 2 * MINUTE));
+        assert_eq!(stretches(6 * hour, MINUTE), (6 * hour, MINUTE));
+        assert_eq!(stretches(7 * hour, MINUTE), (7 * hour, QUARTER));
+        assert_eq!(stretches(7 * 24 * hour, 16 * MINUTE), (7 * 24 * hour, 2 * QUARTER));
+        assert_eq!(stretches(Duration::ZERO, Duration::MAX), (MINUTE, FURTHEST));
+        let (since, bucket) = stretches(Duration::MAX, MINUTE);
+        assert!(since == FURTHEST && since.as_secs() / bucket.as_secs() < 1440);
+    }
+}

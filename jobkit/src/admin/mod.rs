@@ -1,0 +1,160 @@
+//! What operators see and do: [`Admin`], and a module for each noun with what its methods take and
+//! return.
+//!
+//! Nothing in the runtime knows this module. Each folder has the types of its noun, the methods of
+//! [`Admin`], and in `statements.rs` and `sql/` what they ask the database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::PgPool;
+
+use crate::Error;
+use crate::store::{Call, Deadlines, Keep, Link, Plans};
+
+mod connect;
+mod count;
+mod payload;
+mod severity;
+
+pub mod audit;
+pub mod dead_letters;
+pub mod doctor;
+pub mod explain;
+pub mod jobs;
+pub mod kinds;
+pub mod measures;
+pub mod operations;
+pub mod overview;
+pub mod queues;
+pub mod semaphores;
+pub mod stuck;
+pub mod workers;
+
+pub use self::count::Count;
+pub use self::payload::Payload;
+pub use self::severity::Severity;
+
+/// The operator's view of the queue, for scripts, tests and dashboards.
+///
+/// | about | method | what it does |
+/// |---|---|---|
+/// | connecting | [`new`](Self::new) | behind a pool |
+/// | | [`connect`](Self::connect) | at an address |
+/// | | [`connect_lazy`](Self::connect_lazy) | at an address, later |
+/// | | [`pool`](Self::pool) | the pool that it was made with |
+/// | | [`migrate`](Self::migrate) | installs or upgrades the schema |
+/// | [jobs] | [`job`](Self::job) | one job, wherever it is |
+/// | | [`jobs`](Self::jobs) | a page of a search |
+/// | | [`count_jobs`](Self::count_jobs) | how many a search finds |
+/// | | [`count_listings`](Self::count_listings) | the numbers on a row of tabs |
+/// | | [`cancel`](Self::cancel) | ends one, or asks its worker to |
+/// | | [`discard`](Self::discard) | the same, with a reason |
+/// | | [`reschedule`](Self::reschedule) | gives one another time |
+/// | [explain] | [`explain`](Self::explain) | why a job does not run |
+/// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
+/// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
+/// | | [`dead_letter_groups`](Self::dead_letter_groups) | the open ones by their cause |
+/// | | [`dead_letter`](Self::dead_letter) | one, with payload and attempts |
+/// | | [`whole_dead_letters`](Self::whole_dead_letters) | several of these |
+/// | | [`replay`](Self::replay) | enqueues one again, perhaps changed |
+/// | | [`discard_dead_letter`](Self::discard_dead_letter) | removes one |
+/// | [operations] | [`preview`](Self::preview) | what acting on many would reach |
+/// | | [`begin_operation`](Self::begin_operation) | acts on many; workers carry it out |
+/// | | [`carry_out`](Self::carry_out) | carries it out here instead |
+/// | | [`operations`](Self::operations) | the latest, with their progress |
+/// | | [`operation`](Self::operation) | one of them |
+/// | | [`operation_results`](Self::operation_results) | where it did not go as asked |
+/// | | [`cancel_operation`](Self::cancel_operation) | stops one |
+/// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
+/// | | [`pause`](Self::pause) | lets no worker claim from one |
+/// | | [`resume`](Self::resume) | ends that |
+/// | | [`paused`](Self::paused) | those that are paused |
+/// | [semaphores] | [`groups`](Self::groups) | groups of concurrency keys |
+/// | | [`semaphores`](Self::semaphores) | a page of keys and their permits |
+/// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |
+/// | | [`limit_group`](Self::limit_group) | changes the limit of a group |
+/// | | [`limit_key`](Self::limit_key) | changes the limit of a key |
+/// | [workers] | [`workers`](Self::workers) | what each serves |
+/// | | [`worker`](Self::worker) | one of them, and what it runs |
+/// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
+/// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
+/// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
+/// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
+/// | | [`late_after`](Self::late_after) | when waiting needs attention |
+/// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |
+/// | | [`violations`](Self::violations) | promises that do not hold |
+/// | | [`server_settings`](Self::server_settings) | settings of the server |
+/// | [audit] | [`acting_as`](Self::acting_as) | names who acts |
+/// | | [`audit`](Self::audit) | who did what |
+///
+/// Its connections are its own, made with the pool's options: the isolation level and deadlines of
+/// its calls are jobkit's, whatever the pool's are. They may go through a transaction pooler: each
+/// call is a transaction, and leaves nothing behind in the session. Clones share them. A few are
+/// kept for a minute after their last call, never one whose call failed, or was dropped before it
+/// had its answer.
+///
+/// On a server that only reads (a standby, or where `default_transaction_read_only` is on) it shows
+/// what there is; what would change something fails with [`Error::ReadOnly`].
+///
+/// # Errors
+/// Every method that asks the database may fail with [`Error::Unreachable`],
+/// [`Error::SchemaMissing`], [`Error::ReadOnly`], [`Error::Deadline`] (5 s for each statement) or
+/// [`Error::Database`]. A method's own section names only what it adds to these.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    pool: PgPool,
+    keep: Arc<Keep>,
+    /// Who uses it, for the audit.
+    actor: Option<Arc<str>>,
+    /// From how long on what waits is mentioned.
+    late: Duration,
+}
+
+/// From how long on what waits is mentioned, unless somebody says otherwise.
+const LATE: Duration = Duration::from_secs(5 * 60);
+
+/// How long a statement may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Admin {
+    /// How often a call looks for jobs that are just changing hands.
+    const TRIES: u32 = 3;
+
+    /// The view of the database behind this pool.
+    #[must_use]
+    pub fn new(pool: &PgPool) -> Self {
+        Self { pool: pool.clone(), keep: Arc::default(), actor: None, late: LATE }
+    }
+
+    fn link(&self) -> Link {
+        self.link_for(PATIENCE).kept(&self.keep, Plans::ByIndex)
+    }
+
+    /// A connection for lists.
+    fn list_link(&self) -> Link {
+        self.link_for(PATIENCE).kept(&self.keep, Plans::InOrder)
+    }
+
+    /// A connection on which a statement may take this long, and that is not kept.
+    fn link_for(&self, call: Duration) -> Link {
+        let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
+        Link::new("admin", self.pool.clone(), deadlines).of_operator()
+    }
+
+    /// Makes one call.
+    async fn ask<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
+        let mut link = self.link();
+        let answer = link.call(call).await?;
+        link.close().await;
+        Ok(answer)
+    }
+}
+
+/// Gives whoever has a job in hand the time to put it down, before another attempt: 5 ms, then 10,
+/// 20, ….
+async fn let_hands_change(attempt: u32) {
+    if attempt > 0 {
+        tokio::time::sleep(Duration::from_millis(5 << (attempt - 1).min(5))).await;
+    }
+}

@@ -1,0 +1,200 @@
+//! The beginning of operations, and their end without a worker.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::BulkAction;
+use super::operation::Operation;
+use super::statements::{BeginOperation, Operations};
+use crate::Error;
+use crate::admin::dead_letters::statements::Until;
+use crate::admin::{Admin, Count};
+use crate::limits::{self, NAME_BYTES};
+use crate::operating::{Stepped, Steps};
+use crate::store::NextOperation;
+
+type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// An operation that is about to begin, see [`Admin::begin_operation`].
+#[derive(Debug)]
+#[must_use = "nothing begins until this is awaited"]
+pub struct Begin<'a> {
+    admin: &'a Admin,
+    action: &'a BulkAction,
+    reason: &'a str,
+    idempotency_key: &'a str,
+    per_second: Option<u32>,
+}
+
+impl<'a> Begin<'a> {
+    /// Does it with no more than this many jobs or dead letters a second, 1 to 1,000,000, for the
+    /// sake of what their jobs will call; otherwise with as many as it can.
+    pub fn per_second(self, number: u32) -> Self {
+        Self { per_second: Some(number), ..self }
+    }
+
+    async fn run(self) -> Result<Operation, Error> {
+        let Self { admin, action, reason, idempotency_key, per_second } = self;
+        limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
+        limits::range("rate", per_second.unwrap_or(1), 1..=1_000_000, "1 to 1000000")?;
+        let reason = Some(limits::clean(reason)).filter(|reason| !reason.is_empty());
+        let count = admin.preview(action).await?.count;
+        let mut link = admin.link();
+        let ago = match action {
+            BulkAction::Purge(_, older_than) => *older_than,
+            _ => Duration::ZERO,
+        };
+        let before = action.dead_letters().and_then(|filter| filter.meant.failed_before);
+        let until = link.call(&Until { ago, before }).await?;
+        let (id, begun) = link
+            .call(&BeginOperation {
+                verb: action.verb(),
+                filter: &action.filter(),
+                reason: reason.as_deref(),
+                run_at: action.run_at(),
+                number: count.number().into(),
+                more: matches!(count, Count::AtLeast(_)),
+                until,
+                key: idempotency_key,
+                actor: admin.actor(),
+                per_second: per_second.and_then(|number| number.try_into().ok()),
+            })
+            .await?;
+        if begun {
+            tracing::info!(operation = id, verb = action.verb(), %count, "jobkit.begin");
+        }
+        let found = link.call(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop();
+        link.close().await;
+        found.ok_or(Error::Busy)
+    }
+}
+
+impl<'a> IntoFuture for Begin<'a> {
+    type Output = Result<Operation, Error>;
+    type IntoFuture = Doing<'a, Operation>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// Told how far an operation is.
+type Progress<'a> = Box<dyn FnMut(&Operation) + Send + 'a>;
+
+/// An operation that is about to be carried out, see [`Admin::carry_out`].
+#[must_use = "nothing is done until this is awaited"]
+pub struct CarryOut<'a> {
+    admin: &'a Admin,
+    id: i64,
+    progress: Option<Progress<'a>>,
+}
+
+impl fmt::Debug for CarryOut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CarryOut").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<'a> CarryOut<'a> {
+    /// How long to leave an operation alone that a worker has in hand.
+    const BUSY: Duration = Duration::from_millis(100);
+
+    /// How long a rest may be before the operation is looked at again: it may have been cancelled.
+    const REST: Duration = Duration::from_secs(1);
+
+    /// Calls this after each step, whoever took it.
+    pub fn progress(self, progress: impl FnMut(&Operation) + Send + 'a) -> Self {
+        Self { progress: Some(Box::new(progress)), ..self }
+    }
+
+    async fn run(mut self) -> Result<Option<Operation>, Error> {
+        let (mut link, mut steps) = (self.admin.link(), Steps::default());
+        let this = Operations { only: Some(self.id), before: None, limit: 1 };
+        while let Some((id, rests)) = link.call(&NextOperation(Some(self.id))).await? {
+            let stepped = match rests.is_zero() {
+                true => steps.take(&mut link, id).await?,
+                false => Stepped::Busy,
+            };
+            if let Some(progress) = &mut self.progress
+                && let Some(operation) = link.call(&this).await?.pop()
+            {
+                progress(&operation);
+            }
+            if stepped == Stepped::Busy {
+                sleep(if rests.is_zero() { Self::BUSY } else { rests.min(Self::REST) }).await;
+            }
+        }
+        let operation = link.call(&this).await?.pop();
+        link.close().await;
+        Ok(operation)
+    }
+}
+
+impl<'a> IntoFuture for CarryOut<'a> {
+    type Output = Result<Option<Operation>, Error>;
+    type IntoFuture = Doing<'a, Option<Operation>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl Admin {
+    /// Begins an operation: the workers do it, page by page, in the order in which the jobs were
+    /// enqueued or the dead letters failed. Whatever crashes, each is done once, and the rest goes
+    /// on. Where one look cannot count all that match, the workers count the rest first.
+    ///
+    /// It is about the jobs up to the highest id that is there now, and the dead letters that have
+    /// failed by now: what is enqueued or fails later is left alone. A job that is enqueued in a
+    /// transaction which is open now may have a lower id: it is done as well, if that commits
+    /// before its page is.
+    ///
+    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has
+    /// it of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one
+    /// entry for all, which says at last what came of it.
+    ///
+    /// The key says which click it was, 1 to 128 bytes: with one that is known already the
+    /// operation that has it is returned, whatever it does, and nothing is begun.
+    ///
+    /// ```no_run
+    /// # use jobkit::{Admin, Error};
+    /// # use jobkit::admin::dead_letters::DeadLetterFilter;
+    /// # use jobkit::admin::operations::BulkAction;
+    /// # async fn f(admin: Admin) -> Result<(), Error> {
+    /// let declined = BulkAction::Replay(DeadLetterFilter::all().kind("charge_card"));
+    /// let reason = "the bank is back";
+    /// let operation = admin.begin_operation(&declined, reason, "INC-17").per_second(50).await?;
+    /// // Workers do it. Where there are none, or to see it through:
+    /// let seen = |now: &jobkit::admin::operations::Operation| println!("{} so far", now.done);
+    /// let ended = admin.carry_out(operation.id).progress(seen).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`preview`](Self::preview); [`Error::Length`] and [`Error::Nul`] for the key,
+    /// [`Error::Range`] for the pace.
+    pub fn begin_operation<'a>(
+        &'a self,
+        action: &'a BulkAction,
+        reason: &'a str,
+        idempotency_key: &'a str,
+    ) -> Begin<'a> {
+        Begin { admin: self, action, reason, idempotency_key, per_second: None }
+    }
+
+    /// Carries out an operation from here, together with the workers if there are any, and returns
+    /// it when it has ended, however it ended; `None` when there is none with this id.
+    ///
+    /// Drop the future to let go: what is committed stays, and the rest is left to workers, or to
+    /// the next call.
+    ///
+    /// # Errors
+    /// After an error the operation stays as it is: call it again.
+    pub fn carry_out(&self, id: i64) -> CarryOut<'_> {
+        CarryOut { admin: self, id, progress: None }
+    }
+}

@@ -1,0 +1,219 @@
+//! Actions on many jobs or dead letters, carried out by workers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use self::statements::{OperationResults, Operations};
+use crate::admin::dead_letters::statements::{Meant, Until};
+use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
+use crate::admin::jobs::{JobQuery, Listing, list};
+use crate::admin::{Admin, Count};
+use crate::store::StopOperation;
+use crate::{Error, limits};
+
+mod begin;
+mod operation;
+mod selected;
+pub(super) mod statements;
+
+pub use self::begin::{Begin, CarryOut};
+pub use self::operation::{Operation, OperationResult, OperationState, Preview};
+pub use self::selected::Selected;
+
+/// What an operation does, and with whom.
+///
+/// Of jobs only live ones are meant: a query about ended jobs means none.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum BulkAction {
+    /// Cancels jobs, each as [`Admin::cancel`] does.
+    Cancel(JobQuery),
+    /// Discards jobs, each as [`Admin::discard`] does.
+    Discard(JobQuery),
+    /// Gives jobs that wait another time, `None` for at once, each as [`Admin::reschedule`] does.
+    Reschedule(JobQuery, Option<DateTime<Utc>>),
+    /// Replays open dead letters, each as [`Admin::replay`] does.
+    Replay(DeadLetterFilter),
+    /// Removes dead letters, each as [`Admin::discard_dead_letter`] does.
+    DiscardDeadLetters(DeadLetterFilter),
+    /// Removes dead letters whose last failure was longer ago than this; at most 1,000 years.
+    Purge(DeadLetterFilter, Duration),
+    /// Does this with those that are named, one by one.
+    Selected(Selected),
+}
+
+impl BulkAction {
+    /// The verb's name, as [`Operation::verb`] has it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Cancel(_) => "cancel",
+            Self::Discard(_) => "discard",
+            Self::Reschedule(..) => "reschedule",
+            Self::Replay(_) => "replay",
+            Self::DiscardDeadLetters(_) => "discard_dead_letters",
+            Self::Purge(..) => "purge",
+            Self::Selected(selected) => selected.verb(),
+        }
+    }
+
+    fn jobs(&self) -> Option<&JobQuery> {
+        match self {
+            Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => Some(query),
+            _ => None,
+        }
+    }
+
+    pub(super) fn dead_letters(&self) -> Option<&DeadLetterFilter> {
+        match self {
+            Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
+                Some(filter)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is to replay what is not open: there is nothing to do.
+    fn replays_none(&self) -> bool {
+        matches!(self, Self::Replay(filter) if filter.meant.state != DeadLetterState::Open)
+    }
+
+    pub(super) fn filter(&self) -> Value {
+        match self {
+            Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => {
+                of_jobs(query)
+            }
+            Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
+                of_dead_letters(&filter.meant)
+            }
+            Self::Selected(selected) => selected.filter(),
+        }
+    }
+
+    /// The time of a reschedule.
+    pub(super) fn run_at(&self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Reschedule(_, at) | Self::Selected(Selected::Reschedule(_, at)) => {
+                at.map(limits::time)
+            }
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.run_at().map(limits::run_at).transpose()?;
+        if let Self::Selected(selected) = self {
+            return selected.check();
+        }
+        self.jobs().map_or(Ok(()), JobQuery::check)?;
+        let Some(filter) = self.dead_letters() else { return Ok(()) };
+        filter.check()?;
+        match (self, filter.meant.state) {
+            (Self::Replay(_), _) => Ok(()),
+            (_, DeadLetterState::Replaying) => Err(Error::Replaying),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn of_jobs(query: &JobQuery) -> Value {
+    let (paths, values): (Vec<_>, Vec<_>) = query.args.iter().cloned().unzip();
+    let mut filter = json!({
+        "listing": query.listing.as_str(), "kind": query.kind, "queue": query.queue,
+        "tag": query.tag, "group": query.group, "key": query.key, "error": query.error,
+        "worker": query.worker, "id": query.id.map(|id| id.0), "paths": paths, "values": values,
+        "reveal": query.reveal,
+    });
+    without_nulls(&mut filter);
+    filter
+}
+
+fn of_dead_letters(meant: &Meant) -> Value {
+    let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
+    let mut filter = json!({
+        "state": meant.state.as_str(), "kind": meant.kind, "queue": meant.queue, "key": meant.key,
+        "fingerprint": meant.fingerprint, "failed_after": time(meant.failed_after),
+        "failed_before": time(meant.failed_before),
+    });
+    without_nulls(&mut filter);
+    filter
+}
+
+fn without_nulls(filter: &mut Value) {
+    if let Some(fields) = filter.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+}
+
+fn ended(query: &JobQuery) -> bool {
+    matches!(query.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
+}
+
+impl Admin {
+    /// What [`begin_operation`](Self::begin_operation) would be about: how many, as
+    /// [`count_jobs`](Self::count_jobs) and [`count_dead_letters`](Self::count_dead_letters) say
+    /// it, and five of them.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter or the number of ids,
+    /// and [`Error::Replaying`] when dead letters that are replayed are to be removed.
+    pub async fn preview(&self, action: &BulkAction) -> Result<Preview, Error> {
+        action.check()?;
+        if let BulkAction::Selected(selected) = action {
+            return self.preview_selected(selected).await;
+        }
+        let mut preview =
+            Preview { count: Count::Exactly(0), jobs: Vec::new(), dead_letters: Vec::new() };
+        if let Some(query) = action.jobs().filter(|query| !ended(query)) {
+            (preview.count, preview.jobs) = self.sample(query, 5).await?;
+            preview.jobs.retain(list::is_live);
+        }
+        if let Some(filter) = action.dead_letters().filter(|_| !action.replays_none()) {
+            let mut filter = filter.clone();
+            if let BulkAction::Purge(_, older_than) = action {
+                let (ago, before) = (*older_than, filter.meant.failed_before);
+                let until = self.ask(&Until { ago, before }).await?;
+                filter.meant.failed_before = Some(until);
+            }
+            preview.count = self.count_dead_letters(&filter).await?;
+            preview.dead_letters = self.dead_letters(&filter, None, 5).await?.entries;
+        }
+        Ok(preview)
+    }
+
+    /// The newest 1 to 100 operations (a `limit` outside of that is taken for the nearest end),
+    /// before this one if it is given. Those that ended 90 days ago are forgotten.
+    pub async fn operations(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Operation>, Error> {
+        let limit = limit.clamp(1, 100).into();
+        self.ask(&Operations { only: None, before, limit }).await
+    }
+
+    /// An operation; `None` when there is none with this id.
+    pub async fn operation(&self, id: i64) -> Result<Option<Operation>, Error> {
+        Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
+    }
+
+    /// With whom an operation did not go as asked, and why: 1,000 of them at most,
+    /// in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
+        let results = self.ask(&OperationResults(id)).await?;
+        let result = |(subject, outcome)| OperationResult { subject, outcome };
+        Ok(results.into_iter().map(result).collect())
+    }
+
+    /// Ends an operation after the page that may be in a worker's hands; what is done stays done.
+    /// Whether it was open.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the page takes longer than four seconds.
+    pub async fn cancel_operation(&self, id: i64) -> Result<bool, Error> {
+        let stop = StopOperation { id, state: "cancelled", error: None, actor: self.actor() };
+        self.ask(&stop).await.map_err(Error::or_busy)
+    }
+}

@@ -1,0 +1,109 @@
+//! Actions on jobs or dead letters that were selected one by one.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::operation::Preview;
+use crate::admin::dead_letters::statements::DeadLettersOf;
+use crate::admin::dead_letters::{DeadLetterId, DeadLetterState, DeadLetterSummary};
+use crate::admin::jobs::statements::{JobsList, LiveOf};
+use crate::admin::jobs::{JobQuery, Listing};
+use crate::admin::{Admin, Count};
+use crate::store::number;
+use crate::{Error, JobId, limits};
+
+/// An action on jobs or dead letters that are named: 1 to 500 of them.
+///
+/// What has become of them since does not matter, as long as it can be done: with a job that has
+/// ended, or a dead letter that is not open any more, it does not go as asked.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Selected {
+    /// Cancels these jobs, each as [`Admin::cancel`] does.
+    Cancel(Vec<JobId>),
+    /// Discards these jobs, each as [`Admin::discard`] does.
+    Discard(Vec<JobId>),
+    /// Gives these jobs another time, `None` for at once, each as [`Admin::reschedule`] does.
+    Reschedule(Vec<JobId>, Option<DateTime<Utc>>),
+    /// Replays these dead letters, each as [`Admin::replay`] does.
+    Replay(Vec<DeadLetterId>),
+    /// Removes these dead letters, each as [`Admin::discard_dead_letter`] does.
+    DiscardDeadLetters(Vec<DeadLetterId>),
+}
+
+impl Selected {
+    pub(super) fn verb(&self) -> &'static str {
+        match self {
+            Self::Cancel(_) => "cancel",
+            Self::Discard(_) => "discard",
+            Self::Reschedule(..) => "reschedule",
+            Self::Replay(_) => "replay",
+            Self::DiscardDeadLetters(_) => "discard_dead_letters",
+        }
+    }
+
+    /// The ids, each once.
+    fn ids(&self) -> Vec<i64> {
+        let mut ids: Vec<i64> = match self {
+            Self::Cancel(jobs) | Self::Discard(jobs) | Self::Reschedule(jobs, _) => {
+                jobs.iter().map(|id| id.0).collect()
+            }
+            Self::Replay(entries) | Self::DiscardDeadLetters(entries) => {
+                entries.iter().map(|id| id.0).collect()
+            }
+        };
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// As an operation keeps it. Texts, since many programs take numbers for floats.
+    pub(super) fn filter(&self) -> Value {
+        let ids: Vec<_> = self.ids().iter().map(i64::to_string).collect();
+        json!({ "ids": ids })
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        limits::range("number of selected ids", self.ids().len(), 1..=500, "1 to 500")
+    }
+}
+
+impl Admin {
+    pub(super) async fn preview_selected(&self, selected: &Selected) -> Result<Preview, Error> {
+        let ids = selected.ids();
+        match selected {
+            Selected::Replay(_) | Selected::DiscardDeadLetters(_) => {
+                let replay = matches!(selected, Selected::Replay(_));
+                let mut entries = self.ask(&DeadLettersOf(&ids)).await?;
+                entries.retain(|entry| can(replay, entry));
+                let count = Count::Exactly(number(entries.len()));
+                entries.truncate(5);
+                Ok(Preview { count, jobs: Vec::new(), dead_letters: entries })
+            }
+            _ => self.preview_jobs(&ids).await,
+        }
+    }
+
+    async fn preview_jobs(&self, ids: &[i64]) -> Result<Preview, Error> {
+        let mut link = self.list_link();
+        let live = link.call(&LiveOf(ids)).await?;
+        let mut jobs = Vec::with_capacity(5);
+        for id in live.iter().take(5) {
+            let query = &JobQuery { id: Some(JobId(*id)), ..JobQuery::default() };
+            let list = JobsList { listing: Listing::Live, query, place: None, window: 1, rows: 1 };
+            jobs.append(&mut link.call(&list).await?.jobs);
+        }
+        link.close().await;
+        let count = Count::Exactly(number(live.len()));
+        Ok(Preview { count, jobs, dead_letters: Vec::new() })
+    }
+}
+
+/// Whether it can be replayed, or else discarded.
+fn can(replay: bool, entry: &DeadLetterSummary) -> bool {
+    match entry.state {
+        DeadLetterState::Open => true,
+        DeadLetterState::Resolved => !replay,
+        DeadLetterState::Replaying => false,
+    }
+}

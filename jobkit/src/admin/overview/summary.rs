@@ -1,0 +1,43 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::attention::Attention;
+use crate::admin::Count;
+
+/// How it stands with the whole: what waits, what runs, what is dead, and what needs attention.
+///
+/// No count goes beyond 10,000: [`Count::AtLeast`] stands for that many and more. The parts are
+/// read one after the other, so that what changes meanwhile may show in one and not in another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Overview {
+    /// When this was so, by the database's clock.
+    pub at: DateTime<Utc>,
+    /// Jobs that may be claimed, those of paused queues among them.
+    pub ready: Count,
+    /// How long the one of them has been due that was due first, or had its permit first; of each
+    /// queue and priority the first 20 are looked at, of paused queues none.
+    pub ready_age: Option<Duration>,
+    /// Jobs that workers run.
+    pub running: u32,
+    /// Jobs that live workers which are not stopping can run at once.
+    pub capacity: u32,
+    /// Jobs whose time has not come.
+    pub scheduled: Count,
+    /// Those of them that are due within an hour.
+    pub due_soon: Count,
+    /// When the next of them is due; in the past while no worker has made it ready.
+    pub next_run_at: Option<DateTime<Utc>>,
+    /// Those of them that have used an attempt up: they wait for a retry.
+    pub retrying: Count,
+    /// Jobs that wait for a permit of their concurrency key.
+    pub blocked: Count,
+    /// How long the one of them that waits longest does; the first of each of 1,000 keys are
+    /// looked at.
+    pub blocked_age: Option<Duration>,
+    /// Open dead letters.
+    pub dead: Count,
+    /// What somebody should look at, the most urgent first: no more than 20 of each kind.
+    pub attention: Vec<Attention>,
+}

@@ -1,0 +1,273 @@
+//! Payloads as they are stored, and without what must not be shown.
+
+use std::fmt;
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use crate::redact::HIDDEN;
+
+/// What of a payload is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hides {
+    /// Every value: nobody has said what of it may be seen.
+    All,
+    /// The values at these paths: keys with dots between.
+    Paths(Vec<String>),
+}
+
+/// JSON as it is stored, with every digit of its numbers.
+///
+/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. Of a
+/// kind that no worker has announced only keys are shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload {
+    json: String,
+    hides: Hides,
+}
+
+impl Payload {
+    pub(crate) fn new(json: String, hides: Hides) -> Self {
+        Self { json, hides }
+    }
+
+    /// The JSON with `"•••"` in the place of each value that is not shown.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        match &self.hides {
+            Hides::Paths(paths) if paths.is_empty() => self.json.clone(),
+            hides => redacted(&self.json, hides),
+        }
+    }
+
+    /// Whether something in it is not shown.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        self.redacted() != self.json
+    }
+
+    /// The JSON as it is stored, **with** what its kind redacts: only for somebody who may see it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.json
+    }
+}
+
+/// What [`Payload::redacted`] says.
+impl fmt::Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.redacted())
+    }
+}
+
+/// What [`Payload::redacted`] says.
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Payload({})", self.redacted())
+    }
+}
+
+/// This JSON without those values. What does not read as JSON is not shown at all.
+pub(crate) fn redacted(json: &str, hides: &Hides) -> String {
+    let mut writer = Writer { rest: json, hides, out: String::with_capacity(json.len()) };
+    let mut path = Vec::new();
+    if writer.value(&mut path).is_none() || !writer.rest.trim_start().is_empty() {
+        return format!("\"{HIDDEN}\"");
+    }
+    writer.out
+}
+
+/// Copies JSON, token by token, so that numbers stay as they are written.
+struct Writer<'a> {
+    rest: &'a str,
+    hides: &'a Hides,
+    out: String,
+}
+
+impl<'a> Writer<'a> {
+    /// Copies a value, or what hides it. Nothing when it is none.
+    fn value(&mut self, path: &mut Vec<String>) -> Option<()> {
+        self.space();
+        match self.rest.chars().next()? {
+            '{' => self.list('}', path, |this, path| {
+                this.space();
+                let key = this.text()?;
+                this.out.push_str(key);
+                this.space();
+                this.copy(':')?;
+                path.push(serde_json::from_str(key).ok()?);
+                let hidden = this.hides_whole(path);
+                if hidden { this.skip(path) } else { this.value(path) }?;
+                path.pop();
+                Some(())
+            }),
+            '[' => self.list(']', path, Self::value),
+            _ => {
+                let scalar = self.scalar()?;
+                match self.hides {
+                    Hides::All => self.hide(),
+                    Hides::Paths(_) => self.out.push_str(scalar),
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// Whether a value is hidden as a whole: all keep their shape where all values are.
+    fn hides_whole(&self, path: &[String]) -> bool {
+        match self.hides {
+            Hides::All => false,
+            Hides::Paths(paths) => paths.iter().any(|hidden| hidden.split('.').eq(path.iter())),
+        }
+    }
+
+    fn hide(&mut self) {
+        self.out.extend(["\"", HIDDEN, "\""]);
+    }
+
+    /// Reads a value that is not shown.
+    fn skip(&mut self, path: &mut Vec<String>) -> Option<()> {
+        self.space();
+        let shown = std::mem::take(&mut self.out);
+        let hides = std::mem::replace(&mut self.hides, &Hides::All);
+        let read = self.value(path);
+        self.out = shown;
+        self.hides = hides;
+        self.hide();
+        read
+    }
+
+    /// Copies what stands between brackets, with commas between.
+    fn list(
+        &mut self,
+        end: char,
+        path: &mut Vec<String>,
+        item: impl Fn(&mut Self, &mut Vec<String>) -> Option<()>,
+    ) -> Option<()> {
+        let open = self.rest.chars().next()?;
+        self.copy(open)?;
+        self.space();
+        if self.rest.starts_with(end) {
+            return self.copy(end);
+        }
+        loop {
+            item(self, path)?;
+            self.space();
+            if self.rest.starts_with(end) {
+                return self.copy(end);
+            }
+            self.copy(',')?;
+        }
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest.trim_start();
+        self.out.push_str(&self.rest[..self.rest.len() - rest.len()]);
+        self.rest = rest;
+    }
+
+    fn copy(&mut self, c: char) -> Option<()> {
+        self.rest = self.rest.strip_prefix(c)?;
+        self.out.push(c);
+        Some(())
+    }
+
+    fn scalar(&mut self) -> Option<&'a str> {
+        if self.rest.starts_with('"') {
+            return self.text();
+        }
+        let end = |c: char| c.is_whitespace() || ",]}:".contains(c);
+        self.take(self.rest.find(end).unwrap_or(self.rest.len()))
+    }
+
+    /// A text, with its quotes.
+    fn text(&mut self) -> Option<&'a str> {
+        let inside = self.rest.strip_prefix('"')?;
+        let mut escaped = false;
+        let end = inside.bytes().position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        })?;
+        self.take(end + 2)
+    }
+
+    fn take(&mut self, bytes: usize) -> Option<&'a str> {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        (!taken.is_empty()).then_some(taken)
+    }
+}
+
+/// What a row says of what is not shown: null for a kind that nobody has announced.
+pub(super) fn hides(row: &PgRow) -> sqlx::Result<Hides> {
+    let redact: Option<Vec<String>> = row.try_get("redact")?;
+    Ok(redact.map_or(Hides::All, Hides::Paths))
+}
+
+/// The payload of a row.
+pub(super) fn payload(row: &PgRow) -> sqlx::Result<Payload> {
+    Ok(Payload::new(row.try_get("args")?, hides(row)?))
+}
+
+/// The metadata of a row: a known kind hides none of it.
+pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
+    let hides = match hides(row)? {
+        Hides::All => Hides::All,
+        Hides::Paths(_) => Hides::Paths(Vec::new()),
+    };
+    let metadata: Option<String> = row.try_get("metadata")?;
+    Ok(metadata.map(|json| Payload::new(json, hides)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(json: &str, paths: &[&str]) -> String {
+        redacted(json, &Hides::Paths(paths.iter().map(ToString::to_string).collect()))
+    }
+
+    #[test]
+    fn values_at_paths_are_hidden_and_all_else_is_as_it_was() {
+        let json =
+            r#"{"id": 9007199254740993, "card": {"number": "4", "cvc": 1.50}, "a": [1e400]}"#;
+        assert_eq!(paths(json, &[]), json);
+        assert_eq!(paths(json, &["number", "a.b", "id.x"]), json);
+        let hidden = json.replace(r#""4""#, r#""•••""#);
+        assert_eq!(paths(json, &["card.number"]), hidden);
+        let hidden = json.replace(r#"{"number": "4", "cvc": 1.50}"#, r#""•••""#);
+        assert_eq!(paths(json, &["card"]), hidden.as_str());
+        assert_eq!(paths(json, &["a"]), json.replace("[1e400]", r#""•••""#));
+    }
+
+    #[test]
+    fn a_path_leads_through_arrays_and_escaped_keys() {
+        let json = r#"{"t\u006fken": 1, "c": [{"n": 2, "m": 3}, [{"n": [4]}], "n"]}"#;
+        let hidden = r#"{"t\u006fken": "•••", "c": [{"n": "•••", "m": 3}, [{"n": "•••"}], "n"]}"#;
+        assert_eq!(paths(json, &["token", "c.n"]), hidden);
+        assert_eq!(
+            paths(r#"[{"a": "}\\\"]"}, {"a": 2}]"#, &["a"]),
+            r#"[{"a": "•••"}, {"a": "•••"}]"#
+        );
+    }
+
+    #[test]
+    fn of_an_unknown_kind_only_keys_are_shown() {
+        let json = r#"{"a": null, "b": [1, "x", {}], "c": {"d": true}}"#;
+        let hidden = r#"{"a": "•••", "b": ["•••", "•••", {}], "c": {"d": "•••"}}"#;
+        assert_eq!(redacted(json, &Hides::All), hidden);
+        assert_eq!(redacted("7", &Hides::All), r#""•••""#);
+        let payload = Payload::new(r#"{"a": 7}"#.to_owned(), Hides::All);
+        assert_eq!(format!("{payload:?} {payload}"), r#"Payload({"a": "•••"}) {"a": "•••"}"#);
+        assert_eq!(payload.reveal(), r#"{"a": 7}"#);
+    }
+
+    #[test]
+    fn what_is_no_json_is_not_shown() {
+        for json in ["", "{", r#"{"a"}"#, r#"{"a": }"#, "[1, ", "1 2", r#"{"a": "x}"#, r#"{1: 2}"#]
+        {
+            assert_eq!(paths(json, &["b"]), r#""•••""#, "{json}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Queues: their backlogs and workers, and pausing them.
+
+use std::collections::BTreeMap;
+
+use self::statements::{
+    Held, KnownQueue, KnownQueues, Pause, PausedQueues, QueuesBlocked, QueuesReady, QueuesRunning,
+    QueuesScheduled, Resume,
+};
+use crate::Error;
+use crate::admin::{Admin, Count};
+use crate::limits::{self, NAME_BYTES};
+use crate::store::{Time, sweep_all};
+
+mod queue;
+pub(super) mod statements;
+
+pub use self::queue::{PausedQueue, QueueKind, QueueSummary};
+
+impl Admin {
+    /// How it stands with each queue that is known of: because a worker serves it, because it is
+    /// paused, or because a job is in it. By name; of those with ready jobs the first 500, and as
+    /// many of those that workers serve.
+    pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {
+        let mut link = self.link();
+        let known = link.call(&KnownQueues).await?;
+        let ready = link.call(&QueuesReady).await?;
+        let blocked = link.call(&QueuesBlocked).await?;
+        let scheduled = link.call(&QueuesScheduled).await?;
+        let running = link.call(&QueuesRunning).await?;
+        link.close().await;
+        let mut queues = Queues::of(known);
+        for held in &ready {
+            queues.add(held, |queue| &mut queue.ready, |kind| &mut kind.ready).ready_age = held.age;
+        }
+        for held in blocked.iter().chain(&scheduled).chain(&running) {
+            queues.get(&held.queue);
+        }
+        queues.add_first(&blocked, |queue| &mut queue.blocked, |kind| &mut kind.blocked);
+        queues.add_first(&scheduled, |queue| &mut queue.scheduled, |kind| &mut kind.scheduled);
+        queues.add_first(&running, |queue| &mut queue.running, |kind| &mut kind.running);
+        for held in &blocked {
+            let summary = queues.get(&held.queue);
+            summary.blocked_age = summary.blocked_age.max(held.age);
+        }
+        for held in &scheduled {
+            let summary = queues.get(&held.queue);
+            let next = [summary.next_run_at, held.next_run_at].into_iter().flatten().min();
+            (summary.next_run_at, summary.retrying) = (next, sum(summary.retrying, held.retrying));
+        }
+        if scheduled.iter().any(|held| held.more) {
+            queues.0.values_mut().for_each(|summary| cut(&mut summary.retrying));
+        }
+        Ok(queues.0.into_values().collect())
+    }
+
+    /// Pauses a queue (1 to 128 bytes): once this returns no job of it starts. What runs goes on
+    /// running; jobs that hold a permit of their key and wait give it to others. `actor` and
+    /// `reason` are free text for those who ask later, of which 16 KiB are kept. An empty `actor`
+    /// is the one of [`acting_as`](Self::acting_as).
+    ///
+    /// Returns whether the queue was not paused before; if it was, it keeps its time and takes the
+    /// new actor and reason.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the queue's name. It gives up ([`Error::Database`])
+    /// when claims in flight hold it up for two seconds.
+    pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, Error> {
+        limits::name("queue", queue, NAME_BYTES)?;
+        let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
+        let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
+        self.ask(&Pause { queue, actor, reason }).await
+    }
+
+    /// Resumes a queue. Its blocked jobs whose keys have permits left become ready at once.
+    ///
+    /// Returns whether it was paused.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause). After an error the queue may be resumed and some blocked jobs
+    /// still wait: call it again, or let a worker's periodic sweep find them.
+    pub async fn resume(&self, queue: &str) -> Result<bool, Error> {
+        limits::name("queue", queue, NAME_BYTES)?;
+        let mut link = self.link();
+        let resumed = link.call(&Resume { queue, actor: self.actor() }).await?;
+        // Even when it was not paused: an earlier call may have got no further than this.
+        let unblocked = sweep_all(&mut link).await?;
+        link.close().await;
+        tracing::debug!(queue, resumed, unblocked, "jobkit.resume");
+        Ok(resumed)
+    }
+
+    /// The paused queues, by name.
+    pub async fn paused(&self) -> Result<Vec<PausedQueue>, Error> {
+        let rows = self.ask(&PausedQueues).await?;
+        let paused =
+            |(queue, Time(since), actor, reason)| PausedQueue { queue, since, actor, reason };
+        Ok(rows.into_iter().map(paused).collect())
+    }
+}
+
+/// Where a summary has the number of its jobs in some state.
+type Total = fn(&mut QueueSummary) -> &mut Count;
+
+/// Where it has those of a kind.
+type OfKind = fn(&mut QueueKind) -> &mut u32;
+
+/// Puts together what was read of each queue.
+#[derive(Default)]
+struct Queues(BTreeMap<String, QueueSummary>);
+
+impl Queues {
+    fn get(&mut self, queue: &str) -> &mut QueueSummary {
+        self.0.entry(queue.to_owned()).or_insert_with(|| QueueSummary::empty(queue))
+    }
+
+    /// Adds jobs of a queue that are in some state.
+    fn add(&mut self, held: &Held, total: Total, of_kind: OfKind) -> &mut QueueSummary {
+        let summary = self.get(&held.queue);
+        for (kind, number) in &held.kinds {
+            *total(summary) = sum(*total(summary), *number);
+            *of_kind(summary.kind(kind)) += number;
+        }
+        if held.more {
+            cut(total(summary));
+        }
+        summary
+    }
+
+    /// Adds those that were among the first of all; where there are more, every queue may have
+    /// some of them.
+    fn add_first(&mut self, all: &[Held], total: Total, of_kind: OfKind) {
+        for held in all {
+            self.add(held, total, of_kind);
+        }
+        if all.iter().any(|held| held.more) {
+            self.0.values_mut().for_each(|summary| cut(total(summary)));
+        }
+    }
+
+    fn of(known: Vec<KnownQueue>) -> Self {
+        let mut queues = Self::default();
+        for KnownQueue { queue, workers, capacity, paused } in known {
+            let summary = QueueSummary::empty(&queue);
+            let summary = QueueSummary { workers, capacity, paused, ..summary };
+            queues.0.insert(queue, summary);
+        }
+        queues
+    }
+}
+
+fn sum(count: Count, number: u32) -> Count {
+    match count {
+        Count::Exactly(counted) => Count::Exactly(counted + number),
+        Count::AtLeast(counted) => Count::AtLeast(counted + number),
+    }
+}
+
+fn cut(count: &mut Count) {
+    *count = Count::AtLeast(count.number());
+}

@@ -1,0 +1,299 @@
+//! Concurrency keys: their limits, who holds their permits, and who waits for one.
+
+use chrono::{DateTime, Utc};
+
+use self::statements::{
+    FirstBlocked, Groups, LimitGroup, LimitKey, PermitsHeld, SemaphoreRow, SemaphoresPage,
+};
+use crate::admin::Admin;
+use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
+use crate::store::number;
+use crate::store::{Time, sweep_all};
+use crate::{Error, JobId};
+
+pub(super) mod statements;
+
+/// What [`Admin::limit_group`] or [`Admin::limit_key`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "an unknown group is an answer, not an error"]
+pub enum Limited {
+    /// The limit holds.
+    Set,
+    /// No worker has announced this group, so nothing was changed: it may be misspelt, or no
+    /// worker with a job of it has started yet.
+    UnknownGroup,
+}
+
+/// A group of concurrency keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConcurrencyGroup {
+    /// Its name; by default the kind of the jobs.
+    pub name: String,
+    /// The limit that the worker that started last has said.
+    pub default_limit: u32,
+    /// An operator's limit, which goes before the default.
+    pub override_limit: Option<u32>,
+}
+
+/// A concurrency key with a permit taken, a job blocked, or a limit of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Semaphore {
+    /// Its group.
+    pub group: String,
+    /// The key.
+    pub key: String,
+    /// How many of its jobs may run at a time; 0 stops it.
+    pub limit: u32,
+    /// An operator's limit for this key alone, which goes before its group's.
+    pub override_limit: Option<u32>,
+    /// Permits taken: by running jobs, and by ready ones that are about to run. More than the
+    /// limit after it was lowered.
+    pub taken: u32,
+    /// Jobs that wait for a permit; 10,000 stands for that many or more.
+    pub blocked: u32,
+    /// Since when the oldest of the first 10,000 blocked jobs waits.
+    pub blocked_since: Option<DateTime<Utc>>,
+}
+
+/// Who holds a permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PermitHolder {
+    /// The job.
+    pub job: JobId,
+    /// The worker that runs it; `None` while it is ready.
+    pub worker: Option<i64>,
+    /// Since when it holds the permit.
+    pub since: DateTime<Utc>,
+}
+
+/// A job that waits for a permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockedJob {
+    /// The job.
+    pub job: JobId,
+    /// Its kind.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// Its priority, −3 to 3; smaller goes first.
+    pub priority: i16,
+    /// Since when it is blocked.
+    pub since: DateTime<Utc>,
+}
+
+/// A concurrency key, and who is behind its numbers: read one after the other, so that what
+/// changes meanwhile may show in one and not in the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SemaphoreDetail {
+    /// Its numbers.
+    pub semaphore: Semaphore,
+    /// Who holds its permits, the first 100 by the time they got them.
+    pub holders: Vec<PermitHolder>,
+    /// Who waits, the first 100 in the order in which they get permits.
+    pub blocked: Vec<BlockedJob>,
+}
+
+/// Which semaphores [`Admin::semaphores`] lists: those for which everything set here is so.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SemaphoreFilter {
+    group: Option<String>,
+    at_limit: bool,
+    blocked: bool,
+}
+
+impl SemaphoreFilter {
+    /// Every semaphore.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { group: None, at_limit: false, blocked: false }
+    }
+
+    /// Only those of this group; 1 to 128 bytes.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Only those with no permit left.
+    #[must_use]
+    pub fn at_limit(mut self) -> Self {
+        self.at_limit = true;
+        self
+    }
+
+    /// Only those with blocked jobs.
+    #[must_use]
+    pub fn blocked(mut self) -> Self {
+        self.blocked = true;
+        self
+    }
+}
+
+impl Semaphore {
+    fn of((group, key, limit, own, taken, blocked, blocked_since): SemaphoreRow) -> Self {
+        let (limit, taken, blocked) = (number(limit), number(taken), number(blocked));
+        let override_limit = own.map(number);
+        Self {
+            group,
+            key,
+            limit,
+            override_limit,
+            taken,
+            blocked,
+            blocked_since: blocked_since.map(|Time(at)| at),
+        }
+    }
+}
+
+fn check(group: &str, key: &str) -> Result<(), Error> {
+    limits::name("concurrency group", group, NAME_BYTES)?;
+    limits::text("concurrency key", key, KEY_BYTES)
+}
+
+/// Checks a limit, and turns it into what is stored.
+fn stored(limit: Option<u32>) -> Result<Option<i32>, Error> {
+    limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
+    Ok(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
+}
+
+fn answer(known: bool) -> Limited {
+    if known { Limited::Set } else { Limited::UnknownGroup }
+}
+
+impl Admin {
+    /// Limits how many jobs of each key of a group run at a time, 0 to 1,000,000, whatever the
+    /// jobs' binaries say; 0 stops them, `None` gives the limit back to the binaries. Keys with a
+    /// limit of their own keep it.
+    ///
+    /// Jobs that may run by a raised limit become ready at once. A lowered one takes no permit
+    /// away: the next is granted once fewer are taken.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group. It gives
+    /// up ([`Error::Database`]) when claims in flight hold it up for two seconds. After an error
+    /// the limit may hold and some blocked jobs still wait: call it again.
+    pub async fn limit_group(&self, group: &str, limit: Option<u32>) -> Result<Limited, Error> {
+        check(group, "")?;
+        let limit = stored(limit)?;
+        let mut link = self.link();
+        let known = link.call(&LimitGroup { group, limit, actor: self.actor() }).await?;
+        if known {
+            let unblocked = sweep_all(&mut link).await?;
+            tracing::debug!(group, limit, unblocked, "jobkit.limit");
+        }
+        link.close().await;
+        Ok(answer(known))
+    }
+
+    /// The same for one key, whatever the limit of its group; the key need not have been used.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group and the
+    /// key.
+    pub async fn limit_key(
+        &self,
+        group: &str,
+        key: &str,
+        limit: Option<u32>,
+    ) -> Result<Limited, Error> {
+        check(group, key)?;
+        let limit = stored(limit)?;
+        let mut link = self.link();
+        let known = link.call(&LimitKey { group, key, limit, actor: self.actor() }).await?;
+        // One call gives a thousand permits; the sweep gives the others.
+        if known && limit.is_none_or(|limit| limit > 1000) {
+            sweep_all(&mut link).await?;
+        }
+        link.close().await;
+        Ok(answer(known))
+    }
+
+    /// The concurrency groups that workers have announced, by name.
+    pub async fn groups(&self) -> Result<Vec<ConcurrencyGroup>, Error> {
+        let rows = self.ask(&Groups).await?;
+        let group = |(name, default_limit, own): (_, _, Option<i32>)| ConcurrencyGroup {
+            name,
+            default_limit: number(default_limit),
+            override_limit: own.map(number),
+        };
+        Ok(rows.into_iter().map(group).collect())
+    }
+
+    /// A page of 1 to 500 semaphores in the order of group and key, as bytes. The next one begins
+    /// `after` the group and the key of the last of this one.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the size of the page, [`Error::Length`] and [`Error::Nul`] for groups
+    /// and keys.
+    pub async fn semaphores(
+        &self,
+        filter: &SemaphoreFilter,
+        after: Option<(&str, &str)>,
+        limit: u32,
+    ) -> Result<Vec<Semaphore>, Error> {
+        limits::range("size of the page", limit, 1..=500, "1 to 500")?;
+        let group = filter.group.as_deref();
+        for (group, key) in group.map(|group| (group, "")).into_iter().chain(after) {
+            check(group, key)?;
+        }
+        let page = SemaphoresPage {
+            after: after.unwrap_or_default(),
+            limit: limit.into(),
+            group,
+            key: None,
+            at_limit: filter.at_limit,
+            blocked: filter.blocked,
+        };
+        let mut link = self.list_link();
+        let rows = link.call(&page).await?;
+        link.close().await;
+        Ok(rows.into_iter().map(Semaphore::of).collect())
+    }
+
+    /// One semaphore, with those who hold its permits and those who wait; `None` when the key has
+    /// no permit taken, no job blocked and no limit of its own.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
+    pub async fn semaphore(
+        &self,
+        group: &str,
+        key: &str,
+    ) -> Result<Option<SemaphoreDetail>, Error> {
+        check(group, key)?;
+        let mut link = self.list_link();
+        let only = SemaphoresPage {
+            after: ("", ""),
+            limit: 1,
+            group: Some(group),
+            key: Some(key),
+            at_limit: false,
+            blocked: false,
+        };
+        let row = link.call(&only).await?.pop();
+        let holders = link.call(&PermitsHeld(group, key)).await?;
+        let blocked = link.call(&FirstBlocked(group, key)).await?;
+        link.close().await;
+        let holder = |(job, worker, Time(since))| PermitHolder { job: JobId(job), worker, since };
+        let waiting = |(job, kind, queue, priority, Time(since))| BlockedJob {
+            job: JobId(job),
+            kind,
+            queue,
+            priority,
+            since,
+        };
+        Ok(row.map(|row| SemaphoreDetail {
+            semaphore: Semaphore::of(row),
+            holders: holders.into_iter().map(holder).collect(),
+            blocked: blocked.into_iter().map(waiting).collect(),
+        }))
+    }
+}

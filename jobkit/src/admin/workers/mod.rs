@@ -1,0 +1,59 @@
+//! Workers: what they serve and what they run.
+
+use self::statements::{StopWorker, WorkerJobs, Workers};
+use crate::Error;
+use crate::admin::Admin;
+
+pub(super) mod statements;
+mod worker;
+
+pub use self::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
+
+/// What [`Admin::stop_worker`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopRequest {
+    /// The worker sees it with its next heartbeat.
+    Requested,
+    /// It was asked before, or it is stopping by itself.
+    Already,
+    /// There is no such worker: it has ended, was reaped, or never was.
+    NotFound,
+}
+
+impl Admin {
+    /// The workers by name, the first 500: those that are alive, and those that are not but whose
+    /// jobs nobody has taken back yet.
+    pub async fn workers(&self) -> Result<Vec<WorkerSummary>, Error> {
+        self.ask(&Workers::default()).await
+    }
+
+    /// A worker and what it runs; `None` when it has ended, or never was.
+    pub async fn worker(&self, id: i64) -> Result<Option<WorkerDetail>, Error> {
+        let mut link = self.link();
+        let summary = link.call(&Workers { only: Some(id), late: false }).await?.pop();
+        let jobs = link.call(&WorkerJobs(id)).await?;
+        link.close().await;
+        Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
+    }
+
+    /// Asks a worker to stop. With its next heartbeat it begins to, as
+    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) does: it claims no more, its jobs may end
+    /// within its stop grace, then they are asked to stop, dropped after its cancel grace, and
+    /// given back without charging an attempt. It goes on renewing its lease, and says that it
+    /// is stopping, until its process ends it: that hears of it by
+    /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping).
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when somebody's open transaction has had the worker's row in hand for a
+    /// second.
+    pub async fn stop_worker(&self, id: i64) -> Result<StopRequest, Error> {
+        let call = StopWorker { worker: id, actor: self.actor() };
+        let outcome = self.ask(&call).await.map_err(Error::or_busy)?;
+        Ok(match &*outcome {
+            "stop" => StopRequest::Requested,
+            "already" => StopRequest::Already,
+            _ => StopRequest::NotFound,
+        })
+    }
+}
