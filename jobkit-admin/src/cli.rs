@@ -41,6 +41,7 @@ mod answer;
 mod arguments;
 mod bench;
 mod dead;
+mod desk;
 mod doctor;
 mod jobs;
 mod migrate;
@@ -53,9 +54,8 @@ mod signal;
 mod status;
 mod workers;
 
-use self::answer::{Answer, Failure};
-
-type Answered = Result<Answer, Failure>;
+use self::answer::Failure;
+use self::desk::{Answered, Desk};
 
 /// Above the options that every command has.
 const GLOBAL: &str = "Options of all commands";
@@ -115,14 +115,6 @@ enum Command {
     Serve(serve::Serve),
     /// Measures what this database can do: enqueue, drain, latency
     Bench(bench::Bench),
-}
-
-/// What every command is given.
-struct Desk {
-    admin: Admin,
-    actor: String,
-    redaction: Redaction,
-    json: bool,
 }
 
 /// Reads the command line of this process and does what it says. Call it as the whole `main` of a

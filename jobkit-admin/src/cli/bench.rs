@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use self::trial::{NAME, Quantiles, Stopwatch, Trial};
-use super::answer::{fields, tell};
+use super::answer::{Answer, Failure, fields, tell};
 use super::arguments::span;
+use super::desk::{Answered, Desk};
 use super::signal::asked_to_stop;
-use super::{Answer, Answered, Desk, Failure};
 
 mod trial;
 

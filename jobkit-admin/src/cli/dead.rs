@@ -7,22 +7,23 @@ use clap::Subcommand;
 use jobkit::{BulkAction, DeadLetterDiscarded, DeadLetterId};
 use serde_json::{Value, json};
 
-use super::answer::tell;
+use super::answer::{Answer, Failure, tell};
 use super::arguments::{self, Consent, Rows, span};
-use super::{Answer, Answered, Desk, Failure, operations};
+use super::desk::{Answered, Desk};
+use super::operations;
 
+mod filter;
 mod found;
-mod meant;
 
+use self::filter::{Filter, Open};
 use self::found::Place;
-use self::meant::{Meant, Open};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Dead {
     /// Lists dead letters, the newest first
     List {
         #[command(flatten)]
-        meant: Meant,
+        meant: Filter,
         #[command(flatten)]
         rows: Rows,
         /// Begins where another page ended
@@ -61,14 +62,14 @@ pub(super) enum Dead {
     /// Removes all that are meant, for good
     DiscardAll {
         #[command(flatten)]
-        meant: Meant,
+        meant: Filter,
         #[command(flatten)]
         consent: Consent,
     },
     /// Removes those that are meant and failed last long ago, for good
     Purge {
         #[command(flatten)]
-        meant: Meant,
+        meant: Filter,
         /// How long ago: 30days, 12h
         #[arg(long, value_name = "TIME", value_parser = span)]
         older_than: Duration,

@@ -5,12 +5,12 @@ use clap::Subcommand;
 use jobkit::{Cancelled, JobCursor, JobDetail, JobId, JobPage, JobQuery, JobSummary, Rescheduled};
 use serde_json::json;
 
-use super::answer::{brief, fields, lines, table};
+use super::answer::{Answer, Failure, brief, fields, lines, table};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{ago, span, utc, worker};
-use crate::{payload, show};
+use super::desk::{Answered, Desk};
+use crate::format::show::{ago, span, utc, worker};
+use crate::format::values;
+use crate::format::{payload, show};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Jobs {

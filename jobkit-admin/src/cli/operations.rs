@@ -4,11 +4,11 @@ use clap::Subcommand;
 use jobkit::{BulkAction, Operation, OperationResult, OperationState};
 use serde_json::{Value, json};
 
-use super::answer::{fields, table, tell};
+use super::answer::{Answer, Failure, fields, table, tell};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{large, utc};
+use super::desk::{Answered, Desk};
+use crate::format::show::{large, utc};
+use crate::format::values;
 
 /// The largest page there is.
 const PAGE: u32 = 100;

@@ -4,10 +4,10 @@ use clap::Subcommand;
 use jobkit::QueueSummary;
 use serde_json::json;
 
-use super::answer::table;
-use super::{Answer, Answered, Desk};
-use crate::api::values;
-use crate::show::{count, span};
+use super::answer::{Answer, table};
+use super::desk::{Answered, Desk};
+use crate::format::show::{count, span};
+use crate::format::values;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Queues {

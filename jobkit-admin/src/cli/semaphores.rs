@@ -4,11 +4,11 @@ use clap::Subcommand;
 use jobkit::{BlockedJob, Limited, PermitHolder, Semaphore, SemaphoreDetail, SemaphoreFilter};
 use serde_json::{Value, json};
 
-use super::answer::{lines, table};
+use super::answer::{Answer, Failure, lines, table};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{self, bounded, iso, utc};
+use super::desk::{Answered, Desk};
+use crate::format::show::{self, bounded, iso, utc};
+use crate::format::values;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Semaphores {

@@ -14,7 +14,7 @@ enum State {
 
 /// Which are meant, in whatever state.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Meant {
+pub(in crate::cli) struct Filter {
     /// What has become of them
     #[arg(long, value_enum, default_value_t)]
     state: State,
@@ -45,7 +45,7 @@ pub(in crate::cli) struct Open {
     failed_after: Option<DateTime<Utc>>,
 }
 
-impl Meant {
+impl Filter {
     pub(super) fn filter(self) -> DeadLetterFilter {
         self.open.filter().state(match self.state {
             State::Open => DeadLetterState::Open,
