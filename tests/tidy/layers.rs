@@ -95,7 +95,11 @@ impl<'a> Visit<'a> for Paths {
 
 /// The module a file is: `["worker", "claimer"]` for `jobkit/src/worker/claimer.rs`.
 fn module(source: &Source) -> Option<Vec<&str>> {
-    let path = source.path.strip_prefix("jobkit/src/")?.strip_suffix(".rs")?;
+    module_of("jobkit", source)
+}
+
+pub(crate) fn module_of<'a>(of: &str, source: &'a Source) -> Option<Vec<&'a str>> {
+    let path = source.path.strip_prefix(of)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
     Some(path.split('/').filter(|part| *part != "lib").collect())
 }
@@ -113,7 +117,7 @@ fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
 }
 
 /// What a file names in its crate, each with its place.
-fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
+pub(crate) fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
     let mut paths = Paths::default();
     source.visit(&mut paths);
     let inside = |(path, number): (Vec<String>, usize)| {
