@@ -71,8 +71,8 @@ impl Sum {
 impl Charts {
     /// The charts of the stretch that the query asks for.
     pub(crate) async fn of(context: &Context, filter: MeasureFilter) -> Result<Self, Failure> {
-        let asked = context.request.query("range").unwrap_or("1h");
-        let known = RANGES.into_iter().find(|(name, ..)| *name == asked);
+        let range = context.request.query("range").unwrap_or("1h");
+        let known = RANGES.into_iter().find(|(name, ..)| *name == range);
         let (range, since, bucket) = known.unwrap_or(RANGES[0]);
         let minutes = |minutes| Duration::from_secs(60 * minutes);
         let series = context.admin().measures(&filter, minutes(since), minutes(bucket)).await?;
