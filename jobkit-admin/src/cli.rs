@@ -68,7 +68,7 @@ const GLOBAL: &str = "Options of all commands";
 struct Cli {
     /// Where the database is: postgres://user:password@host:5432/database
     ///
-    /// Others on this machine see what stands on a command line: better set it in the environment.
+    /// Other users of this machine can see command lines: prefer the environment variable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     #[arg(env = "DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
@@ -89,7 +89,7 @@ struct Cli {
 enum Command {
     /// Brings the database's schema to the version of this binary
     Migrate(migrate::Migrate),
-    /// Shows how it stands with the whole, and what needs attention
+    /// Shows the status of the whole system and what needs attention
     Status(status::Status),
     /// Finds jobs, says why they do not run, retries and cancels them
     #[command(subcommand)]

@@ -45,7 +45,7 @@ impl Failure {
     pub(crate) fn title(&self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
-            Self::Invalid(_) => "That does not work",
+            Self::Invalid(_) => "Invalid request",
             Self::Conflict(_) => "Not possible now",
             Self::TooLarge => "Too large",
             Self::Busy => "Too many requests",
@@ -56,9 +56,7 @@ impl Failure {
                     "The schema does not fit"
                 }
                 Error::ReadOnly => "The database only reads",
-                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => {
-                    "That does not work"
-                }
+                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
                 _ => "The database says no",
             },
@@ -74,7 +72,7 @@ impl Failure {
             Self::Busy => "Others are being served. Try again in a moment.".into(),
             Self::Failed(error @ (Error::Unreachable(_) | Error::Database(_))) => {
                 tracing::warn!(%error, "jobkit.dashboard: no answer from the database");
-                "Jobs are safe where they are. This page tries again by itself; the server's log \
+                "Jobs are safe where they are. This page retries automatically; the server's log \
                  has the details."
                     .into()
             }

@@ -93,7 +93,7 @@ pub(crate) async fn reschedule(context: &Context) -> Answer {
     match context.admin().reschedule(JobId(context.request.id()?), at).await? {
         Rescheduled::Moved => Ok(done()),
         Rescheduled::NotFound => Err(Failure::NotFound),
-        Rescheduled::Running => Err(Failure::Conflict("It runs.".into())),
+        Rescheduled::Running => Err(Failure::Conflict("The job is running.".into())),
         _ => Err(Failure::Conflict("It is being cancelled.".into())),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) async fn begin(context: &Context) -> Answer {
     Ok(answer(values::operation(&context.admin().begin_operation(&action, reason, key).await?)))
 }
 
-/// With whom it did not go as asked.
+/// With whom it could not be acted on.
 pub(crate) async fn results(context: &Context) -> Answer {
     let operation = one(context).await?;
     let results = context.admin().operation_results(operation.id).await?;

@@ -40,7 +40,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     #[arg(value_parser = value_parser!(u32).range(1..=16))]
     workers: u32,
-    /// How many jobs each of them runs at a time
+    /// How many jobs each worker runs at a time
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     #[arg(value_parser = value_parser!(u32).range(1..=10_000))]
     concurrency: u32,

@@ -24,11 +24,11 @@ pub(super) enum Jobs {
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,
-        /// Begins where another page ended
+        /// Continues after the last entry of the previous page
         #[arg(long, value_name = "PLACE")]
         after: Option<JobCursor>,
     },
-    /// Shows all that is kept of a job
+    /// Shows everything known about a job
     Show {
         #[arg(allow_negative_numbers = true)]
         id: i64,

@@ -19,11 +19,11 @@ pub(super) enum Operations {
     List {
         #[command(flatten)]
         rows: Rows,
-        /// Begins where another page ended: with those before this one
+        /// Continues after the last operation of the previous page
         #[arg(long, value_name = "ID")]
         after: Option<i64>,
     },
-    /// Shows an operation, and with whom it did not go as asked
+    /// Shows an operation and the items it could not act on
     Show { id: i64 },
     /// Cancels an operation; what was done stays done
     Cancel { id: i64 },

@@ -13,14 +13,14 @@ use crate::format::values;
 pub(super) enum Queues {
     /// Lists queues
     List,
-    /// Lets no job of a queue start; what runs goes on
+    /// Pauses a queue: no job starts; running jobs continue
     Pause {
         queue: String,
-        /// Why, for those who ask later
+        /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Lets the jobs of a queue start again
+    /// Resumes a queue
     Resume { queue: String },
 }
 

@@ -14,13 +14,13 @@ use crate::format::values;
 pub(super) enum Semaphores {
     /// Lists keys with a permit taken, a job blocked, or a limit of their own
     List {
-        /// Only those of this group
+        /// Only keys of this group
         #[arg(long)]
         group: Option<String>,
-        /// Only those with no permit left
+        /// Only keys with no permit left
         #[arg(long)]
         at_limit: bool,
-        /// Only those with blocked jobs
+        /// Only keys with blocked jobs
         #[arg(long)]
         blocked: bool,
         #[command(flatten)]

@@ -76,7 +76,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Where one with which it did not go as asked is shown.
+    /// Where one with which it could not be acted on is shown.
     fn link(&self, result: &OperationResult) -> String {
         let jobs = matches!(self.operation.verb.as_str(), "cancel" | "discard" | "reschedule");
         let place = if jobs { "jobs" } else { "dead" };
@@ -110,12 +110,12 @@ fn reached(operation: &Operation) -> Option<u64> {
 /// What the page says: its title, and what comes of it.
 fn words(action: &BulkAction) -> (&'static str, &'static str) {
     match action.verb() {
-        "cancel" => ("Cancel jobs", "Those that wait end at once; those that run are asked to."),
+        "cancel" => ("Cancel jobs", "Waiting jobs end at once; running jobs are asked to stop."),
         "discard" => ("Discard jobs", "They end as pointless and will not run."),
-        "reschedule" => ("Run jobs now", "Those that wait are due at once."),
+        "reschedule" => ("Run jobs now", "Waiting jobs become due at once."),
         "replay" => ("Replay dead letters", "Each becomes a job again, with all its attempts."),
-        "purge" => ("Purge dead letters", "They are removed for good."),
-        _ => ("Discard dead letters", "They are removed for good."),
+        "purge" => ("Purge dead letters", "They are removed permanently."),
+        _ => ("Discard dead letters", "They are removed permanently."),
     }
 }
 

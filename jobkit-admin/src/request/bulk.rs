@@ -159,7 +159,7 @@ impl BulkRequest {
             self.confirm.as_deref().is_some_and(|name_typed| name_typed.trim() == name.trim());
         if more && !confirmed {
             let many = show::meant(&count);
-            let text = format!("{many} are meant. Confirm that with “{name}”.");
+            let text = format!("{many} match. Confirm that with “{name}”.");
             return Err(Failure::Invalid(text));
         }
         Ok(confirmed)

@@ -64,7 +64,7 @@ impl Fields {
     /// A field of the form that is something; `None` when it is empty.
     pub(crate) fn parsed<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Failure> {
         let parse = |text: &str| {
-            text.trim().parse().map_err(|_| Failure::Invalid(format!("“{name}” is no number.")))
+            text.trim().parse().map_err(|_| Failure::Invalid(format!("“{name}” must be a number.")))
         };
         self.field(name).map(parse).transpose()
     }

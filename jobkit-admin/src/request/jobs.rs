@@ -21,7 +21,7 @@ pub(crate) fn query(access: &Access, words: &str, tab: Option<&str>) -> Result<J
     }
     query.reveal = access.hidden() == Some(Redaction::Nothing);
     if !query.args.is_empty() && access.hidden().is_none() {
-        return Err("Payloads cannot be searched by those who may not see them.".into());
+        return Err("Searching payloads requires the permission to see them.".into());
     }
     Ok(query)
 }

@@ -15,7 +15,7 @@ enum State {
 /// Which are meant, in whatever state.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Filter {
-    /// What has become of them
+    /// The state of the dead letters
     #[arg(long, value_enum, default_value_t)]
     state: State,
     #[command(flatten)]
