@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::forbid;
-use crate::layers::{module_of, names};
+use crate::layers::{module_of, names, relative};
 use crate::sources::{self, Source};
 
 /// Crates without a circle of files that import each other. `jobkit` is to follow.
@@ -77,7 +77,9 @@ fn imports(of: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
         // `pub(super)`, and the beginning of `use super::other`, name a room that it is in.
         let is_way = |path: &[String]| owned(&module).starts_with(path);
         let named = names(source, &module).into_iter().filter(|(path, _)| !is_way(path));
-        let others = named.filter_map(|(path, _)| file(&path));
+        let within = relative(source).into_iter().map(|path| [owned(&module), path].concat());
+        let within = within.filter(|path| modules.contains_key(&path[..=module.len()]));
+        let others = named.map(|(path, _)| path).chain(within).filter_map(|path| file(&path));
         (source.path.clone(), others.filter(|other| *other != source.path).collect())
     };
     modules.iter().map(of_file).collect()
@@ -161,4 +163,8 @@ fn circles_are_found() {
             "one/src/c/mod.rs imports one/src/a.rs",
         ]
     );
+
+    sources[3].text = "fn g() { d::h(); }".to_owned();
+    sources.push(source("one/src/c/d.rs", "use crate::a;"));
+    assert_eq!(circles("one", &sources).len(), 4, "the room in a room is seen");
 }

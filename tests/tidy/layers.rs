@@ -116,6 +116,16 @@ fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
     Some([start, rest.to_vec()].concat())
 }
 
+/// The paths that a file names and that do not say where they begin: of modules in it, and of what
+/// is in its scope.
+pub(crate) fn relative(source: &Source) -> Vec<Vec<String>> {
+    let mut paths = Paths::default();
+    source.visit(&mut paths);
+    let starts = ["crate", "self", "super"];
+    let paths = paths.found.into_iter().map(|(path, _)| path);
+    paths.filter(|path| !starts.contains(&path[0].as_str())).collect()
+}
+
 /// What a file names in its crate, each with its place.
 pub(crate) fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
     let mut paths = Paths::default();
