@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The actor where nobody is authenticated.
+pub(crate) const ANYBODY: &str = "unauthenticated";
+
 /// Something that a [`Dashboard`](crate::Dashboard) does on request. Every route names the one it
 /// needs ([`routes`](crate::routes)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -210,5 +213,15 @@ impl Access {
     #[must_use]
     pub fn redaction(self, redaction: Redaction) -> Self {
         Self { redaction, ..self }
+    }
+
+    /// Whether they may.
+    pub(crate) fn may(&self, permission: Permission) -> bool {
+        self.permissions.allows(permission)
+    }
+
+    /// What of payloads is hidden from them; everything, without the permission to see any.
+    pub(crate) fn hidden(&self) -> Option<Redaction> {
+        self.may(Permission::Payloads).then_some(self.redaction)
     }
 }

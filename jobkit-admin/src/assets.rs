@@ -6,10 +6,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use flate2::Compression;
 
-use crate::compressed;
+use crate::compression;
+use crate::context::Context;
+use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::router::Answer;
-use crate::visit::Visit;
 
 struct Asset {
     name: &'static str,
@@ -46,7 +46,7 @@ static SERVED: LazyLock<Vec<Served>> = LazyLock::new(|| {
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let gzip = compressed::gzip(bytes, Compression::best());
+        let gzip = compression::gzip(bytes, Compression::best());
         let gzip = gzip.expect("a vector takes everything");
         Served { name, hashed: format!("{hash:016x}-{name}"), kind, bytes, gzip }
     };
@@ -59,12 +59,12 @@ pub(crate) fn hashed(name: &str) -> &'static str {
     served.map_or("missing", |served| served.hashed.as_str())
 }
 
-pub(crate) async fn file(visit: &Visit) -> Answer {
-    let name = visit.param("file").unwrap_or_default();
+pub(crate) async fn file(context: &Context) -> Answer {
+    let name = context.request.param("file").unwrap_or_default();
     let served = SERVED.iter().find(|served| served.hashed == name).ok_or(Failure::NotFound)?;
     let headers =
         [(CONTENT_TYPE, served.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
-    Ok(match visit.takes_gzip {
+    Ok(match context.takes_gzip {
         true => (headers, [(CONTENT_ENCODING, "gzip")], served.gzip.as_slice()).into_response(),
         false => (headers, served.bytes).into_response(),
     })

@@ -41,6 +41,7 @@ mod answer;
 mod arguments;
 mod bench;
 mod dead;
+mod desk;
 mod doctor;
 mod jobs;
 mod migrate;
@@ -53,9 +54,8 @@ mod signal;
 mod status;
 mod workers;
 
-use self::answer::{Answer, Failure};
-
-type Answered = Result<Answer, Failure>;
+use self::answer::Failure;
+use self::desk::{Answered, Desk};
 
 /// Above the options that every command has.
 const GLOBAL: &str = "Options of all commands";
@@ -68,7 +68,7 @@ const GLOBAL: &str = "Options of all commands";
 struct Cli {
     /// Where the database is: postgres://user:password@host:5432/database
     ///
-    /// Others on this machine see what stands on a command line: better set it in the environment.
+    /// Other users of this machine can see command lines: prefer the environment variable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     #[arg(env = "DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
@@ -89,7 +89,7 @@ struct Cli {
 enum Command {
     /// Brings the database's schema to the version of this binary
     Migrate(migrate::Migrate),
-    /// Shows how it stands with the whole, and what needs attention
+    /// Shows the status of the whole system and what needs attention
     Status(status::Status),
     /// Finds jobs, says why they do not run, retries and cancels them
     #[command(subcommand)]
@@ -115,14 +115,6 @@ enum Command {
     Serve(serve::Serve),
     /// Measures what this database can do: enqueue, drain, latency
     Bench(bench::Bench),
-}
-
-/// What every command is given.
-struct Desk {
-    admin: Admin,
-    actor: String,
-    redaction: Redaction,
-    json: bool,
 }
 
 /// Reads the command line of this process and does what it says. Call it as the whole `main` of a

@@ -1,24 +1,20 @@
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use jobkit::Admin;
-use jobkit::admin::overview::Overview;
 use tokio::sync::Semaphore;
 
-use crate::access::{Access, Permissions};
+use crate::access::{ANYBODY, Access, Permissions};
 use crate::cached::Cached;
-use crate::events::Signals;
-use crate::router;
+use crate::routes;
+use crate::shared::{Accent, Hook, Shared, Verdict};
+use crate::signals::Signals;
 
 /// Exports that are read at a time.
 const EXPORTS: usize = 2;
-
-type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
-type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
 
 /// Nobody has said yet who may use the [`Dashboard`].
 #[derive(Debug, Clone, Copy)]
@@ -27,41 +23,6 @@ pub struct Undecided;
 /// Who may use the [`Dashboard`].
 #[derive(Clone)]
 pub struct Decided(Hook);
-
-/// The colour that tells an installation from others: of its name, and, but for blue, of a line
-/// above every page.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Accent {
-    /// As links are; without a line.
-    #[default]
-    Blue,
-    /// For where nothing can go wrong.
-    Green,
-    /// For where care is due.
-    Amber,
-    /// For production.
-    Red,
-    /// For whatever is none of these.
-    Violet,
-}
-
-impl Accent {
-    /// All there are.
-    pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Amber, Self::Red, Self::Violet];
-
-    /// The colour's name: `blue`, `green`, `amber`, `red` or `violet`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blue => "blue",
-            Self::Green => "green",
-            Self::Amber => "amber",
-            Self::Red => "red",
-            Self::Violet => "violet",
-        }
-    }
-}
 
 /// The dashboard: a router for your web server.
 ///
@@ -153,7 +114,7 @@ impl Dashboard<Undecided> {
     #[must_use]
     pub fn allow_unauthenticated(self) -> Dashboard<Decided> {
         tracing::warn!("jobkit.dashboard: everybody who reaches it may do everything");
-        let everybody = || Access::new(crate::ANYBODY, Permissions::admin());
+        let everybody = || Access::new(ANYBODY, Permissions::admin());
         self.decided(Arc::new(move |_| Box::pin(async move { Ok(everybody()) })))
     }
 
@@ -208,7 +169,7 @@ impl Dashboard<Decided> {
     /// The router. It has its own answer for what it does not know, and sets its own headers.
     pub fn into_router(self) -> Router {
         let Self { admin, instance, accent, base_path, read_only, access: Decided(hook) } = self;
-        router::router(Shared {
+        routes::router(Shared {
             admin,
             instance,
             accent,
@@ -219,31 +180,5 @@ impl Dashboard<Decided> {
             exports: Arc::new(Semaphore::new(EXPORTS)),
             overview: Cached::default(),
         })
-    }
-}
-
-/// What all requests share.
-pub(crate) struct Shared {
-    pub(crate) admin: Admin,
-    pub(crate) instance: String,
-    pub(crate) accent: Accent,
-    pub(crate) base_path: String,
-    read_only: bool,
-    hook: Hook,
-    pub(crate) signals: Signals,
-    /// Turns of exports, each as long as somebody reads it.
-    pub(crate) exports: Arc<Semaphore>,
-    /// What every overview, and the metrics, show.
-    pub(crate) overview: Cached<Overview>,
-}
-
-impl Shared {
-    /// Who asks, and what they may; or what to tell them instead.
-    pub(crate) async fn access(&self, parts: &Parts) -> Result<Access, Response> {
-        let mut access = (self.hook)(parts.clone()).await?;
-        if self.read_only {
-            access.permissions = access.permissions.reading();
-        }
-        Ok(access)
     }
 }

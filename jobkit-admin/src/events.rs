@@ -2,22 +2,17 @@
 //! themselves again, as whoever looks at them.
 
 use std::convert::Infallible;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream;
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::context::Context;
+use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::router::Answer;
-use crate::visit::Visit;
-
-/// Browsers that are told at a time; others ask by themselves.
-const LISTENERS: usize = 64;
+use crate::signals::Listener;
 
 /// How often a page looks for what changed elsewhere.
 const TICK: Duration = Duration::from_secs(5);
@@ -28,42 +23,8 @@ const DEBOUNCE: Duration = Duration::from_millis(250);
 /// A stream ends by then, so that a server which stops need not wait for long; browsers come back.
 const LIFE: Duration = Duration::from_secs(25);
 
-/// Tells every stream that something was changed here.
-pub(crate) struct Signals {
-    changed: watch::Sender<()>,
-    listeners: Arc<AtomicUsize>,
-}
-
-impl Default for Signals {
-    fn default() -> Self {
-        Self { changed: watch::Sender::new(()), listeners: Arc::default() }
-    }
-}
-
-impl Signals {
-    pub(crate) fn tell(&self) {
-        self.changed.send_replace(());
-    }
-}
-
-/// One of the listeners, for as long as it is there.
-struct Listener(Arc<AtomicUsize>);
-
-impl Listener {
-    fn admit(listeners: &Arc<AtomicUsize>) -> Option<Self> {
-        let listener = Self(listeners.clone());
-        (listeners.fetch_add(1, Ordering::Relaxed) < LISTENERS).then_some(listener)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-pub(crate) async fn stream(visit: &Visit) -> Answer {
-    let signals = &visit.shared.signals;
+pub(crate) async fn stream(context: &Context) -> Answer {
+    let signals = &context.shared.signals;
     let listener = Listener::admit(&signals.listeners).ok_or(Failure::Busy)?;
     let end = Instant::now() + LIFE;
     let state = (signals.changed.subscribe(), listener);

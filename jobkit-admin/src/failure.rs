@@ -1,16 +1,13 @@
-//! What cannot be done, as a page, as a fragment, and as a problem document.
+//! What cannot be done, and why.
 
-use askama::Template;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::StatusCode;
+use axum::response::Response;
 use jobkit::Error;
 use jobkit::admin::dead_letters::ReplayError;
-use serde_json::json;
+use jobkit::admin::semaphores::Limited;
 
-use crate::frame::Frame;
-use crate::unseen;
-use crate::visit::{Visit, Wants};
+/// What a handler makes of a request.
+pub(crate) type Answer = Result<Response, Failure>;
 
 /// Why there is no other answer.
 #[derive(Debug)]
@@ -29,23 +26,8 @@ pub(crate) enum Failure {
     Failed(Error),
 }
 
-#[derive(Template)]
-#[template(path = "failure.html")]
-struct FailurePage<'a> {
-    frame: Frame<'a>,
-    title: &'a str,
-    text: &'a str,
-}
-
-#[derive(Template)]
-#[template(path = "banner.html")]
-struct Banner<'a> {
-    title: &'a str,
-    text: &'a str,
-}
-
 impl Failure {
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -62,10 +44,10 @@ impl Failure {
         }
     }
 
-    fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
-            Self::Invalid(_) => "That does not work",
+            Self::Invalid(_) => "Invalid request",
             Self::Conflict(_) => "Not possible now",
             Self::TooLarge => "Too large",
             Self::Busy => "Too many requests",
@@ -76,9 +58,7 @@ impl Failure {
                     "The schema does not fit"
                 }
                 Error::ReadOnly => "The database only reads",
-                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => {
-                    "That does not work"
-                }
+                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
                 _ => "The database says no",
             },
@@ -86,7 +66,7 @@ impl Failure {
     }
 
     /// What to say. What the database says in detail goes to the log only: it may name hosts.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::NotFound => "There is nothing here, or nothing that you may see.".into(),
             Self::Invalid(text) | Self::Conflict(text) => text.clone(),
@@ -94,50 +74,11 @@ impl Failure {
             Self::Busy => "Others are being served. Try again in a moment.".into(),
             Self::Failed(error @ (Error::Unreachable(_) | Error::Database(_))) => {
                 tracing::warn!(%error, "jobkit.dashboard: no answer from the database");
-                "Jobs are safe where they are. This page tries again by itself; the server's log \
+                "Jobs are safe where they are. This page retries automatically; the server's log \
                  has the details."
                     .into()
             }
             Self::Failed(error) => format!("{error}."),
-        }
-    }
-
-    pub(crate) fn answer(&self, visit: &Visit) -> Response {
-        let (status, title, text) = (self.status(), self.title(), self.text());
-        match visit.wants {
-            Wants::Data => problem(status, title, &text),
-            Wants::Fragment => {
-                let banner = Banner { title, text: &text };
-                let mut response = (status, html(&banner)).into_response();
-                // What is shown stays; the banner says that it may be old.
-                for (name, value) in [("hx-retarget", "#banner"), ("hx-reswap", "innerHTML")] {
-                    let name = HeaderName::from_static(name);
-                    response.headers_mut().insert(name, HeaderValue::from_static(value));
-                }
-                response
-            }
-            Wants::Page => {
-                let page = FailurePage { frame: visit.nowhere(title), title, text: &text };
-                (status, html(&page)).into_response()
-            }
-        }
-    }
-}
-
-/// A problem document (RFC 9457).
-fn problem(status: StatusCode, title: &str, detail: &str) -> Response {
-    let body = json!({"type": "about:blank", "title": title, "status": status.as_u16(),
-        "detail": detail});
-    (status, [(CONTENT_TYPE, "application/problem+json")], body.to_string()).into_response()
-}
-
-/// A template as an answer.
-pub(crate) fn html(template: &impl Template) -> Response {
-    match template.render() {
-        Ok(text) => Html(unseen::named_in(text)).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "jobkit.dashboard: a template failed");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
@@ -150,5 +91,21 @@ impl From<ReplayError> for Failure {
             ReplayError::Undecodable(text) => Self::Invalid(text),
             other => Self::Conflict(format!("{other}.")),
         }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A limit that was set: its group must be known.
+pub(crate) fn of_known_group(limited: Limited) -> Result<(), Failure> {
+    match limited {
+        Limited::UnknownGroup => {
+            Err(Failure::Invalid("No worker has announced this group.".into()))
+        }
+        _ => Ok(()),
     }
 }

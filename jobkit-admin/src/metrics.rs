@@ -15,17 +15,17 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::router::Answer;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
 
 /// The process is there.
-pub(crate) async fn healthy(_: &Visit) -> Answer {
+pub(crate) async fn healthy(_: &Context) -> Answer {
     Ok("ok\n".into_response())
 }
 
 /// The database answers, too.
-pub(crate) async fn ready(visit: &Visit) -> Answer {
-    let asked = visit.shared.admin.paused();
+pub(crate) async fn ready(context: &Context) -> Answer {
+    let asked = context.shared.admin.paused();
     let answer = tokio::time::timeout(Duration::from_secs(2), asked).await;
     Ok(match answer {
         Ok(Ok(_)) => "ok\n".into_response(),
@@ -33,9 +33,9 @@ pub(crate) async fn ready(visit: &Visit) -> Answer {
     })
 }
 
-pub(crate) async fn text(visit: &Visit) -> Answer {
+pub(crate) async fn text(context: &Context) -> Answer {
     let mut text = String::new();
-    let encoded = encode(&mut text, &registry(visit).await?);
+    let encoded = encode(&mut text, &registry(context).await?);
     encoded.unwrap_or_else(|_| text.clear());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
@@ -43,9 +43,9 @@ pub(crate) async fn text(visit: &Visit) -> Answer {
 
 /// What the overview and the queues show. No keys and no payloads are in there: they would be
 /// series without number.
-async fn registry(visit: &Visit) -> Result<Registry, Error> {
-    let admin = visit.admin();
-    let overview = visit.shared.overview.get(admin.overview());
+async fn registry(context: &Context) -> Result<Registry, Error> {
+    let admin = context.admin();
+    let overview = context.shared.overview.get(admin.overview());
     let (now, queues, workers) = tokio::try_join!(overview, admin.queues(), admin.workers())?;
     let mut registry = Registry::with_prefix("jobkit");
     let mut gauge = |name: &str, text: &str, value: f64| {

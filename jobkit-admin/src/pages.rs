@@ -1,7 +1,6 @@
 //! The pages: one file for each.
 
 pub(crate) mod audit;
-pub(crate) mod choices;
 pub(crate) mod concurrency;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;
@@ -12,6 +11,7 @@ pub(crate) mod kinds;
 pub(crate) mod measured;
 pub(crate) mod operations;
 pub(crate) mod overview;
+pub(crate) mod preferences;
 pub(crate) mod queues;
 pub(crate) mod semaphore;
 pub(crate) mod system;

@@ -163,7 +163,7 @@ async fn where_nobody_knows_how_many_are_meant_their_name_is_typed_and_no_number
     let app = dashboard(&lab, Permissions::admin());
     let path = "/operations/new?verb=cancel&state=live&q=kind:newsletter";
     let page = get(&app, path).await.body;
-    assert!(page.contains("<b>More than 5,000</b> are meant"), "{page}");
+    assert!(page.contains("<b>More than 5,000</b> match"), "{page}");
     assert!(page.contains("Type <span class=\"mono\">newsletter</span> to confirm"), "{page}");
     let form = |typed: &str| {
         format!(
@@ -174,7 +174,7 @@ async fn where_nobody_knows_how_many_are_meant_their_name_is_typed_and_no_number
     for typed in ["", "5000", "5001", "invoice", "News"] {
         let reply = post(&app, "/operations/begin", &form(typed)).await;
         assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{typed}");
-        assert!(reply.body.contains("More than 5,000 are meant"), "{}", reply.body);
+        assert!(reply.body.contains("More than 5,000 match"), "{}", reply.body);
     }
     assert_eq!(lab.count("jobkit.operations where verb = 'cancel'").await, 0);
     let reply = post(&app, "/operations/begin", &form("newsletter+")).await;
@@ -218,7 +218,7 @@ async fn a_filter_without_a_kind_or_a_queue_alone_is_confirmed_by_its_words() {
         assert!(page.contains(&asked), "{q}: {page}");
     }
     let page = get(&app, "/operations/new?verb=cancel&q=kind:none").await.body;
-    assert!(page.contains("<b>An unknown number</b> are meant"), "{page}");
+    assert!(page.contains("<b>An unknown number</b> match"), "{page}");
     assert!(!page.contains("disabled"), "there may be some behind the window");
 }
 

@@ -63,7 +63,7 @@ async fn selected_jobs_are_looked_at_and_cancelled_by_an_operation() {
     let app = dashboard(&lab, Permissions::admin());
     let some = ids(&lab, "select job_id from jobkit.scheduled order by 1 limit 3").await;
     let page = get(&app, &link("cancel", &[&some[..], &[i64::MAX]].concat())).await;
-    assert!(page.body.contains("<b>3</b> of 4 selected are meant"), "{}", page.body);
+    assert!(page.body.contains("<b>3</b> of 4 selected match"), "{}", page.body);
     let reply = confirm(&app, &link("cancel", &some), None).await;
     assert_eq!(reply.status, StatusCode::SEE_OTHER, "{}", reply.body);
     let kept: serde_json::Value =

@@ -146,7 +146,7 @@ test("a dead letter is discarded", visiting(deadPath("send_receipt"), async (pag
 /** Confirms an operation, typing what it asks for, and sees it through. */
 const confirmed = async (page, name, count) => {
   const confirm = page.locator("main form button.primary");
-  await page.locator(".big", { hasText: `${count} are meant` }).waitFor();
+  await page.locator(".big", { hasText: `${count} match` }).waitFor();
   await page.getByLabel(/^Reason/).fill("a wrong deploy");
   const typed = page.getByLabel(/^Type/);
   if (await typed.count()) {

@@ -68,7 +68,7 @@ test("selected jobs are cancelled without a mouse", async () => {
   assert.deepEqual(ids, await boxes(page).evaluateAll((rows) => [rows[0].value, rows[2].value]));
   await page.getByRole("button", { name: "Cancel…" }).focus();
   await page.keyboard.press("Enter");
-  await page.locator(".big", { hasText: "2 of 2 selected are meant" }).waitFor();
+  await page.locator(".big", { hasText: "2 of 2 selected match" }).waitFor();
   await page.getByLabel(/^Reason/).fill("a wrong deploy");
   await page.getByRole("button", { name: "Cancel jobs" }).focus();
   await page.keyboard.press("Enter");
@@ -90,7 +90,7 @@ test("selected dead letters are replayed without JavaScript", async () => {
   await boxes(page).nth(0).check();
   await boxes(page).nth(1).check();
   await page.getByRole("button", { name: "Replay…" }).click();
-  await page.locator(".big", { hasText: "2 of 2 selected are meant" }).waitFor();
+  await page.locator(".big", { hasText: "2 of 2 selected match" }).waitFor();
   await page.getByRole("button", { name: "Replay dead letters" }).click();
   await page.waitForURL(/operations\/\d+$/);
   const id = page.url().match(/\d+$/)[0];

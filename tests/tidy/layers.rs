@@ -100,7 +100,11 @@ impl<'a> Visit<'a> for Paths {
 
 /// The module a file is: `["worker", "claimer"]` for `jobkit/src/worker/claimer.rs`.
 fn module(source: &Source) -> Option<Vec<&str>> {
-    let path = source.path.strip_prefix("jobkit/src/")?.strip_suffix(".rs")?;
+    module_of("jobkit", source)
+}
+
+pub(crate) fn module_of<'a>(of: &str, source: &'a Source) -> Option<Vec<&'a str>> {
+    let path = source.path.strip_prefix(of)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
     Some(path.split('/').filter(|part| *part != "lib").collect())
 }
@@ -117,8 +121,18 @@ fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
     Some([start, rest.to_vec()].concat())
 }
 
+/// The paths that a file names and that do not say where they begin: of modules in it, and of what
+/// is in its scope.
+pub(crate) fn relative(source: &Source) -> Vec<Vec<String>> {
+    let mut paths = Paths::default();
+    source.visit(&mut paths);
+    let starts = ["crate", "self", "super"];
+    let paths = paths.found.into_iter().map(|(path, _)| path);
+    paths.filter(|path| !starts.contains(&path[0].as_str())).collect()
+}
+
 /// What a file names in its crate, each with its place.
-fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
+pub(crate) fn names(source: &Source, module: &[&str]) -> Vec<(Vec<String>, String)> {
     let mut paths = Paths::default();
     source.visit(&mut paths);
     let inside = |(path, number): (Vec<String>, usize)| {

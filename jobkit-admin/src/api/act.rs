@@ -6,12 +6,11 @@ use jobkit::admin::jobs::{Cancelled, Rescheduled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{answer, body, done};
-use crate::failure::Failure;
-use crate::pages::concurrency::said;
-use crate::router::Answer;
-use crate::visit::Visit;
-use crate::wanted::time;
+use super::json::{answer, body, done};
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::{Failure, of_known_group};
+use crate::request::time::time;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,15 +20,15 @@ struct Queue {
     reason: String,
 }
 
-pub(super) async fn pause(visit: &Visit) -> Answer {
-    let Queue { queue, reason } = body(visit)?;
-    visit.admin().pause(&queue, "", &reason).await?;
+pub(crate) async fn pause(context: &Context) -> Answer {
+    let Queue { queue, reason } = body(context)?;
+    context.admin().pause(&queue, "", &reason).await?;
     Ok(done())
 }
 
-pub(super) async fn resume(visit: &Visit) -> Answer {
-    let Queue { queue, .. } = body(visit)?;
-    visit.admin().resume(&queue).await?;
+pub(crate) async fn resume(context: &Context) -> Answer {
+    let Queue { queue, .. } = body(context)?;
+    context.admin().resume(&queue).await?;
     Ok(done())
 }
 
@@ -40,9 +39,9 @@ struct GroupLimit {
     limit: Option<u32>,
 }
 
-pub(super) async fn limit_group(visit: &Visit) -> Answer {
-    let GroupLimit { group, limit } = body(visit)?;
-    said(visit.admin().limit_group(&group, limit).await?)?;
+pub(crate) async fn limit_group(context: &Context) -> Answer {
+    let GroupLimit { group, limit } = body(context)?;
+    of_known_group(context.admin().limit_group(&group, limit).await?)?;
     Ok(done())
 }
 
@@ -54,9 +53,9 @@ struct KeyLimit {
     limit: Option<u32>,
 }
 
-pub(super) async fn limit_key(visit: &Visit) -> Answer {
-    let KeyLimit { group, key, limit } = body(visit)?;
-    said(visit.admin().limit_key(&group, &key, limit).await?)?;
+pub(crate) async fn limit_key(context: &Context) -> Answer {
+    let KeyLimit { group, key, limit } = body(context)?;
+    of_known_group(context.admin().limit_key(&group, &key, limit).await?)?;
     Ok(done())
 }
 
@@ -69,8 +68,8 @@ fn ended(cancelled: Cancelled) -> Answer {
     }
 }
 
-pub(super) async fn cancel(visit: &Visit) -> Answer {
-    ended(visit.admin().cancel(JobId(visit.id()?)).await?)
+pub(crate) async fn cancel(context: &Context) -> Answer {
+    ended(context.admin().cancel(JobId(context.request.id()?)).await?)
 }
 
 #[derive(Deserialize)]
@@ -80,9 +79,9 @@ struct Reason {
     reason: String,
 }
 
-pub(super) async fn discard(visit: &Visit) -> Answer {
-    let Reason { reason } = body(visit)?;
-    ended(visit.admin().discard(JobId(visit.id()?), &reason).await?)
+pub(crate) async fn discard(context: &Context) -> Answer {
+    let Reason { reason } = body(context)?;
+    ended(context.admin().discard(JobId(context.request.id()?), &reason).await?)
 }
 
 #[derive(Deserialize)]
@@ -91,18 +90,18 @@ struct NewTime {
     at: Option<String>,
 }
 
-pub(super) async fn reschedule(visit: &Visit) -> Answer {
-    let at = body::<NewTime>(visit)?.at.as_deref().map(time).transpose()?;
-    match visit.admin().reschedule(JobId(visit.id()?), at).await? {
+pub(crate) async fn reschedule(context: &Context) -> Answer {
+    let at = body::<NewTime>(context)?.at.as_deref().map(time).transpose()?;
+    match context.admin().reschedule(JobId(context.request.id()?), at).await? {
         Rescheduled::Moved => Ok(done()),
         Rescheduled::NotFound => Err(Failure::NotFound),
-        Rescheduled::Running => Err(Failure::Conflict("It runs.".into())),
+        Rescheduled::Running => Err(Failure::Conflict("The job is running.".into())),
         _ => Err(Failure::Conflict("It is being cancelled.".into())),
     }
 }
 
-pub(super) async fn replay(visit: &Visit) -> Answer {
-    let job = visit.admin().replay(DeadLetterId(visit.id()?)).await?;
+pub(crate) async fn replay(context: &Context) -> Answer {
+    let job = context.admin().replay(DeadLetterId(context.request.id()?)).await?;
     Ok(answer(json!({"job": job.to_string()})))
 }
 
@@ -113,18 +112,18 @@ struct Edited {
     queue: Option<String>,
 }
 
-pub(super) async fn edit_and_replay(visit: &Visit) -> Answer {
-    let Edited { args, queue } = body(visit)?;
-    let admin = visit.admin();
-    let mut replay = admin.replay(DeadLetterId(visit.id()?)).args(args);
+pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
+    let Edited { args, queue } = body(context)?;
+    let admin = context.admin();
+    let mut replay = admin.replay(DeadLetterId(context.request.id()?)).args(args);
     if let Some(queue) = queue {
         replay = replay.queue(queue);
     }
     Ok(answer(json!({"job": replay.await?.to_string()})))
 }
 
-pub(super) async fn discard_dead_letter(visit: &Visit) -> Answer {
-    match visit.admin().discard_dead_letter(DeadLetterId(visit.id()?)).await? {
+pub(crate) async fn discard_dead_letter(context: &Context) -> Answer {
+    match context.admin().discard_dead_letter(DeadLetterId(context.request.id()?)).await? {
         DeadLetterDiscarded::Now => Ok(done()),
         DeadLetterDiscarded::NotFound => Err(Failure::NotFound),
         _ => Err(Failure::Conflict("A job replays it: cancel that job first.".into())),

@@ -4,39 +4,40 @@ use jobkit::admin::Count;
 use jobkit::admin::operations::Operation;
 use serde_json::{Value, json};
 
-use super::{answer, body, done, values};
+use super::json::{answer, body, done};
+use crate::context::Context;
+use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::router::Answer;
-use crate::visit::Visit;
-use crate::wanted::Wanted;
+use crate::format::values;
+use crate::request::bulk::BulkRequest;
 
-pub(super) async fn list(visit: &Visit) -> Answer {
-    let limit = visit.clamped("limit", 1, 100, 50);
-    let before = visit.query("after").and_then(|id| id.parse().ok());
-    let operations = visit.admin().operations(before, limit).await?;
+pub(crate) async fn list(context: &Context) -> Answer {
+    let limit = context.request.clamped("limit", 1, 100, 50);
+    let before = context.request.query("after").and_then(|id| id.parse().ok());
+    let operations = context.admin().operations(before, limit).await?;
     let full = operations.len() == limit as usize;
     let path = |last: &Operation| {
-        visit.link(&format!("/api/v1/operations?limit={limit}&after={}", last.id))
+        context.link(&format!("/api/v1/operations?limit={limit}&after={}", last.id))
     };
     let next = operations.last().filter(|_| full).map(path);
     let items: Vec<_> = operations.iter().map(values::operation).collect();
     Ok(answer(json!({"items": items, "next": next})))
 }
 
-pub(super) async fn show(visit: &Visit) -> Answer {
-    Ok(answer(values::operation(&one(visit).await?)))
+pub(crate) async fn show(context: &Context) -> Answer {
+    Ok(answer(values::operation(&one(context).await?)))
 }
 
-async fn one(visit: &Visit) -> Result<Operation, Failure> {
-    visit.admin().operation(visit.id()?).await?.ok_or(Failure::NotFound)
+async fn one(context: &Context) -> Result<Operation, Failure> {
+    context.admin().operation(context.request.id()?).await?.ok_or(Failure::NotFound)
 }
 
 /// What an operation would be about, and what confirms it where nobody knows how many are meant.
-pub(super) async fn preview(visit: &Visit) -> Answer {
-    let wanted: Wanted = body(visit)?;
-    let preview = visit.admin().preview(&wanted.action(visit)?).await?;
+pub(crate) async fn preview(context: &Context) -> Answer {
+    let bulk: BulkRequest = body(context)?;
+    let preview = context.admin().preview(&bulk.action(&context.access)?).await?;
     let confirm = match preview.count {
-        Count::AtLeast(_) => Some(wanted.name(visit)?),
+        Count::AtLeast(_) => Some(bulk.name(&context.access)?),
         Count::Exactly(_) => None,
     };
     let jobs: Vec<_> = preview.jobs.iter().map(values::job_summary).collect();
@@ -47,20 +48,20 @@ pub(super) async fn preview(visit: &Visit) -> Answer {
 }
 
 /// Begins one, or finds the one that was begun with this key.
-pub(super) async fn begin(visit: &Visit) -> Answer {
-    let wanted: Wanted = body(visit)?;
-    let action = wanted.action(visit)?;
+pub(crate) async fn begin(context: &Context) -> Answer {
+    let bulk: BulkRequest = body(context)?;
+    let action = bulk.action(&context.access)?;
     let missing = || Failure::Invalid("“idempotency_key” is missing.".into());
-    let key = wanted.idempotency_key.as_deref().ok_or_else(missing)?;
-    let reason = wanted.reason()?;
-    wanted.is_confirmed_by_name(visit, visit.admin().preview(&action).await?.count)?;
-    Ok(answer(values::operation(&visit.admin().begin_operation(&action, reason, key).await?)))
+    let key = bulk.idempotency_key.as_deref().ok_or_else(missing)?;
+    let reason = bulk.reason()?;
+    bulk.is_confirmed_by_name(&context.access, context.admin().preview(&action).await?.count)?;
+    Ok(answer(values::operation(&context.admin().begin_operation(&action, reason, key).await?)))
 }
 
-/// With whom it did not go as asked.
-pub(super) async fn results(visit: &Visit) -> Answer {
-    let operation = one(visit).await?;
-    let results = visit.admin().operation_results(operation.id).await?;
+/// With whom it could not be acted on.
+pub(crate) async fn results(context: &Context) -> Answer {
+    let operation = one(context).await?;
+    let results = context.admin().operation_results(operation.id).await?;
     let item = |result: &jobkit::admin::operations::OperationResult| -> Value {
         json!({"id": result.subject.to_string(), "outcome": result.outcome})
     };
@@ -68,10 +69,10 @@ pub(super) async fn results(visit: &Visit) -> Answer {
     Ok(answer(json!({"items": items, "skipped": operation.skipped})))
 }
 
-pub(super) async fn cancel(visit: &Visit) -> Answer {
-    if visit.admin().cancel_operation(visit.id()?).await? {
+pub(crate) async fn cancel(context: &Context) -> Answer {
+    if context.admin().cancel_operation(context.request.id()?).await? {
         return Ok(done());
     }
-    one(visit).await?;
+    one(context).await?;
     Err(Failure::Conflict("It has ended already.".into()))
 }

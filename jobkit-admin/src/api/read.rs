@@ -5,27 +5,28 @@ use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use serde_json::json;
 
-use super::{answer, values};
+use super::json::answer;
+use crate::context::Context;
+use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::pages::audit;
-use crate::pages::dead_letters::{Asked, cursor, next};
-use crate::pages::jobs::asked;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::format::show;
+use crate::format::values;
+use crate::request::audit;
+use crate::request::dead_letters::{DeadLetterQuery, cursor, next};
+use crate::request::jobs::list_query;
 
-pub(super) async fn overview(visit: &Visit) -> Answer {
-    let now = visit.shared.overview.get(visit.admin().overview()).await?;
+pub(crate) async fn overview(context: &Context) -> Answer {
+    let now = context.shared.overview.get(context.admin().overview()).await?;
     Ok(answer(values::overview(&now)))
 }
 
-pub(super) async fn queues(visit: &Visit) -> Answer {
-    let queues = visit.admin().queues().await?;
+pub(crate) async fn queues(context: &Context) -> Answer {
+    let queues = context.admin().queues().await?;
     Ok(answer(json!({"items": queues.iter().map(values::queue).collect::<Vec<_>>()})))
 }
 
-pub(super) async fn kinds(visit: &Visit) -> Answer {
-    let kinds = visit.admin().kinds().await?;
+pub(crate) async fn kinds(context: &Context) -> Answer {
+    let kinds = context.admin().kinds().await?;
     let item = |kind: &jobkit::admin::kinds::KindSummary| {
         json!({
             "kind": kind.kind,
@@ -40,86 +41,93 @@ pub(super) async fn kinds(visit: &Visit) -> Answer {
     Ok(answer(json!({"items": kinds.iter().map(item).collect::<Vec<_>>()})))
 }
 
-pub(super) async fn workers(visit: &Visit) -> Answer {
-    let workers = visit.admin().workers().await?;
+pub(crate) async fn workers(context: &Context) -> Answer {
+    let workers = context.admin().workers().await?;
     Ok(answer(json!({"items": workers.iter().map(values::of_worker).collect::<Vec<_>>()})))
 }
 
-pub(super) async fn groups(visit: &Visit) -> Answer {
-    let groups = visit.admin().groups().await?;
+pub(crate) async fn groups(context: &Context) -> Answer {
+    let groups = context.admin().groups().await?;
     Ok(answer(json!({"items": groups.iter().map(values::group).collect::<Vec<_>>()})))
 }
 
-pub(super) async fn semaphores(visit: &Visit) -> Answer {
-    let limit = visit.clamped("limit", 1, 500, 50);
+pub(crate) async fn semaphores(context: &Context) -> Answer {
+    let limit = context.request.clamped("limit", 1, 500, 50);
     let mut filter = SemaphoreFilter::all();
-    if let Some(group) = visit.query("group") {
+    if let Some(group) = context.request.query("group") {
         filter = filter.group(group);
     }
-    let after = visit.query("after_group").zip(Some(visit.query("after_key").unwrap_or("")));
-    let found = visit.admin().semaphores(&filter, after, limit).await?;
+    let after = context
+        .request
+        .query("after_group")
+        .zip(Some(context.request.query("after_key").unwrap_or("")));
+    let found = context.admin().semaphores(&filter, after, limit).await?;
     let full = found.len() == limit as usize;
     let next = found.last().filter(|_| full).map(|last| {
-        let group = visit.query("group").map(|group| format!("&group={}", show::url(group)));
+        let group =
+            context.request.query("group").map(|group| format!("&group={}", show::url(group)));
         let (group, after) = (group.unwrap_or_default(), show::url(&last.group));
         let key = show::url(&last.key);
         let query = format!("limit={limit}{group}&after_group={after}&after_key={key}");
-        visit.link(&format!("/api/v1/semaphores?{query}"))
+        context.link(&format!("/api/v1/semaphores?{query}"))
     });
     let items: Vec<_> = found.iter().map(values::semaphore).collect();
     Ok(answer(json!({"items": items, "next": next})))
 }
 
-pub(super) async fn job(visit: &Visit) -> Answer {
-    let (admin, id) = (visit.admin(), JobId(visit.id()?));
+pub(crate) async fn job(context: &Context) -> Answer {
+    let (admin, id) = (context.admin(), JobId(context.request.id()?));
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
     let why = explanation.map(|explanation| explanation.sentence);
-    Ok(answer(values::job(&job, why, visit.redaction())))
+    Ok(answer(values::job(&job, why, context.redaction())))
 }
 
-pub(super) async fn jobs(visit: &Visit) -> Answer {
-    let query = asked(visit).map_err(Failure::Invalid)?;
-    let limit = visit.clamped("limit", 1, 500, 50);
-    let after = visit.query("after").and_then(|cursor| cursor.parse().ok());
-    let page = visit.admin().jobs(&query, after, limit).await?;
+pub(crate) async fn jobs(context: &Context) -> Answer {
+    let query = list_query(&context.request, &context.access).map_err(Failure::Invalid)?;
+    let limit = context.request.clamped("limit", 1, 500, 50);
+    let after = context.request.query("after").and_then(|cursor| cursor.parse().ok());
+    let page = context.admin().jobs(&query, after, limit).await?;
     let items: Vec<_> = page.jobs.iter().map(values::job_summary).collect();
     let next = page.next.map(|next| {
         let (listing, next) = (query.listing.as_str(), show::url(&next.to_string()));
-        let words = show::url(visit.query("q").unwrap_or(""));
-        visit.link(&format!("/api/v1/jobs?limit={limit}&state={listing}&q={words}&after={next}"))
+        let words = show::url(context.request.query("q").unwrap_or(""));
+        context.link(&format!("/api/v1/jobs?limit={limit}&state={listing}&q={words}&after={next}"))
     });
     Ok(answer(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after})))
 }
 
-pub(super) async fn dead_letters(visit: &Visit) -> Answer {
-    let asked = Asked::of(|name| visit.query(name));
-    let limit = visit.clamped("limit", 1, 500, 50);
-    let page = visit.admin().dead_letters(&asked.filter(), cursor(visit), limit).await?;
+pub(crate) async fn dead_letters(context: &Context) -> Answer {
+    let query = DeadLetterQuery::of(|name| context.request.query(name));
+    let limit = context.request.clamped("limit", 1, 500, 50);
+    let page =
+        context.admin().dead_letters(&query.filter(), cursor(&context.request), limit).await?;
     let items: Vec<_> = page.entries.iter().map(values::dead_letter_summary).collect();
     let path = |query| format!("/api/v1/dead-letters?limit={limit}&{query}");
-    let next = page.next.map(|page| visit.link(&path(next(&asked, page))));
+    let next = page.next.map(|page| context.link(&path(next(&query, page))));
     Ok(answer(json!({"items": items, "next": next})))
 }
 
-pub(super) async fn dead_letter_groups(visit: &Visit) -> Answer {
-    let groups = visit.admin().dead_letter_groups(visit.clamped("limit", 1, 100, 50)).await?;
+pub(crate) async fn dead_letter_groups(context: &Context) -> Answer {
+    let groups =
+        context.admin().dead_letter_groups(context.request.clamped("limit", 1, 100, 50)).await?;
     Ok(answer(json!({"items": groups.iter().map(values::dead_letter_group).collect::<Vec<_>>()})))
 }
 
-pub(super) async fn dead_letter(visit: &Visit) -> Answer {
-    let id = DeadLetterId(visit.id()?);
-    let letter = visit.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
-    Ok(answer(values::dead_letter(&letter, visit.redaction())))
+pub(crate) async fn dead_letter(context: &Context) -> Answer {
+    let id = DeadLetterId(context.request.id()?);
+    let letter = context.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
+    Ok(answer(values::dead_letter(&letter, context.redaction())))
 }
 
-pub(super) async fn audit(visit: &Visit) -> Answer {
-    let limit = visit.clamped("limit", 1, 500, 50);
-    let after = visit.query("after").and_then(|id| id.parse().ok());
-    let page = visit.admin().audit(&audit::filter(visit), after, limit).await?;
-    let path = |after| format!("/api/v1/audit?limit={limit}&{}", audit::next(visit, after));
-    let next = page.next.map(|after| visit.link(&path(after)));
-    let entry = |entry| values::audit_entry(visit, entry);
+pub(crate) async fn audit(context: &Context) -> Answer {
+    let limit = context.request.clamped("limit", 1, 500, 50);
+    let after = context.request.query("after").and_then(|id| id.parse().ok());
+    let page = context.admin().audit(&audit::filter(&context.request), after, limit).await?;
+    let path =
+        |after| format!("/api/v1/audit?limit={limit}&{}", audit::next(&context.request, after));
+    let next = page.next.map(|after| context.link(&path(after)));
+    let entry = |entry| values::audit_entry(entry, context.redaction());
     let items: Vec<_> = page.entries.iter().map(entry).collect();
     Ok(answer(json!({"items": items, "next": next})))
 }

@@ -8,7 +8,7 @@ use jobkit::Error;
 use jobkit::admin::dead_letters::ReplayError;
 use serde_json::Value;
 
-use crate::unseen;
+use crate::format::invisible;
 
 /// What a command has found or done.
 pub(super) struct Answer {
@@ -40,7 +40,7 @@ impl Answer {
 
     pub(super) fn print(self, as_json: bool) -> ExitCode {
         let Self { json, text, code } = self;
-        let said = if as_json { unseen::escaped_in(&json) } else { text };
+        let said = if as_json { invisible::escaped_in(&json) } else { text };
         if said.is_empty() {
             return ExitCode::from(code);
         }
@@ -126,7 +126,7 @@ pub(super) fn lines(text: &str) -> String {
 fn written_out(text: &str, also: impl Fn(char) -> bool) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {
-        if unseen::is_unseen(c) || also(c) {
+        if invisible::is_invisible(c) || also(c) {
             written.extend(c.escape_default());
         } else {
             written.push(c);

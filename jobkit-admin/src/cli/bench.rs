@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use self::trial::{NAME, Quantiles, Stopwatch, Trial};
-use super::answer::{fields, tell};
+use super::answer::{Answer, Failure, fields, tell};
 use super::arguments::span;
+use super::desk::{Answered, Desk};
 use super::signal::asked_to_stop;
-use super::{Answer, Answered, Desk, Failure};
 
 mod trial;
 
@@ -40,7 +40,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     #[arg(value_parser = value_parser!(u32).range(1..=16))]
     workers: u32,
-    /// How many jobs each of them runs at a time
+    /// How many jobs each worker runs at a time
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     #[arg(value_parser = value_parser!(u32).range(1..=10_000))]
     concurrency: u32,

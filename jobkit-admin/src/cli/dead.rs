@@ -8,69 +8,70 @@ use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
 use jobkit::admin::operations::BulkAction;
 use serde_json::{Value, json};
 
-use super::answer::tell;
+use super::answer::{Answer, Failure, tell};
 use super::arguments::{self, Consent, Rows, span};
-use super::{Answer, Answered, Desk, Failure, operations};
+use super::desk::{Answered, Desk};
+use super::operations;
 
+mod filter;
 mod found;
-mod meant;
 
+use self::filter::{Filter, Open};
 use self::found::Place;
-use self::meant::{Meant, Open};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Dead {
     /// Lists dead letters, the newest first
     List {
         #[command(flatten)]
-        meant: Meant,
+        meant: Filter,
         #[command(flatten)]
         rows: Rows,
-        /// Begins where another page ended
+        /// Continues after the last entry of the previous page
         #[arg(long, value_name = "PLACE")]
         after: Option<Place>,
     },
-    /// Lists open ones by what is the same in their errors
+    /// Lists open dead letters grouped by similar errors
     Groups,
-    /// Shows all that is kept of a dead letter
+    /// Shows everything known about a dead letter
     Show {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Makes a job of a dead letter, with all its attempts again
+    /// Replays a dead letter as a new job with all its attempts
     Replay {
         #[arg(allow_negative_numbers = true)]
         id: i64,
         #[command(flatten)]
         otherwise: Otherwise,
     },
-    /// Replays all open ones that are meant
+    /// Replays all matching open dead letters
     ReplayAll {
         #[command(flatten)]
         meant: Open,
-        /// No more than so many in a second
+        /// The most jobs replayed per second
         #[arg(long, value_name = "NUMBER")]
         per_second: Option<u32>,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Removes a dead letter for good
+    /// Removes a dead letter permanently
     Discard {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Removes all that are meant, for good
+    /// Removes all matching dead letters permanently
     DiscardAll {
         #[command(flatten)]
-        meant: Meant,
+        meant: Filter,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Removes those that are meant and failed last long ago, for good
+    /// Removes matching dead letters whose last failure is long ago, permanently
     Purge {
         #[command(flatten)]
-        meant: Meant,
-        /// How long ago: 30days, 12h
+        meant: Filter,
+        /// The minimum age of the last failure: 30days, 12h
         #[arg(long, value_name = "TIME", value_parser = span)]
         older_than: Duration,
         #[command(flatten)]
@@ -111,11 +112,11 @@ impl Dead {
             Self::Discard { id } => discard(desk, DeadLetterId(id)).await,
             Self::DiscardAll { meant, consent } => {
                 let action = BulkAction::DiscardDeadLetters(meant.filter());
-                act(desk, &action, "removed for good", None, consent).await
+                act(desk, &action, "removed permanently", None, consent).await
             }
             Self::Purge { meant, older_than, consent } => {
                 let action = BulkAction::Purge(meant.filter(), older_than);
-                act(desk, &action, "removed for good", None, consent).await
+                act(desk, &action, "removed permanently", None, consent).await
             }
         }
     }

@@ -4,10 +4,10 @@ use jobkit::admin::Severity;
 use jobkit::admin::doctor::{Check, Finding, TableSize};
 use serde_json::{Value, json};
 
-use super::answer::{plain, table};
+use super::answer::{Answer, plain, table};
 use super::arguments::Late;
-use super::{Answer, Answered, Desk};
-use crate::show::{bytes, large};
+use super::desk::{Answered, Desk};
+use crate::format::show::{bytes, large};
 
 /// The names that [`Check::as_str`] has.
 const CHECKS: [&str; 11] = [

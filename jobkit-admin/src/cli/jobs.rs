@@ -8,12 +8,12 @@ use jobkit::admin::jobs::{
 };
 use serde_json::json;
 
-use super::answer::{brief, fields, lines, table};
+use super::answer::{Answer, Failure, brief, fields, lines, table};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{ago, span, utc, worker};
-use crate::{payload, show};
+use super::desk::{Answered, Desk};
+use crate::format::show::{ago, span, utc, worker};
+use crate::format::values;
+use crate::format::{payload, show};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Jobs {
@@ -27,11 +27,11 @@ pub(super) enum Jobs {
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,
-        /// Begins where another page ended
+        /// Continues after the last entry of the previous page
         #[arg(long, value_name = "PLACE")]
         after: Option<JobCursor>,
     },
-    /// Shows all that is kept of a job
+    /// Shows everything known about a job
     Show {
         #[arg(allow_negative_numbers = true)]
         id: i64,

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Answer, Answered, Desk};
+use super::answer::Answer;
+use super::desk::{Answered, Desk};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Migrate {

@@ -4,11 +4,11 @@ use clap::Subcommand;
 use jobkit::admin::operations::{BulkAction, Operation, OperationResult, OperationState};
 use serde_json::{Value, json};
 
-use super::answer::{fields, table, tell};
+use super::answer::{Answer, Failure, fields, table, tell};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{large, utc};
+use super::desk::{Answered, Desk};
+use crate::format::show::{large, utc};
+use crate::format::values;
 
 /// The largest page there is.
 const PAGE: u32 = 100;
@@ -19,11 +19,11 @@ pub(super) enum Operations {
     List {
         #[command(flatten)]
         rows: Rows,
-        /// Begins where another page ended: with those before this one
+        /// Continues after the last operation of the previous page
         #[arg(long, value_name = "ID")]
         after: Option<i64>,
     },
-    /// Shows an operation, and with whom it did not go as asked
+    /// Shows an operation and the items it could not act on
     Show { id: i64 },
     /// Cancels an operation; what was done stays done
     Cancel { id: i64 },

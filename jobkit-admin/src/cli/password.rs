@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use subtle::ConstantTimeEq;
 
-use super::Failure;
+use super::answer::Failure;
 
 /// What everybody has to know who uses the dashboard.
 pub(super) struct Password(String);

@@ -4,23 +4,23 @@ use clap::Subcommand;
 use jobkit::admin::queues::QueueSummary;
 use serde_json::json;
 
-use super::answer::table;
-use super::{Answer, Answered, Desk};
-use crate::api::values;
-use crate::show::{count, span};
+use super::answer::{Answer, table};
+use super::desk::{Answered, Desk};
+use crate::format::show::{count, span};
+use crate::format::values;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Queues {
     /// Lists queues
     List,
-    /// Lets no job of a queue start; what runs goes on
+    /// Pauses a queue: no job starts; running jobs continue
     Pause {
         queue: String,
-        /// Why, for those who ask later
+        /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Lets the jobs of a queue start again
+    /// Resumes a queue
     Resume { queue: String },
 }
 

@@ -6,23 +6,23 @@ use jobkit::admin::semaphores::{
 };
 use serde_json::{Value, json};
 
-use super::answer::{lines, table};
+use super::answer::{Answer, Failure, lines, table};
 use super::arguments::Rows;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{self, bounded, iso, utc};
+use super::desk::{Answered, Desk};
+use crate::format::show::{self, bounded, iso, utc};
+use crate::format::values;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Semaphores {
     /// Lists keys with a permit taken, a job blocked, or a limit of their own
     List {
-        /// Only those of this group
+        /// Only keys of this group
         #[arg(long)]
         group: Option<String>,
-        /// Only those with no permit left
+        /// Only keys with no permit left
         #[arg(long)]
         at_limit: bool,
-        /// Only those with blocked jobs
+        /// Only keys with blocked jobs
         #[arg(long)]
         blocked: bool,
         #[command(flatten)]

@@ -18,13 +18,14 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
-use super::answer::tell;
+use super::answer::{Answer, Failure, tell};
 use super::arguments::Late;
+use super::desk::{Answered, Desk};
 use super::password::Password;
 use super::signal::asked_to_stop;
-use super::{Answer, Answered, Desk, Failure};
 use crate::access::{Access, Permissions, Redaction};
-use crate::dashboard::{Accent, Dashboard};
+use crate::dashboard::Dashboard;
+use crate::shared::Accent;
 
 /// How long requests may take to end once it is to stop; live pages would never.
 const GRACE: Duration = Duration::from_secs(3);

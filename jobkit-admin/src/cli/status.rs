@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use jobkit::admin::overview::Overview;
 
-use super::answer::{fields, plain};
+use super::answer::{Answer, fields, plain};
 use super::arguments::Late;
-use super::{Answer, Answered, Desk};
-use crate::api::values;
-use crate::show::{ago, count, span};
+use super::desk::{Answered, Desk};
+use crate::format::show::{ago, count, span};
+use crate::format::values;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Status {

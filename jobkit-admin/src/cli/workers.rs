@@ -4,11 +4,11 @@ use clap::Subcommand;
 use jobkit::admin::workers::{RunningJob, StopRequest, WorkerSummary};
 use serde_json::{Value, json};
 
-use super::answer::{fields, table};
+use super::answer::{Answer, Failure, fields, table};
 use super::arguments::worker;
-use super::{Answer, Answered, Desk, Failure};
-use crate::api::values;
-use crate::show::{self, iso, span, utc};
+use super::desk::{Answered, Desk};
+use crate::format::show::{self, iso, span, utc};
+use crate::format::values;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Workers {

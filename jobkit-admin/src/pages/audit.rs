@@ -1,25 +1,17 @@
 //! Who did what.
 
 use askama::Template;
-use jobkit::admin::audit::{AuditEntry, AuditFilter};
+use jobkit::admin::audit::AuditEntry;
 
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::payload;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::payload;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
+use crate::request::audit::{FIELDS, filter, next};
 
 const PAGE: u32 = 50;
-
-/// The fields of the filter, with their labels.
-const FIELDS: [(&str, &str); 5] = [
-    ("actor", "Who"),
-    ("action", "What"),
-    ("subject", "To a"),
-    ("id", "with id"),
-    ("name", "named"),
-];
 
 #[derive(Template)]
 #[template(path = "audit.html")]
@@ -33,7 +25,7 @@ impl<'a> Audit<'a> {
     /// What is known of an act, and the payload of what was removed or replayed.
     fn detail(&self, entry: &AuditEntry) -> String {
         let args = entry.args.as_ref();
-        let args = args.map(|args| payload::shown(args, self.frame.visit.redaction()));
+        let args = args.map(|args| payload::shown(args, self.frame.context.redaction()));
         let detail = payload::circumstances(&entry.detail);
         args.map_or(detail.clone(), |args| format!("{detail}\nargs: {args}"))
     }
@@ -53,8 +45,8 @@ impl<'a> Audit<'a> {
     }
 
     fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str, &'a str)> {
-        let visit = self.frame.visit;
-        let field = move |(name, label)| (name, label, visit.query(name).unwrap_or(""));
+        let context = self.frame.context;
+        let field = move |(name, label)| (name, label, context.request.query(name).unwrap_or(""));
         FIELDS.into_iter().map(field)
     }
 
@@ -72,34 +64,13 @@ impl<'a> Audit<'a> {
             ("queue", _) => "/queues".to_owned(),
             _ => return None,
         };
-        Some(self.frame.visit.link(&path))
+        Some(self.frame.context.link(&path))
     }
 }
 
-/// The filter that the query says.
-pub(crate) fn filter(visit: &Visit) -> AuditFilter {
-    FIELDS.iter().fold(AuditFilter::all(), |filter, (name, _)| match (*name, visit.query(name)) {
-        ("actor", Some(actor)) => filter.actor(actor),
-        ("action", Some(action)) => filter.action(action),
-        ("subject", Some(subject)) => filter.subject(subject),
-        ("id", Some(id)) => id.parse().map_or(filter.clone(), |id| filter.id(id)),
-        ("name", Some(name)) => filter.name(name),
-        _ => filter,
-    })
-}
-
-/// The query of the page after this entry.
-pub(crate) fn next(visit: &Visit, after: i64) -> String {
-    let field = |(name, _): (&str, _)| {
-        visit.query(name).map(|value| format!("&{name}={}", show::url(value)))
-    };
-    let fields: String = FIELDS.into_iter().filter_map(field).collect();
-    format!("after={after}{fields}")
-}
-
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let after = visit.query("after").and_then(|id| id.parse().ok());
-    let page = visit.admin().audit(&filter(visit), after, PAGE).await?;
-    let next = page.next.map(|after| format!("/audit?{}", next(visit, after)));
-    Ok(html(&Audit { frame: visit.frame("Audit"), entries: page.entries, next }))
+pub(crate) async fn list(context: &Context) -> Answer {
+    let after = context.request.query("after").and_then(|id| id.parse().ok());
+    let page = context.admin().audit(&filter(&context.request), after, PAGE).await?;
+    let next = page.next.map(|after| format!("/audit?{}", next(&context.request, after)));
+    Ok(html(&Audit { frame: Frame::of(context, "Audit"), entries: page.entries, next }))
 }

@@ -1,13 +1,14 @@
 //! Concurrency keys: who is at their limit.
 
 use askama::Template;
-use jobkit::admin::semaphores::{ConcurrencyGroup, Limited, Semaphore, SemaphoreFilter};
+use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore, SemaphoreFilter};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::of_known_group;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 const PAGE: u32 = 50;
 
@@ -33,8 +34,9 @@ impl Concurrency<'_> {
     }
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let (group, only) = (visit.query("group"), visit.query("only").unwrap_or("all"));
+pub(crate) async fn list(context: &Context) -> Answer {
+    let (group, only) =
+        (context.request.query("group"), context.request.query("only").unwrap_or("all"));
     let mut filter = SemaphoreFilter::all();
     if let Some(group) = group {
         filter = filter.group(group);
@@ -44,8 +46,11 @@ pub(crate) async fn list(visit: &Visit) -> Answer {
         "blocked" => filter.blocked(),
         _ => filter,
     };
-    let after = visit.query("after_group").zip(Some(visit.query("after_key").unwrap_or("")));
-    let admin = visit.admin();
+    let after = context
+        .request
+        .query("after_group")
+        .zip(Some(context.request.query("after_key").unwrap_or("")));
+    let admin = context.admin();
     let (groups, mut semaphores) =
         tokio::try_join!(admin.groups(), admin.semaphores(&filter, after, PAGE + 1))?;
     let more = semaphores.len() > PAGE as usize;
@@ -58,14 +63,14 @@ pub(crate) async fn list(visit: &Visit) -> Answer {
             show::url(only)
         )
     });
-    let frame = visit.frame("Concurrency");
+    let frame = Frame::of(context, "Concurrency");
     Ok(html(&Concurrency { frame, groups, semaphores, group, only, next }))
 }
 
-pub(crate) async fn limit_group(visit: &Visit) -> Answer {
-    let (group, limit) = (visit.must("group")?, visit.parsed("limit")?);
-    said(visit.admin().limit_group(group, limit).await?)?;
-    visit.redirect("/concurrency", &limit_text(group, limit))
+pub(crate) async fn limit_group(context: &Context) -> Answer {
+    let (group, limit) = (context.request.must("group")?, context.request.parsed("limit")?);
+    of_known_group(context.admin().limit_group(group, limit).await?)?;
+    context.redirect("/concurrency", &limit_text(group, limit))
 }
 
 /// What a limit is now, in words.
@@ -74,14 +79,5 @@ pub(super) fn limit_text(what: &str, limit: Option<u32>) -> String {
         Some(0) => format!("{what} is stopped: its limit is 0."),
         Some(limit) => format!("The limit of {what} is {}.", show::number(limit)),
         None => format!("The limit of {what} is its default again."),
-    }
-}
-
-pub(crate) fn said(limited: Limited) -> Result<(), Failure> {
-    match limited {
-        Limited::UnknownGroup => {
-            Err(Failure::Invalid("No worker has announced this group.".into()))
-        }
-        _ => Ok(()),
     }
 }

@@ -4,12 +4,12 @@ use askama::Template;
 use jobkit::admin::Count;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterGroup, DeadLetterState};
 
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::spark::Spark;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
+use crate::render::spark::Spark;
 
 const GROUPS: u32 = 50;
 
@@ -23,8 +23,8 @@ struct Groups<'a> {
     resolved: Count,
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let admin = visit.admin();
+pub(crate) async fn show(context: &Context) -> Answer {
+    let admin = context.admin();
     let of = |state| DeadLetterFilter::all().state(state);
     let [open, replaying, resolved] =
         [DeadLetterState::Open, DeadLetterState::Replaying, DeadLetterState::Resolved].map(of);
@@ -34,5 +34,11 @@ pub(crate) async fn show(visit: &Visit) -> Answer {
         admin.count_dead_letters(&replaying),
         admin.count_dead_letters(&resolved),
     )?;
-    Ok(html(&Groups { frame: visit.frame("Dead letters"), groups, open, replaying, resolved }))
+    Ok(html(&Groups {
+        frame: Frame::of(context, "Dead letters"),
+        groups,
+        open,
+        replaying,
+        resolved,
+    }))
 }

@@ -3,12 +3,13 @@
 use askama::Template;
 use jobkit::admin::dead_letters::{DeadLetter, DeadLetterDiscarded, DeadLetterId, DeadLetterState};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::payload;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::payload;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "dead_letter.html")]
@@ -26,46 +27,48 @@ impl Letter<'_> {
 
     /// Whether the payload can be edited: only what is seen in full can be.
     fn is_editable(&self) -> bool {
-        let visit = self.frame.visit;
-        let whole = payload::is_whole(&self.letter.args, visit.redaction());
+        let context = self.frame.context;
+        let whole = payload::is_whole(&self.letter.args, context.redaction());
         self.is_open() && self.frame.may("edit_replay") && whole
     }
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let id = DeadLetterId(visit.id()?);
-    let letter = visit.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
-    let redaction = visit.redaction();
+pub(crate) async fn show(context: &Context) -> Answer {
+    let id = DeadLetterId(context.request.id()?);
+    let letter = context.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
+    let redaction = context.redaction();
     let args = payload::shown(&letter.args, redaction);
     let metadata = letter.metadata.as_ref().map(|metadata| payload::shown(metadata, redaction));
     let title = format!("Dead letter {id}");
-    Ok(html(&Letter { frame: visit.frame(&title), letter, args, metadata }))
+    Ok(html(&Letter { frame: Frame::of(context, &title), letter, args, metadata }))
 }
 
-pub(crate) async fn replay(visit: &Visit) -> Answer {
-    let id = DeadLetterId(visit.id()?);
-    let job = visit.admin().replay(id).await?;
-    visit.redirect(&format!("/dead/{id}"), &format!("Job {job} replays dead letter {id}."))
+pub(crate) async fn replay(context: &Context) -> Answer {
+    let id = DeadLetterId(context.request.id()?);
+    let job = context.admin().replay(id).await?;
+    context.redirect(&format!("/dead/{id}"), &format!("Job {job} replays dead letter {id}."))
 }
 
-pub(crate) async fn edit_and_replay(visit: &Visit) -> Answer {
-    let id = DeadLetterId(visit.id()?);
-    let args: serde_json::Value = serde_json::from_str(visit.must("args")?)
+pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
+    let id = DeadLetterId(context.request.id()?);
+    let args: serde_json::Value = serde_json::from_str(context.request.must("args")?)
         .map_err(|error| Failure::Invalid(format!("The payload is no JSON: {error}.")))?;
-    let admin = visit.admin();
+    let admin = context.admin();
     let mut replay = admin.replay(id).args(args);
-    if let Some(queue) = visit.field("queue") {
+    if let Some(queue) = context.request.field("queue") {
         replay = replay.queue(queue);
     }
     let job = replay.await?;
-    let said = format!("Job {job} replays dead letter {id} with the new payload.");
-    visit.redirect(&format!("/dead/{id}"), &said)
+    let message = format!("Job {job} replays dead letter {id} with the new payload.");
+    context.redirect(&format!("/dead/{id}"), &message)
 }
 
-pub(crate) async fn discard(visit: &Visit) -> Answer {
-    let id = DeadLetterId(visit.id()?);
-    match visit.admin().discard_dead_letter(id).await? {
-        DeadLetterDiscarded::Now => visit.redirect("/dead", &format!("Dead letter {id} is gone.")),
+pub(crate) async fn discard(context: &Context) -> Answer {
+    let id = DeadLetterId(context.request.id()?);
+    match context.admin().discard_dead_letter(id).await? {
+        DeadLetterDiscarded::Now => {
+            context.redirect("/dead", &format!("Dead letter {id} is gone."))
+        }
         DeadLetterDiscarded::Replaying => {
             Err(Failure::Conflict("A job replays it: cancel that job first.".into()))
         }

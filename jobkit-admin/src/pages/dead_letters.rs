@@ -4,75 +4,34 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use chrono::{DateTime, Utc};
 use futures_util::{StreamExt, stream};
 use jobkit::admin::Count;
 use jobkit::admin::dead_letters::{
-    DeadLetterCursor, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadLetterSummary,
+    DeadLetterCursor, DeadLetterFilter, DeadLetterState, DeadLetterSummary,
 };
 use jobkit::{Admin, Error};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Redaction;
-use crate::api::values;
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::show;
+use crate::format::values;
+use crate::render::frame::Frame;
+use crate::render::html;
+use crate::request::dead_letters::{DeadLetterQuery, cursor, next};
 
 const PAGE: u32 = 50;
 
 /// Dead letters that an export reads at a time.
 const EXPORT: u32 = 50;
 
-/// What a list was asked for, as the URL has it.
-pub(crate) struct Asked {
-    pub(crate) state: DeadLetterState,
-    pub(crate) texts: Vec<(&'static str, String)>,
-}
-
-impl Asked {
-    /// Reads it from a query or a form.
-    pub(crate) fn of<'a>(text: impl Fn(&'static str) -> Option<&'a str>) -> Self {
-        let state = match text("state") {
-            Some("replaying") => DeadLetterState::Replaying,
-            Some("resolved") => DeadLetterState::Resolved,
-            _ => DeadLetterState::Open,
-        };
-        let names = ["kind", "queue", "key", "fingerprint"];
-        let texts = names.into_iter().filter_map(|name| Some((name, text(name)?.to_owned())));
-        Self { state, texts: texts.collect() }
-    }
-
-    pub(crate) fn filter(&self) -> DeadLetterFilter {
-        let filter = DeadLetterFilter::all().state(self.state);
-        self.texts.iter().fold(filter, |filter, (name, text)| match *name {
-            "kind" => filter.kind(text),
-            "queue" => filter.queue(text),
-            "key" => filter.key(text),
-            _ => filter.fingerprint(text),
-        })
-    }
-
-    /// One of the texts, for a field of a form.
-    fn text(&self, name: &str) -> &str {
-        let found = self.texts.iter().find(|(known, _)| *known == name);
-        found.map_or("", |(_, text)| text)
-    }
-
-    /// The same as a query.
-    pub(crate) fn query(&self) -> String {
-        let texts = self.texts.iter().map(|(name, text)| format!("&{name}={}", show::url(text)));
-        format!("state={}{}", self.state.as_str(), texts.collect::<String>())
-    }
-}
-
 #[derive(Template)]
 #[template(path = "dead_letters.html")]
 struct Entries<'a> {
     frame: Frame<'a>,
-    asked: Asked,
+    query: DeadLetterQuery,
     count: Count,
     entries: Vec<DeadLetterSummary>,
     /// The first page, when this is another one.
@@ -83,7 +42,7 @@ struct Entries<'a> {
 impl Entries<'_> {
     /// What can be done with the rows that are selected: the verb, and what a button says.
     fn verbs(&self) -> Vec<(&'static str, &'static str)> {
-        let (frame, state) = (&self.frame, self.asked.state);
+        let (frame, state) = (&self.frame, self.query.state);
         let verbs = [
             ("replay", "Replay…", "replay", state == DeadLetterState::Open),
             ("discard_dead_letters", "Discard…", "discard", state != DeadLetterState::Replaying),
@@ -95,7 +54,7 @@ impl Entries<'_> {
 
     /// The number on the current tab; `None` where counting ended before all was looked at.
     fn number(&self) -> Option<String> {
-        let ended = matches!(self.count, Count::AtLeast(_)) && !self.asked.texts.is_empty();
+        let ended = matches!(self.count, Count::AtLeast(_)) && !self.query.texts.is_empty();
         (!ended).then(|| show::count(&self.count))
     }
 
@@ -105,35 +64,22 @@ impl Entries<'_> {
     }
 
     fn tabs(&self) -> [(&'static str, &'static str, bool); 3] {
-        let tab = |(name, label)| (name, label, self.asked.state.as_str() == name);
+        let tab = |(name, label)| (name, label, self.query.state.as_str() == name);
         [("open", "Open"), ("replaying", "Replaying"), ("resolved", "Resolved")].map(tab)
     }
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let asked = Asked::of(|name| visit.query(name));
-    let (filter, admin) = (asked.filter(), visit.admin());
+pub(crate) async fn list(context: &Context) -> Answer {
+    let query = DeadLetterQuery::of(|name| context.request.query(name));
+    let (filter, admin) = (query.filter(), context.admin());
     let (count, page) = tokio::try_join!(
         admin.count_dead_letters(&filter),
-        admin.dead_letters(&filter, cursor(visit), PAGE),
+        admin.dead_letters(&filter, cursor(&context.request), PAGE),
     )?;
-    let next = page.next.map(|page| format!("/dead/entries?{}", next(&asked, page)));
-    let first = cursor(visit).map(|_| format!("/dead/entries?{}", asked.query()));
-    let frame = visit.frame("Dead letters");
-    Ok(html(&Entries { frame, asked, count, entries: page.entries, first, next }))
-}
-
-/// The query of the page after this cursor.
-pub(crate) fn next(asked: &Asked, cursor: DeadLetterCursor) -> String {
-    let micros = cursor.failed_at.timestamp_micros();
-    format!("{}&at={micros}&id={}", asked.query(), cursor.id)
-}
-
-pub(crate) fn cursor(visit: &Visit) -> Option<DeadLetterCursor> {
-    let at: i64 = visit.query("at")?.parse().ok()?;
-    let id = DeadLetterId(visit.query("id")?.parse().ok()?);
-    let failed_at = DateTime::<Utc>::from_timestamp_micros(at)?;
-    Some(DeadLetterCursor { failed_at, id })
+    let next = page.next.map(|page| format!("/dead/entries?{}", next(&query, page)));
+    let first = cursor(&context.request).map(|_| format!("/dead/entries?{}", query.query()));
+    let frame = Frame::of(context, "Dead letters");
+    Ok(html(&Entries { frame, query, count, entries: page.entries, first, next }))
 }
 
 /// An export on its way: what it means, and where it goes on.
@@ -176,10 +122,10 @@ impl Export {
 
 /// A JSON document on each line: all that the filter means, the newest first, page by page as they
 /// are read.
-pub(crate) async fn export(visit: &Visit) -> Answer {
-    let turn = visit.shared.exports.clone().try_acquire_owned().map_err(|_| Failure::Busy)?;
-    let filter = Asked::of(|name| visit.query(name)).filter();
-    let (admin, redaction) = (visit.admin(), visit.redaction());
+pub(crate) async fn export(context: &Context) -> Answer {
+    let turn = context.shared.exports.clone().try_acquire_owned().map_err(|_| Failure::Busy)?;
+    let filter = DeadLetterQuery::of(|name| context.request.query(name)).filter();
+    let (admin, redaction) = (context.admin(), context.redaction());
     let mut export = Export { admin, filter, redaction, after: None, is_over: false, _turn: turn };
     // What is wrong from the start is told with a page.
     let first = export.page().await?;

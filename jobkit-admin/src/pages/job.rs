@@ -6,12 +6,13 @@ use jobkit::JobId;
 use jobkit::admin::explain::Explanation;
 use jobkit::admin::jobs::{Cancelled, JobDetail, Rescheduled, State};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::payload;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::payload;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "job.html")]
@@ -34,22 +35,22 @@ impl Job<'_> {
     }
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let (admin, id) = (visit.admin(), JobId(visit.id()?));
+pub(crate) async fn show(context: &Context) -> Answer {
+    let (admin, id) = (context.admin(), JobId(context.request.id()?));
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
     let title = format!("Job {id}");
-    let args = payload::shown(&job.args, visit.redaction());
+    let args = payload::shown(&job.args, context.redaction());
     let metadata = job.metadata.as_ref();
-    let metadata = metadata.map(|metadata| payload::shown(metadata, visit.redaction()));
-    Ok(html(&Job { frame: visit.frame(&title), job, explanation, args, metadata }))
+    let metadata = metadata.map(|metadata| payload::shown(metadata, context.redaction()));
+    Ok(html(&Job { frame: Frame::of(context, &title), job, explanation, args, metadata }))
 }
 
 fn page(id: JobId) -> String {
     format!("/jobs/{id}")
 }
 
-fn said(id: JobId, cancelled: Cancelled, done: &str) -> Result<String, Failure> {
+fn message(id: JobId, cancelled: Cancelled, done: &str) -> Result<String, Failure> {
     match cancelled {
         Cancelled::Now => Ok(format!("Job {id} is {done}.")),
         Cancelled::NotFound => Err(Failure::Conflict(format!("Job {id} has ended already."))),
@@ -57,25 +58,25 @@ fn said(id: JobId, cancelled: Cancelled, done: &str) -> Result<String, Failure> 
     }
 }
 
-pub(crate) async fn cancel(visit: &Visit) -> Answer {
-    let id = JobId(visit.id()?);
-    let said = said(id, visit.admin().cancel(id).await?, "cancelled")?;
-    visit.redirect(&page(id), &said)
+pub(crate) async fn cancel(context: &Context) -> Answer {
+    let id = JobId(context.request.id()?);
+    let message = message(id, context.admin().cancel(id).await?, "cancelled")?;
+    context.redirect(&page(id), &message)
 }
 
-pub(crate) async fn discard(visit: &Visit) -> Answer {
-    let id = JobId(visit.id()?);
-    let reason = visit.field("reason").unwrap_or("discarded from the dashboard");
-    let said = said(id, visit.admin().discard(id, reason).await?, "discarded")?;
-    visit.redirect(&page(id), &said)
+pub(crate) async fn discard(context: &Context) -> Answer {
+    let id = JobId(context.request.id()?);
+    let reason = context.request.field("reason").unwrap_or("discarded from the dashboard");
+    let message = message(id, context.admin().discard(id, reason).await?, "discarded")?;
+    context.redirect(&page(id), &message)
 }
 
-pub(crate) async fn reschedule(visit: &Visit) -> Answer {
-    let id = JobId(visit.id()?);
-    let seconds: Option<u32> = visit.parsed("in_seconds")?;
+pub(crate) async fn reschedule(context: &Context) -> Answer {
+    let id = JobId(context.request.id()?);
+    let seconds: Option<u32> = context.request.parsed("in_seconds")?;
     let at: Option<DateTime<Utc>> =
         seconds.map(|seconds| Utc::now() + chrono::Duration::seconds(seconds.into()));
-    let said = match visit.admin().reschedule(id, at).await? {
+    let message = match context.admin().reschedule(id, at).await? {
         Rescheduled::Moved => match &at {
             Some(at) => format!("Job {id} is due at {}.", show::utc(at)),
             None => format!("Job {id} is due now."),
@@ -86,5 +87,5 @@ pub(crate) async fn reschedule(visit: &Visit) -> Answer {
         }
         _ => return Err(Failure::Conflict(format!("Job {id} is being cancelled."))),
     };
-    visit.redirect(&page(id), &said)
+    context.redirect(&page(id), &message)
 }

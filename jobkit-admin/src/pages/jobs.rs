@@ -6,11 +6,13 @@ use jobkit::admin::Count;
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::admin::jobs::{JobPage, JobQuery, JobSummary, Listing};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
+use crate::request::jobs::list_query;
 
 #[derive(Template)]
 #[template(path = "jobs.html")]
@@ -98,27 +100,6 @@ impl<'a> Jobs<'a> {
     }
 }
 
-/// The query that a visitor asks for: the words, and the tab beside them.
-pub(crate) fn asked(visit: &Visit) -> Result<JobQuery, String> {
-    query(visit, visit.query("q").unwrap_or(""), visit.query("state"))
-}
-
-/// The query of such words and such a tab. A state among the words is meant rather than the tab.
-pub(crate) fn query(visit: &Visit, words: &str, tab: Option<&str>) -> Result<JobQuery, String> {
-    let mut query: JobQuery = words.parse().map_err(|error| format!("{error}"))?;
-    let named = |name: &str| Listing::ALL.into_iter().find(|listing| listing.as_str() == name);
-    let said =
-        query.listing != Listing::Live || words.split_whitespace().any(|word| word == "state:live");
-    if let Some(listing) = tab.and_then(named).filter(|_| !said) {
-        query.listing = listing;
-    }
-    query.reveal = visit.redaction() == Some(crate::Redaction::Nothing);
-    if !query.args.is_empty() && visit.redaction().is_none() {
-        return Err("Payloads cannot be searched by those who may not see them.".into());
-    }
-    Ok(query)
-}
-
 /// The words of a query but for its state, which a tab shows.
 fn words(query: &JobQuery) -> String {
     JobQuery { listing: Listing::Live, ..query.clone() }.to_string()
@@ -126,9 +107,9 @@ fn words(query: &JobQuery) -> String {
 
 /// The page of what has this id, and nothing but an id was searched for: the job wherever it is,
 /// else the dead letter.
-async fn page_of(visit: &Visit, id: &str) -> Result<Option<String>, Failure> {
+async fn page_of(context: &Context, id: &str) -> Result<Option<String>, Failure> {
     let Ok(id) = id.trim().parse::<i64>() else { return Ok(None) };
-    let admin = visit.admin();
+    let admin = context.admin();
     let (job, letter) =
         tokio::try_join!(admin.job(JobId(id)), admin.dead_letter(DeadLetterId(id)))?;
     Ok(match (job, letter) {
@@ -138,18 +119,18 @@ async fn page_of(visit: &Visit, id: &str) -> Result<Option<String>, Failure> {
     })
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    if let Some(page) = page_of(visit, visit.query("q").unwrap_or("")).await? {
-        return visit.moved(&page);
+pub(crate) async fn list(context: &Context) -> Answer {
+    if let Some(page) = page_of(context, context.request.query("q").unwrap_or("")).await? {
+        return context.moved(&page);
     }
-    let frame = visit.frame("Jobs");
-    let query = match asked(visit) {
+    let frame = Frame::of(context, "Jobs");
+    let query = match list_query(&context.request, &context.access) {
         Ok(query) => query,
-        Err(wrong) => return Ok(html(&Jobs::refused(frame, visit.query("q"), wrong))),
+        Err(wrong) => return Ok(html(&Jobs::refused(frame, context.request.query("q"), wrong))),
     };
-    let after = visit.query("after").and_then(|cursor| cursor.parse().ok());
+    let after = context.request.query("after").and_then(|cursor| cursor.parse().ok());
     let is_first = after.is_none();
-    let admin = visit.admin();
+    let admin = context.admin();
     let (tabs, page) =
         tokio::try_join!(admin.count_listings(&query), admin.jobs(&query, after, JobPage::ROWS),)?;
     let JobPage { jobs, next, gave_up_after, .. } = page;

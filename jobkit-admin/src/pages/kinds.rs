@@ -3,11 +3,11 @@
 use askama::Template;
 use jobkit::admin::kinds::KindSummary;
 
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "kinds.html")]
@@ -16,7 +16,7 @@ struct Kinds<'a> {
     kinds: Vec<KindSummary>,
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let kinds = visit.admin().kinds().await?;
-    Ok(html(&Kinds { frame: visit.frame("Kinds"), kinds }))
+pub(crate) async fn list(context: &Context) -> Answer {
+    let kinds = context.admin().kinds().await?;
+    Ok(html(&Kinds { frame: Frame::of(context, "Kinds"), kinds }))
 }

@@ -3,12 +3,13 @@
 use askama::Template;
 use jobkit::admin::measures::MeasureFilter;
 
-use crate::charts::Charts;
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::show;
+use crate::render::charts::Charts;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "measured.html")]
@@ -22,21 +23,21 @@ struct Measured<'a> {
     here: String,
 }
 
-pub(crate) async fn queue(visit: &Visit) -> Answer {
-    show(visit, "queue", "/queues/queue").await
+pub(crate) async fn queue(context: &Context) -> Answer {
+    show(context, "queue", "/queues/queue").await
 }
 
-pub(crate) async fn kind(visit: &Visit) -> Answer {
-    show(visit, "kind", "/kinds/kind").await
+pub(crate) async fn kind(context: &Context) -> Answer {
+    show(context, "kind", "/kinds/kind").await
 }
 
-async fn show(visit: &Visit, what: &'static str, path: &str) -> Answer {
-    let name = visit.query(what).ok_or(Failure::NotFound)?;
+async fn show(context: &Context, what: &'static str, path: &str) -> Answer {
+    let name = context.request.query(what).ok_or(Failure::NotFound)?;
     let filter = match what {
         "queue" => MeasureFilter::all().queue(name),
         _ => MeasureFilter::all().kind(name),
     };
-    let charts = Charts::of(visit, filter).await?;
+    let charts = Charts::of(context, filter).await?;
     let here = format!("{path}?{what}={}&", show::url(name));
-    Ok(html(&Measured { frame: visit.frame(name), what, name, charts, here }))
+    Ok(html(&Measured { frame: Frame::of(context, name), what, name, charts, here }))
 }

@@ -6,12 +6,13 @@ use askama::Template;
 use jobkit::admin::Count;
 use jobkit::admin::operations::{BulkAction, Operation, OperationResult, Preview};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
-use crate::wanted::{FIELDS, Wanted};
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
+use crate::request::bulk::{BulkRequest, FIELDS};
 
 /// From how many on the number has to be typed, or, where it is not known, the name.
 const MANY: u32 = 100;
@@ -40,7 +41,7 @@ struct New<'a> {
     selected: Option<usize>,
     /// What has to be typed.
     typed: Option<String>,
-    wanted: Wanted,
+    bulk: BulkRequest,
     /// Says which page this was, so that it does nothing twice.
     key: String,
 }
@@ -76,7 +77,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Where one with which it did not go as asked is shown.
+    /// Where one with which it could not be acted on is shown.
     fn link(&self, result: &OperationResult) -> String {
         let jobs = matches!(self.operation.verb.as_str(), "cancel" | "discard" | "reschedule");
         let place = if jobs { "jobs" } else { "dead" };
@@ -110,58 +111,59 @@ fn reached(operation: &Operation) -> Option<u64> {
 /// What the page says: its title, and what comes of it.
 fn words(action: &BulkAction) -> (&'static str, &'static str) {
     match action.verb() {
-        "cancel" => ("Cancel jobs", "Those that wait end at once; those that run are asked to."),
+        "cancel" => ("Cancel jobs", "Waiting jobs end at once; running jobs are asked to stop."),
         "discard" => ("Discard jobs", "They end as pointless and will not run."),
-        "reschedule" => ("Run jobs now", "Those that wait are due at once."),
+        "reschedule" => ("Run jobs now", "Waiting jobs become due at once."),
         "replay" => ("Replay dead letters", "Each becomes a job again, with all its attempts."),
-        "purge" => ("Purge dead letters", "They are removed for good."),
-        _ => ("Discard dead letters", "They are removed for good."),
+        "purge" => ("Purge dead letters", "They are removed permanently."),
+        _ => ("Discard dead letters", "They are removed permanently."),
     }
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let before = visit.query("before").and_then(|id| id.parse().ok());
-    let operations = visit.admin().operations(before, PAGE).await?;
+pub(crate) async fn list(context: &Context) -> Answer {
+    let before = context.request.query("before").and_then(|id| id.parse().ok());
+    let operations = context.admin().operations(before, PAGE).await?;
     let full = operations.len() == PAGE as usize;
     let next = operations.last().filter(|_| full).map(|last| last.id);
-    Ok(html(&Operations { frame: visit.frame("Operations"), operations, next }))
+    Ok(html(&Operations { frame: Frame::of(context, "Operations"), operations, next }))
 }
 
-pub(crate) async fn new(visit: &Visit) -> Answer {
-    let wanted = Wanted::of(visit);
-    let action = wanted.action(visit)?;
-    let preview = visit.admin().preview(&action).await?;
+pub(crate) async fn new(context: &Context) -> Answer {
+    let bulk = BulkRequest::of(&context.request);
+    let action = bulk.action(&context.access)?;
+    let preview = context.admin().preview(&action).await?;
     let (title, effect) = words(&action);
-    let selected = wanted.selected();
-    let rows = if selected.is_some() { visit.rows() } else { Vec::new() };
+    let selected = bulk.selected();
+    let rows = if selected.is_some() { context.request.rows() } else { Vec::new() };
     let typed = match preview.count {
-        Count::AtLeast(_) => Some(wanted.name(visit)?),
+        Count::AtLeast(_) => Some(bulk.name(&context.access)?),
         Count::Exactly(number) => Some(number.to_string()).filter(|_| number > MANY),
     };
-    let fields = FIELDS.into_iter().filter_map(|name| Some((name, visit.query(name)?))).collect();
+    let fields =
+        FIELDS.into_iter().filter_map(|name| Some((name, context.request.query(name)?))).collect();
     // Random, by the keys of a hash.
     let key = format!("{:016x}", RandomState::new().build_hasher().finish());
-    let frame = visit.frame(title);
-    Ok(html(&New { frame, title, effect, preview, fields, rows, selected, typed, wanted, key }))
+    let frame = Frame::of(context, title);
+    Ok(html(&New { frame, title, effect, preview, fields, rows, selected, typed, bulk, key }))
 }
 
-pub(crate) async fn begin(visit: &Visit) -> Answer {
-    let wanted = Wanted::of(visit);
-    let (action, key) = (wanted.action(visit)?, visit.must("idempotency_key")?);
-    let reason = wanted.reason()?;
-    let shown = visit.parsed::<u32>("count")?.unwrap_or(0);
-    let count = visit.admin().preview(&action).await?.count;
-    if !wanted.is_confirmed_by_name(visit, count)? {
-        must_be_typed(visit, shown, count.number())?;
+pub(crate) async fn begin(context: &Context) -> Answer {
+    let bulk = BulkRequest::of(&context.request);
+    let (action, key) = (bulk.action(&context.access)?, context.request.must("idempotency_key")?);
+    let reason = bulk.reason()?;
+    let shown = context.request.parsed::<u32>("count")?.unwrap_or(0);
+    let count = context.admin().preview(&action).await?.count;
+    if !bulk.is_confirmed_by_name(&context.access, count)? {
+        must_be_typed(context, shown, count.number())?;
     }
-    let operation = visit.admin().begin_operation(&action, reason, key).await?;
-    let said = format!("Operation {} has begun.", operation.id);
-    visit.redirect(&format!("/operations/{}", operation.id), &said)
+    let operation = context.admin().begin_operation(&action, reason, key).await?;
+    let message = format!("Operation {} has begun.", operation.id);
+    context.redirect(&format!("/operations/{}", operation.id), &message)
 }
 
 /// What the page has shown has been typed, and it was many if it is many now.
-fn must_be_typed(visit: &Visit, shown: u32, now: u32) -> Result<(), Failure> {
-    if shown > MANY && visit.parsed::<u32>("typed")? != Some(shown) {
+fn must_be_typed(context: &Context, shown: u32, now: u32) -> Result<(), Failure> {
+    if shown > MANY && context.request.parsed::<u32>("typed")? != Some(shown) {
         let text = format!("Type {shown} to confirm that you mean that many.");
         return Err(Failure::Invalid(text));
     }
@@ -172,20 +174,20 @@ fn must_be_typed(visit: &Visit, shown: u32, now: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let (admin, id) = (visit.admin(), visit.id()?);
+pub(crate) async fn show(context: &Context) -> Answer {
+    let (admin, id) = (context.admin(), context.request.id()?);
     let (operation, results) = tokio::try_join!(admin.operation(id), admin.operation_results(id))?;
     let operation = operation.ok_or(Failure::NotFound)?;
-    let filter = crate::payload::circumstances(&operation.filter);
+    let filter = crate::format::payload::circumstances(&operation.filter);
     let title = format!("Operation {id}");
-    Ok(html(&One { frame: visit.frame(&title), operation, filter, results }))
+    Ok(html(&One { frame: Frame::of(context, &title), operation, filter, results }))
 }
 
-pub(crate) async fn cancel(visit: &Visit) -> Answer {
-    let id = visit.id()?;
-    let said = match visit.admin().cancel_operation(id).await? {
+pub(crate) async fn cancel(context: &Context) -> Answer {
+    let id = context.request.id()?;
+    let message = match context.admin().cancel_operation(id).await? {
         true => format!("Operation {id} is cancelled; what it did stays done."),
         false => return Err(Failure::Conflict("It has ended already.".into())),
     };
-    visit.redirect(&format!("/operations/{id}"), &said)
+    context.redirect(&format!("/operations/{id}"), &message)
 }

@@ -7,12 +7,12 @@ use jobkit::admin::dead_letters::DeadLetterGroup;
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::overview::{Attention, Overview};
 
-use crate::charts::Charts;
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::show;
+use crate::render::charts::Charts;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -65,10 +65,10 @@ impl Page<'_> {
     }
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let admin = visit.admin();
-    let overview = visit.shared.overview.get(admin.overview());
-    let charts = Charts::of(visit, MeasureFilter::all());
+pub(crate) async fn show(context: &Context) -> Answer {
+    let admin = context.admin();
+    let overview = context.shared.overview.get(admin.overview());
+    let charts = Charts::of(context, MeasureFilter::all());
     let overview = async { Ok(overview.await?) };
     let groups = async { Ok(admin.dead_letter_groups(5).await?) };
     let (now, groups, charts) = tokio::try_join!(overview, groups, charts)?;
@@ -76,5 +76,5 @@ pub(crate) async fn show(visit: &Visit) -> Answer {
         0 => "Overview".to_owned(),
         number => format!("({number}) Overview"),
     };
-    Ok(html(&Page { frame: visit.frame(&title), now, groups, charts, here: "/?" }))
+    Ok(html(&Page { frame: Frame::of(context, &title), now, groups, charts, here: "/?" }))
 }

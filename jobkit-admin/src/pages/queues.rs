@@ -3,11 +3,11 @@
 use askama::Template;
 use jobkit::admin::queues::QueueSummary;
 
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "queues.html")]
@@ -16,23 +16,23 @@ struct Queues<'a> {
     queues: Vec<QueueSummary>,
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let queues = visit.admin().queues().await?;
-    Ok(html(&Queues { frame: visit.frame("Queues"), queues }))
+pub(crate) async fn list(context: &Context) -> Answer {
+    let queues = context.admin().queues().await?;
+    Ok(html(&Queues { frame: Frame::of(context, "Queues"), queues }))
 }
 
-pub(crate) async fn pause(visit: &Visit) -> Answer {
-    let queue = visit.must("queue")?;
-    let reason = visit.field("reason").unwrap_or("");
-    visit.admin().pause(queue, "", reason).await?;
-    visit.redirect("/queues", &format!("{queue} is paused: nothing of it starts."))
+pub(crate) async fn pause(context: &Context) -> Answer {
+    let queue = context.request.must("queue")?;
+    let reason = context.request.field("reason").unwrap_or("");
+    context.admin().pause(queue, "", reason).await?;
+    context.redirect("/queues", &format!("{queue} is paused: nothing of it starts."))
 }
 
-pub(crate) async fn resume(visit: &Visit) -> Answer {
-    let queue = visit.must("queue")?;
-    let said = match visit.admin().resume(queue).await? {
+pub(crate) async fn resume(context: &Context) -> Answer {
+    let queue = context.request.must("queue")?;
+    let message = match context.admin().resume(queue).await? {
         true => format!("{queue} is resumed."),
         false => format!("{queue} was not paused."),
     };
-    visit.redirect("/queues", &said)
+    context.redirect("/queues", &message)
 }

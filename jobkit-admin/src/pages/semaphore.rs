@@ -3,12 +3,13 @@
 use askama::Template;
 use jobkit::admin::semaphores::SemaphoreDetail;
 
-use super::concurrency::{limit_text, said};
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use super::concurrency::limit_text;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::{Failure, of_known_group};
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "semaphore.html")]
@@ -20,20 +21,20 @@ struct Key<'a> {
     detail: Option<SemaphoreDetail>,
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let group = visit.query("group").ok_or(Failure::NotFound)?;
-    let key = visit.query("key").unwrap_or("");
-    let detail = visit.admin().semaphore(group, key).await?;
-    Ok(html(&Key { frame: visit.frame("Concurrency key"), group, key, detail }))
+pub(crate) async fn show(context: &Context) -> Answer {
+    let group = context.request.query("group").ok_or(Failure::NotFound)?;
+    let key = context.request.query("key").unwrap_or("");
+    let detail = context.admin().semaphore(group, key).await?;
+    Ok(html(&Key { frame: Frame::of(context, "Concurrency key"), group, key, detail }))
 }
 
 fn page(group: &str, key: &str) -> String {
     format!("/concurrency/key?group={}&key={}", show::url(group), show::url(key))
 }
 
-pub(crate) async fn limit_key(visit: &Visit) -> Answer {
-    let (group, key) = (visit.must("group")?, visit.must("key")?);
-    let limit = visit.parsed("limit")?;
-    said(visit.admin().limit_key(group, key, limit).await?)?;
-    visit.redirect(&page(group, key), &limit_text(&format!("{group}/{key}"), limit))
+pub(crate) async fn limit_key(context: &Context) -> Answer {
+    let (group, key) = (context.request.must("group")?, context.request.must("key")?);
+    let limit = context.request.parsed("limit")?;
+    of_known_group(context.admin().limit_key(group, key, limit).await?)?;
+    context.redirect(&page(group, key), &limit_text(&format!("{group}/{key}"), limit))
 }

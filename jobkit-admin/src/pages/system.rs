@@ -4,11 +4,11 @@ use askama::Template;
 use jobkit::admin::Severity;
 use jobkit::admin::doctor::Diagnosis;
 
-use crate::failure::html;
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "system.html")]
@@ -26,7 +26,7 @@ fn look(severity: &Severity) -> &'static str {
     }
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let diagnosis = visit.admin().doctor().await?;
-    Ok(html(&System { frame: visit.frame("System"), diagnosis }))
+pub(crate) async fn show(context: &Context) -> Answer {
+    let diagnosis = context.admin().doctor().await?;
+    Ok(html(&System { frame: Frame::of(context, "System"), diagnosis }))
 }

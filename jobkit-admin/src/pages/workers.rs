@@ -3,11 +3,12 @@
 use askama::Template;
 use jobkit::admin::workers::{StopRequest, WorkerDetail, WorkerSummary};
 
-use crate::failure::{Failure, html};
-use crate::frame::Frame;
-use crate::router::Answer;
-use crate::show;
-use crate::visit::Visit;
+use crate::context::Context;
+use crate::failure::Answer;
+use crate::failure::Failure;
+use crate::format::show;
+use crate::render::frame::Frame;
+use crate::render::html;
 
 #[derive(Template)]
 #[template(path = "workers.html")]
@@ -47,33 +48,33 @@ fn slots(worker: &WorkerSummary) -> u32 {
     worker.queues.iter().filter_map(|served| served.slots).sum()
 }
 
-pub(crate) async fn list(visit: &Visit) -> Answer {
-    let workers = visit.admin().workers().await?;
-    Ok(html(&Workers { frame: visit.frame("Workers"), workers }))
+pub(crate) async fn list(context: &Context) -> Answer {
+    let workers = context.admin().workers().await?;
+    Ok(html(&Workers { frame: Frame::of(context, "Workers"), workers }))
 }
 
 /// A worker's id, as links have it: unsigned, in hexadecimal.
-fn id(visit: &Visit) -> Result<i64, Failure> {
-    let id = visit.param("id").and_then(|id| u64::from_str_radix(id, 16).ok());
+fn id(context: &Context) -> Result<i64, Failure> {
+    let id = context.request.param("id").and_then(|id| u64::from_str_radix(id, 16).ok());
     id.map(u64::cast_signed).ok_or(Failure::NotFound)
 }
 
-pub(crate) async fn show(visit: &Visit) -> Answer {
-    let id = id(visit)?;
-    let frame = visit.frame("Worker");
-    match visit.admin().worker(id).await? {
+pub(crate) async fn show(context: &Context) -> Answer {
+    let id = id(context)?;
+    let frame = Frame::of(context, "Worker");
+    match context.admin().worker(id).await? {
         Some(worker) => Ok(html(&Worker { frame, worker })),
         // Its finished jobs lead here for as long as they are kept.
         None => Ok(html(&Gone { frame, id: show::worker(&id) })),
     }
 }
 
-pub(crate) async fn stop(visit: &Visit) -> Answer {
-    let id = id(visit)?;
-    let said = match visit.admin().stop_worker(id).await? {
+pub(crate) async fn stop(context: &Context) -> Answer {
+    let id = id(context)?;
+    let message = match context.admin().stop_worker(id).await? {
         StopRequest::Requested => "The worker has been asked to stop.",
         StopRequest::NotFound => return Err(Failure::NotFound),
         _ => "It is stopping already.",
     };
-    visit.redirect(&format!("/workers/{}", show::worker(&id)), said)
+    context.redirect(&format!("/workers/{}", show::worker(&id)), message)
 }

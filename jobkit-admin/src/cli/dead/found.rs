@@ -10,11 +10,12 @@ use jobkit::admin::dead_letters::{
 use jobkit::admin::operations::Preview;
 use serde_json::json;
 
-use crate::api::values;
-use crate::cli::answer::{brief, fields, lines, table};
-use crate::cli::{Answer, Answered, Desk, Failure, jobs};
-use crate::payload;
-use crate::show::{count, meant, utc};
+use crate::cli::answer::{Answer, Failure, brief, fields, lines, table};
+use crate::cli::desk::{Answered, Desk};
+use crate::cli::jobs;
+use crate::format::payload;
+use crate::format::show::{count, meant, utc};
+use crate::format::values;
 
 /// Where a page of dead letters ended: `2026-01-31T12:00:00.123456Z,4711`.
 #[derive(Debug, Clone)]

@@ -14,8 +14,8 @@ enum State {
 
 /// Which are meant, in whatever state.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Meant {
-    /// What has become of them
+pub(in crate::cli) struct Filter {
+    /// The state of the dead letters
     #[arg(long, value_enum, default_value_t)]
     state: State,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub(in crate::cli) struct Open {
     failed_after: Option<DateTime<Utc>>,
 }
 
-impl Meant {
+impl Filter {
     pub(super) fn filter(self) -> DeadLetterFilter {
         self.open.filter().state(match self.state {
             State::Open => DeadLetterState::Open,

@@ -4,7 +4,7 @@ use jobkit::admin::Payload;
 use serde_json::Value;
 
 use crate::access::Redaction;
-use crate::unseen;
+use crate::format::invisible;
 
 /// What stands in the place of a value that is not shown.
 const HIDDEN: &str = "•••";
@@ -22,7 +22,7 @@ pub(crate) fn json(payload: &Payload, redaction: Option<Redaction>) -> String {
 
 /// The same, indented, for people.
 pub(crate) fn shown(payload: &Payload, redaction: Option<Redaction>) -> String {
-    unseen::escaped_in(&indented(&json(payload, redaction)))
+    invisible::escaped_in(&indented(&json(payload, redaction)))
 }
 
 /// Whether a visitor sees all of it.
@@ -32,7 +32,7 @@ pub(crate) fn is_whole(payload: &Payload, redaction: Option<Redaction>) -> bool 
 
 /// The circumstances of an act. What of them is a payload is not in there.
 pub(crate) fn circumstances(detail: &Value) -> String {
-    unseen::escaped_in(&serde_json::to_string_pretty(detail).unwrap_or_default())
+    invisible::escaped_in(&serde_json::to_string_pretty(detail).unwrap_or_default())
 }
 
 /// The shape of a value without what is in it.

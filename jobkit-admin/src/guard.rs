@@ -13,11 +13,15 @@ use tokio::sync::Semaphore;
 use tower_http::csrf::ProtectionError;
 
 use crate::access::{Access, Permissions};
-use crate::dashboard::Shared;
+use crate::compression;
+use crate::context::Context;
+use crate::endpoint::Endpoint;
 use crate::failure::Failure;
-use crate::router::Entry;
-use crate::visit::Visit;
-use crate::{REQUESTS, compressed};
+use crate::render;
+use crate::shared::Shared;
+
+/// Requests that one dashboard serves at a time; others wait for up to two seconds.
+pub const REQUESTS: usize = 8;
 
 /// The largest body that is read: a payload of 1 MiB, in a form.
 const BODY_BYTES: usize = 4 << 20;
@@ -39,12 +43,12 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::VARY, "accept-encoding, cookie, hx-request"),
 ];
 
-pub(crate) struct Gate {
+pub(crate) struct Guard {
     shared: Arc<Shared>,
     room: Semaphore,
 }
 
-impl Gate {
+impl Guard {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared, room: Semaphore::new(REQUESTS) }
     }
@@ -52,59 +56,62 @@ impl Gate {
     /// Serves a request that a route of the table matches.
     pub(crate) async fn pass(
         &self,
-        entry: &Entry,
+        endpoint: &Endpoint,
         params: &RawPathParams,
         request: Request,
     ) -> Response {
         let (parts, body) = request.into_parts();
-        let access = match entry.needs {
+        let access = match endpoint.needs {
             None => Access::new("", Permissions::none()),
             Some(_) => match self.shared.access(&parts).await {
                 Ok(access) => access,
                 Err(response) => return response,
             },
         };
-        let mut visit = Visit::new(&self.shared, access, &parts, params);
-        let allowed = entry.needs.is_none_or(|permission| visit.may(permission));
+        let mut context = Context::new(&self.shared, access, &parts, params);
+        let allowed = endpoint.needs.is_none_or(|permission| context.may(permission));
         if !allowed {
-            return visit.fail(Failure::NotFound);
+            return render::failure(&context, &Failure::NotFound);
         }
         let Ok(Ok(_room)) = tokio::time::timeout(PATIENCE, self.room.acquire()).await else {
-            return visit.fail(Failure::Busy);
+            return render::failure(&context, &Failure::Busy);
         };
-        if entry.method == Method::POST
-            && let Err(failure) = read_body(&mut visit, &parts.headers, body).await
+        if endpoint.method == Method::POST
+            && let Err(failure) = read_body(&mut context, &parts.headers, body).await
         {
-            return visit.fail(failure);
+            return render::failure(&context, &failure);
         }
-        let response = match (entry.run)(&visit).await {
+        let response = match (endpoint.run)(&context).await {
             Ok(response) => response,
-            Err(failure) => visit.fail(failure),
+            Err(failure) => render::failure(&context, &failure),
         };
-        if entry.method == Method::POST && entry.needs.is_some() {
+        if endpoint.method == Method::POST && endpoint.needs.is_some() {
             self.shared.overview.forget().await;
             self.shared.signals.tell();
         }
-        visit.finish(response)
+        context.finish(response)
     }
 }
 
 async fn read_body(
-    visit: &mut Visit,
+    context: &mut Context,
     headers: &axum::http::HeaderMap,
     body: Body,
 ) -> Result<(), Failure> {
     let bytes = to_bytes(body, BODY_BYTES).await.map_err(|_| Failure::TooLarge)?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
     let kind = kind.split(';').next().unwrap_or("").trim();
-    visit.read(kind, &bytes)
+    context.read(kind, &bytes)
 }
 
 /// What is not in the table, seen by whoever: the answer is the same as for what they may not see.
-pub(crate) async fn nothing(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+pub(crate) async fn nothing(State(guard): State<Arc<Guard>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    match gate.shared.access(&parts).await {
-        Ok(access) => Visit::of_nothing(&gate.shared, access, &parts).fail(Failure::NotFound),
+    match guard.shared.access(&parts).await {
+        Ok(access) => {
+            let context = Context::of_nothing(&guard.shared, access, &parts);
+            render::failure(&context, &Failure::NotFound)
+        }
         Err(response) => response,
     }
 }
@@ -118,10 +125,10 @@ pub(crate) fn cross_site(_: ProtectionError) -> Response {
 
 /// Sets the headers that every answer has, and compresses what may be.
 pub(crate) async fn headers(request: Request, next: Next) -> Response {
-    let compressed = compressed::may_be(request.headers());
+    let compressed = compression::may_be(request.headers());
     let mut response = next.run(request).await;
     if compressed {
-        response = compressed::compress(response).await;
+        response = compression::compress(response).await;
     }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

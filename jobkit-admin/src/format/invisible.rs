@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-pub(crate) fn is_unseen(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
@@ -16,13 +16,13 @@ pub(crate) fn is_unseen(c: char) -> bool {
 /// sends back as what they were. A `<` or `>` in a page is always a tag's, since those of texts are
 /// escaped.
 pub(crate) fn named_in(page: String) -> String {
-    if !page.contains(is_unseen) {
+    if !page.contains(is_invisible) {
         return page;
     }
     let (mut named, mut in_tag) = (String::with_capacity(page.len() + 100), false);
     for c in page.chars() {
         in_tag = if in_tag { c != '>' } else { c == '<' };
-        let written = match is_unseen(c) {
+        let written = match is_invisible(c) {
             true if in_tag => write!(named, "&#x{:x};", u32::from(c)),
             true => write!(named, "⟨U+{:04X}⟩", u32::from(c)),
             false => named.write_char(c),
@@ -36,7 +36,7 @@ pub(crate) fn named_in(page: String) -> String {
 pub(crate) fn escaped_in(json: &str) -> String {
     let (mut escaped, mut units) = (String::with_capacity(json.len()), [0; 2]);
     for c in json.chars() {
-        if is_unseen(c) {
+        if is_invisible(c) {
             for unit in c.encode_utf16(&mut units) {
                 write!(escaped, "\\u{unit:04x}").unwrap_or_default();
             }

@@ -10,28 +10,22 @@ use jobkit::admin::jobs::{JobQuery, Listing};
 use jobkit::admin::operations::{BulkAction, Selected};
 use serde::Deserialize;
 
-use crate::access::Permission;
+use super::dead_letters::DeadLetterQuery;
+use super::fields::Fields;
+use super::jobs;
+use super::time::time;
+use crate::access::{Access, Permission};
 use crate::failure::Failure;
-use crate::pages::dead_letters::Asked;
-use crate::pages::jobs;
-use crate::show;
-use crate::unseen;
-use crate::visit::Visit;
+use crate::format::{invisible, show};
 
 /// The fields of pages and forms that say who is meant, but for the rows.
 pub(crate) const FIELDS: [&str; 9] =
     ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "days"];
 
-/// A time that a program says.
-pub(crate) fn time(at: &str) -> Result<DateTime<Utc>, Failure> {
-    let parsed = DateTime::parse_from_rfc3339(at).map(|at| at.with_timezone(&Utc));
-    parsed.map_err(|_| Failure::Invalid("“at” is no time as 2026-01-31T12:00:00Z.".into()))
-}
-
 /// With whom it is done: those that are named in `ids`, or all that the rest means.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Wanted {
+pub(crate) struct BulkRequest {
     verb: String,
     state: Option<String>,
     q: Option<String>,
@@ -50,10 +44,10 @@ pub(crate) struct Wanted {
     pub(crate) idempotency_key: Option<String>,
 }
 
-impl Wanted {
+impl BulkRequest {
     /// What a query or a form asks for.
-    pub(crate) fn of(visit: &Visit) -> Self {
-        let text = |name| visit.query(name).or_else(|| visit.field(name)).map(str::to_owned);
+    pub(crate) fn of(request: &Fields) -> Self {
+        let text = |name| request.query(name).or_else(|| request.field(name)).map(str::to_owned);
         // Where rows were to be selected, none of them does not mean all.
         let rows = text("only").is_some_and(|only| only == "rows");
         Self {
@@ -67,7 +61,7 @@ impl Wanted {
             reason: text("reason"),
             days: text("days").and_then(|days| days.parse().ok()),
             at: None,
-            ids: rows.then(|| visit.rows().into_iter().map(str::to_owned).collect()),
+            ids: rows.then(|| request.rows().into_iter().map(str::to_owned).collect()),
             confirm: text("typed"),
             idempotency_key: text("idempotency_key"),
         }
@@ -79,7 +73,7 @@ impl Wanted {
     }
 
     /// The action, for somebody who may do it besides acting in bulk.
-    pub(crate) fn action(&self, visit: &Visit) -> Result<BulkAction, Failure> {
+    pub(crate) fn action(&self, access: &Access) -> Result<BulkAction, Failure> {
         let permission = match &*self.verb {
             "cancel" => Permission::Cancel,
             "discard" | "discard_dead_letters" => Permission::Discard,
@@ -88,13 +82,13 @@ impl Wanted {
             "purge" => Permission::Purge,
             _ => return Err(Failure::Invalid("There is no such action.".into())),
         };
-        if !visit.may(permission) {
+        if !access.may(permission) {
             return Err(Failure::NotFound);
         }
         self.check()?;
         match self.ids {
             Some(ref ids) => self.with_selected(ids).map(BulkAction::Selected),
-            None => self.with_all(visit),
+            None => self.with_all(access),
         }
     }
 
@@ -141,52 +135,53 @@ impl Wanted {
 
     /// What those that are meant are called: their kind, their queue, or the words of the filter.
     /// It confirms what no number can.
-    pub(crate) fn name(&self, visit: &Visit) -> Result<String, Failure> {
+    pub(crate) fn name(&self, access: &Access) -> Result<String, Failure> {
         let name = if self.is_about_jobs() {
-            name_of_jobs(&self.query(visit)?)
+            name_of_jobs(&self.query(access)?)
         } else {
-            name_of_dead_letters(&Asked::of(|name| self.text(name)))
+            name_of_dead_letters(&DeadLetterQuery::of(|name| self.text(name)))
         };
         // What cannot be seen cannot be typed.
-        let seen = !name.chars().any(unseen::is_unseen);
+        let seen = !name.chars().any(invisible::is_invisible);
         Ok(if seen { name } else { "all of these".to_owned() })
     }
 
     /// Whether the name has been typed. Where nobody knows how many are meant it must have been.
     pub(crate) fn is_confirmed_by_name(
         &self,
-        visit: &Visit,
+        access: &Access,
         count: Count,
     ) -> Result<bool, Failure> {
         let more = matches!(count, Count::AtLeast(_));
         if self.ids.is_some() {
             return Ok(false);
         }
-        let name = self.name(visit)?;
-        let said = self.confirm.as_deref().is_some_and(|said| said.trim() == name.trim());
-        if more && !said {
+        let name = self.name(access)?;
+        let confirmed =
+            self.confirm.as_deref().is_some_and(|name_typed| name_typed.trim() == name.trim());
+        if more && !confirmed {
             let many = show::meant(&count);
-            let text = format!("{many} are meant. Confirm that with “{name}”.");
+            let text = format!("{many} match. Confirm that with “{name}”.");
             return Err(Failure::Invalid(text));
         }
-        Ok(said)
+        Ok(confirmed)
     }
 
-    fn query(&self, visit: &Visit) -> Result<JobQuery, Failure> {
+    fn query(&self, access: &Access) -> Result<JobQuery, Failure> {
         let words = self.q.as_deref().unwrap_or("");
-        jobs::query(visit, words, self.state.as_deref()).map_err(Failure::Invalid)
+        jobs::query(access, words, self.state.as_deref()).map_err(Failure::Invalid)
     }
 
     fn at(&self) -> Result<Option<DateTime<Utc>>, Failure> {
         self.at.as_deref().map(time).transpose()
     }
 
-    fn with_all(&self, visit: &Visit) -> Result<BulkAction, Failure> {
-        let dead = Asked::of(|name| self.text(name)).filter();
+    fn with_all(&self, access: &Access) -> Result<BulkAction, Failure> {
+        let dead = DeadLetterQuery::of(|name| self.text(name)).filter();
         Ok(match &*self.verb {
-            "cancel" => BulkAction::Cancel(self.query(visit)?),
-            "discard" => BulkAction::Discard(self.query(visit)?),
-            "reschedule" => BulkAction::Reschedule(self.query(visit)?, self.at()?),
+            "cancel" => BulkAction::Cancel(self.query(access)?),
+            "discard" => BulkAction::Discard(self.query(access)?),
+            "reschedule" => BulkAction::Reschedule(self.query(access)?, self.at()?),
             "replay" => BulkAction::Replay(dead),
             "purge" => {
                 let days = u64::from(self.days.unwrap_or(30).min(36_500));
@@ -250,8 +245,8 @@ fn name_of_jobs(query: &JobQuery) -> String {
     }
 }
 
-fn name_of_dead_letters(asked: &Asked) -> String {
-    match (&*asked.texts, asked.state) {
+fn name_of_dead_letters(query: &DeadLetterQuery) -> String {
+    match (&*query.texts, query.state) {
         ([], state) => format!("all {} dead letters", state.as_str()),
         ([(_, text)], DeadLetterState::Open) => text.clone(),
         (texts, state) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::show;
+use crate::format::show;
 
 /// The size of a chart, in its own units.
 const HEIGHT: f64 = 22.0;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_bar_is_of_the_fullest_hour_and_none_is_unseen() {
+    fn the_highest_bar_is_of_the_fullest_hour_and_none_is_invisible() {
         assert!(Spark::of(&[0; 24]).is_none());
         let spark = Spark::of(&[1000, 0, 1]).expect("there is something to see");
         assert_eq!(spark.bars, "M0 22v-22.0h3v22.0zM8 22v-1.5h3v1.5z");

@@ -14,10 +14,8 @@ use jobkit::admin::{Count, Payload};
 use serde_json::{Value, json};
 
 use crate::access::Redaction;
-
-use crate::payload;
-use crate::show::{iso, worker};
-use crate::visit::Visit;
+use crate::format::payload;
+use crate::format::show::{iso, worker};
 
 /// A number, and whether there may be more.
 pub(crate) fn count(count: Count) -> Value {
@@ -278,7 +276,7 @@ pub(crate) fn with_payloads(
     text
 }
 
-pub(crate) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
+pub(crate) fn audit_entry(entry: &AuditEntry, redaction: Option<Redaction>) -> Value {
     json!({
         "id": entry.id.to_string(),
         "at": iso(&entry.at),
@@ -288,6 +286,6 @@ pub(crate) fn audit_entry(visit: &Visit, entry: &AuditEntry) -> Value {
         "subject_name": entry.subject_name,
         "subject_id": entry.subject_id.map(|id| id.to_string()),
         "detail": entry.detail,
-        "args": entry.args.as_ref().map(|args| payload::json(args, visit.redaction())),
+        "args": entry.args.as_ref().map(|args| payload::json(args, redaction)),
     })
 }

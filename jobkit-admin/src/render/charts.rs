@@ -5,9 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use jobkit::admin::measures::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
 
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::show;
-use crate::visit::Visit;
+use crate::format::show;
 
 /// The size of a chart, in its own units.
 const WIDTH: f64 = 600.0;
@@ -70,12 +70,12 @@ impl Sum {
 
 impl Charts {
     /// The charts of the stretch that the query asks for.
-    pub(crate) async fn of(visit: &Visit, filter: MeasureFilter) -> Result<Self, Failure> {
-        let asked = visit.query("range").unwrap_or("1h");
-        let known = RANGES.into_iter().find(|(name, ..)| *name == asked);
+    pub(crate) async fn of(context: &Context, filter: MeasureFilter) -> Result<Self, Failure> {
+        let range = context.request.query("range").unwrap_or("1h");
+        let known = RANGES.into_iter().find(|(name, ..)| *name == range);
         let (range, since, bucket) = known.unwrap_or(RANGES[0]);
         let minutes = |minutes| Duration::from_secs(60 * minutes);
-        let series = visit.admin().measures(&filter, minutes(since), minutes(bucket)).await?;
+        let series = context.admin().measures(&filter, minutes(since), minutes(bucket)).await?;
         Ok(Self::drawn(&series, range))
     }
 

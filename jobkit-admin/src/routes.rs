@@ -1,7 +1,5 @@
 //! The routes: all of them, in one table, each with what it needs.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,37 +11,12 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use tower_http::csrf::CsrfLayer;
 
 use crate::access::Permission::{self, *};
-use crate::dashboard::Shared;
-use crate::failure::Failure;
-use crate::gate::Gate;
-use crate::visit::Visit;
-use crate::{api, assets, events, gate, metrics, pages};
+use crate::endpoint::{Endpoint, endpoints};
+use crate::guard::{self, Guard};
+use crate::shared::Shared;
+use crate::{api, assets, events, metrics, pages};
 
-/// What a handler makes of a visit.
-pub(crate) type Answer = Result<Response, Failure>;
-type Answering<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
-
-/// One row of the table.
-pub(crate) struct Entry {
-    pub(crate) method: Method,
-    pub(crate) path: &'static str,
-    pub(crate) needs: Option<Permission>,
-    pub(crate) run: for<'a> fn(&'a Visit) -> Answering<'a>,
-}
-
-macro_rules! table {
-    ($($method:ident $path:literal $needs:expr => $handler:path;)*) => {
-        &[$($crate::router::Entry {
-            method: axum::http::Method::$method,
-            path: $path,
-            needs: $needs,
-            run: |visit| Box::pin($handler(visit)),
-        },)*]
-    };
-}
-pub(crate) use table;
-
-const TABLE: &[Entry] = table! {
+const TABLE: &[Endpoint] = endpoints! {
     GET "/healthz" None => metrics::healthy;
     GET "/readyz" None => metrics::ready;
     GET "/assets/{file}" None => assets::file;
@@ -81,11 +54,40 @@ const TABLE: &[Entry] = table! {
     POST "/operations/{id}/cancel" Some(Bulk) => pages::operations::cancel;
     GET "/system" Some(View) => pages::system::show;
     GET "/audit" Some(Audit) => pages::audit::list;
-    POST "/theme" Some(View) => pages::choices::choose_theme;
-    POST "/refresh" Some(View) => pages::choices::choose_refresh;
+    POST "/theme" Some(View) => pages::preferences::choose_theme;
+    POST "/refresh" Some(View) => pages::preferences::choose_refresh;
     GET "/events" Some(View) => events::stream;
 
     GET "/metrics" Some(Metrics) => metrics::text;
+
+    GET "/api/v1/overview" Some(View) => api::read::overview;
+    GET "/api/v1/queues" Some(View) => api::read::queues;
+    POST "/api/v1/queues/pause" Some(Pause) => api::act::pause;
+    POST "/api/v1/queues/resume" Some(Pause) => api::act::resume;
+    GET "/api/v1/kinds" Some(View) => api::read::kinds;
+    GET "/api/v1/workers" Some(View) => api::read::workers;
+    GET "/api/v1/groups" Some(View) => api::read::groups;
+    POST "/api/v1/groups/limit" Some(Limit) => api::act::limit_group;
+    GET "/api/v1/semaphores" Some(View) => api::read::semaphores;
+    POST "/api/v1/semaphores/limit" Some(Limit) => api::act::limit_key;
+    GET "/api/v1/jobs" Some(View) => api::read::jobs;
+    GET "/api/v1/operations" Some(View) => api::operations::list;
+    POST "/api/v1/operations" Some(Bulk) => api::operations::begin;
+    POST "/api/v1/operations/preview" Some(Bulk) => api::operations::preview;
+    GET "/api/v1/operations/{id}" Some(View) => api::operations::show;
+    GET "/api/v1/operations/{id}/results" Some(View) => api::operations::results;
+    POST "/api/v1/operations/{id}/cancel" Some(Bulk) => api::operations::cancel;
+    GET "/api/v1/jobs/{id}" Some(View) => api::read::job;
+    POST "/api/v1/jobs/{id}/cancel" Some(Cancel) => api::act::cancel;
+    POST "/api/v1/jobs/{id}/discard" Some(Discard) => api::act::discard;
+    POST "/api/v1/jobs/{id}/reschedule" Some(Reschedule) => api::act::reschedule;
+    GET "/api/v1/dead-letters" Some(View) => api::read::dead_letters;
+    GET "/api/v1/dead-letters/groups" Some(View) => api::read::dead_letter_groups;
+    GET "/api/v1/dead-letters/{id}" Some(View) => api::read::dead_letter;
+    POST "/api/v1/dead-letters/{id}/replay" Some(Replay) => api::act::replay;
+    POST "/api/v1/dead-letters/{id}/edit" Some(EditReplay) => api::act::edit_and_replay;
+    POST "/api/v1/dead-letters/{id}/discard" Some(Discard) => api::act::discard_dead_letter;
+    GET "/api/v1/audit" Some(Audit) => api::read::audit;
 };
 
 /// A route of the dashboard, as documentation and tests see it.
@@ -103,45 +105,41 @@ pub struct Route {
 
 /// All routes there are. What is not in here is not served.
 pub fn routes() -> impl Iterator<Item = Route> {
-    entries().map(|entry| Route {
-        method: if entry.method == Method::POST { "POST" } else { "GET" },
-        path: entry.path,
-        permission: entry.needs,
+    TABLE.iter().map(|endpoint| Route {
+        method: if endpoint.method == Method::POST { "POST" } else { "GET" },
+        path: endpoint.path,
+        permission: endpoint.needs,
     })
 }
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
-    TABLE.iter().chain(api::TABLE)
-}
-
 pub(crate) fn router(shared: Shared) -> Router {
-    let gate = Arc::new(Gate::new(Arc::new(shared)));
+    let guard = Arc::new(Guard::new(Arc::new(shared)));
     let mut router = Router::new();
-    for entry in entries() {
-        router = router.route(entry.path, served(entry));
+    for endpoint in TABLE {
+        router = router.route(endpoint.path, served(endpoint));
     }
     router
-        .fallback(gate::nothing)
-        .method_not_allowed_fallback(gate::nothing)
-        .layer(CsrfLayer::new().with_rejection_response(gate::cross_site))
-        .layer(from_fn(gate::headers))
-        .with_state(gate)
+        .fallback(guard::nothing)
+        .method_not_allowed_fallback(guard::nothing)
+        .layer(CsrfLayer::new().with_rejection_response(guard::cross_site))
+        .layer(from_fn(guard::headers))
+        .with_state(guard)
 }
 
-/// An entry as axum has it.
-fn served(entry: &'static Entry) -> MethodRouter<Arc<Gate>> {
-    let posts = entry.method == Method::POST;
+/// An endpoint as axum has it.
+fn served(endpoint: &'static Endpoint) -> MethodRouter<Arc<Guard>> {
+    let posts = endpoint.method == Method::POST;
     let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };
-    on(filter, move |State(gate): State<Arc<Gate>>, params: RawPathParams, request: Request| {
-        pass(gate, entry, params, request)
+    on(filter, move |State(guard): State<Arc<Guard>>, params: RawPathParams, request: Request| {
+        pass(guard, endpoint, params, request)
     })
 }
 
 async fn pass(
-    gate: Arc<Gate>,
-    entry: &'static Entry,
+    guard: Arc<Guard>,
+    endpoint: &'static Endpoint,
     params: RawPathParams,
     request: Request,
 ) -> Response {
-    gate.pass(entry, &params, request).await
+    guard.pass(endpoint, &params, request).await
 }

@@ -1,0 +1,9 @@
+//! The words of a request, and what they ask for.
+
+pub(crate) mod audit;
+pub(crate) mod bulk;
+pub(crate) mod dead_letters;
+pub(crate) mod fields;
+pub(crate) mod jobs;
+pub(crate) mod preferences;
+pub(crate) mod time;

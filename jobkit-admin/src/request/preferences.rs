@@ -1,0 +1,71 @@
+//! What visitors choose for their own browsers, in cookies.
+
+/// Light or dark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Theme {
+    /// As the system has it.
+    Auto,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(crate) const COOKIE: &str = "jobkit-theme";
+
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "light" => Self::Light,
+            "dark" => Self::Dark,
+            _ => Self::Auto,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// What the button changes it to.
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Auto => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::Auto,
+        }
+    }
+}
+
+/// How often a page that is looked at asks for what is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    Off,
+    /// Every 5 seconds, or sooner: the server says when.
+    Live,
+    /// Every 30 seconds.
+    Seldom,
+}
+
+impl Refresh {
+    pub(crate) const COOKIE: &str = "jobkit-refresh";
+
+    /// All there are, each with what it is called.
+    pub(crate) const ALL: [(Self, &str); 3] =
+        [(Self::Off, "Off"), (Self::Live, "Every 5 s"), (Self::Seldom, "Every 30 s")];
+
+    pub(crate) fn named(name: &str) -> Self {
+        let named = Self::ALL.into_iter().find(|(refresh, _)| refresh.as_str() == name);
+        named.map_or(Self::Live, |(refresh, _)| refresh)
+    }
+
+    /// The name: its seconds, or `off`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Live => "5",
+            Self::Seldom => "30",
+        }
+    }
+}
