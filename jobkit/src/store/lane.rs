@@ -1,5 +1,5 @@
-/// Where ready jobs of a queue stand in the order of a claim: by priority, and of each priority those
-/// that hold a permit first. A claim keeps a mark for each.
+/// Where ready jobs of a queue stand in the order of a claim: by priority, and within a priority
+/// those that hold a permit first. A claim keeps a mark for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane(usize);
 

@@ -270,7 +270,8 @@ async fn groups_are_counted_in_the_index_alone() {
     let explain = ["explain (analyze, timing off)\n", &sql].concat();
     let explain = sqlx::query_scalar(AssertSqlSafe(explain)).bind(100_i64);
     let plan: Vec<String> = explain.fetch_all(desk.lab.pool()).await.unwrap();
-    let plan = plan.join("\n");
+    // PostgreSQL 18 writes averages.
+    let plan = plan.join("\n").replace(".00 loops", " loops");
     let scan = "Index Only Scan using dead_letters_group on dead_letters";
     let (_, counted) = plan.rsplit_once(scan).expect(&plan);
     assert!(counted.contains("rows=1001 loops=20)") && !plan.contains("Seq Scan"), "{plan}");

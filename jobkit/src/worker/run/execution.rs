@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{Instrument, Span};
 
-use self::ending::{Run, message, outcome, panicked, undecodable, unreadable};
+use self::ending::{Run, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
 use crate::redact::{hidden_texts, scrubbed};
@@ -105,17 +105,15 @@ impl Execution {
         let keyed_in = job.keyed.then_some(queue);
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
-        if let Some(error) = &job.unreadable {
-            return unrun(unreadable(error));
-        }
+        let without_a_run = without_a_run(job);
         let Some(registration) = self.registry.get(&job.kind) else {
-            // The claim asks for known kinds only.
-            return unrun(Outcome::Release(None));
+            // The claim asks for known kinds only: this one could not be read.
+            return unrun(without_a_run.unwrap_or(Outcome::Release(None)));
         };
         let policy = registration.policy();
         let settlement = |outcome| Settlement { keep: policy.retention, ..unrun(outcome) };
-        if job.cancelled {
-            return settlement(Outcome::Cancel("cancelled".to_owned().into()));
+        if let Some(outcome) = without_a_run {
+            return settlement(outcome);
         }
         let waited = job.waited + (began - claimed);
         let ran = Some(*begun.insert(Ran { queue, kind: policy.kind, attempt: number, waited }));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::redact::scrubbed;
-use crate::store::{EXHAUSTED, Failure, Outcome};
+use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
 use crate::worker::run::running::StopReason;
 use crate::{JobError, Policy, Result};
 
@@ -28,11 +28,15 @@ pub(super) fn panicked(panic: Box<dyn Any + Send>) -> Outcome {
     Outcome::Retry { failure: error.into(), delay: DEFAULT_DELAY, reason: EXHAUSTED }
 }
 
-/// Something of the row itself cannot be read, now or later: a dead letter at once, of which the
-/// settler tells.
-pub(super) fn unreadable(error: &str) -> Outcome {
-    let error = clean(&["the job cannot be read: ", error].concat());
-    Outcome::Bury { failure: error.into(), reason: UNDECODABLE }
+/// What is recorded for a job that is not to run at all.
+pub(super) fn without_a_run(job: &ClaimedJob) -> Option<Outcome> {
+    if let Some(error) = &job.unreadable {
+        // Something of the row itself cannot be read, now or later: a dead letter at once, of which
+        // the settler tells.
+        let error = clean(&["the job cannot be read: ", error].concat());
+        return Some(Outcome::Bury { failure: error.into(), reason: UNDECODABLE });
+    }
+    job.cancelled.then(|| Outcome::Cancel("cancelled".to_owned().into()))
 }
 
 /// A payload that does not decode here may do so in another binary, an older or a newer one: it is
