@@ -1,3 +1,5 @@
+mod functions;
+
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -5,58 +7,54 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
 
 use crate::Error;
 
-/// One step of the schema. Once released they are never edited; `readable_by` is the oldest schema
-/// version whose binaries still work once this step is applied, so that a deploy may roll.
+/// One step of the schema: a file of tables, or the set of functions as it is then. `readable_by`
+/// is the oldest schema version whose binaries still work once it is applied, so that a deploy may
+/// roll.
+///
+/// A file of tables is never edited once it is released: a later one changes what it made. The
+/// functions are one set, replaced as a whole ([`functions`]): whoever edits one gives the set the
+/// next number, and the set is the last step of all.
 struct Migration {
     version: i32,
     name: &'static str,
     readable_by: i32,
-    sql: &'static str,
+    tables: Option<&'static str>,
 }
 
+/// The name of the set of functions in the bookkeeping, whatever its number.
+const FUNCTIONS: &str = "functions";
+
 macro_rules! migrations {
-    ($($version:literal $name:literal readable_by $oldest:literal,)*) => {
+    ($($version:literal $name:literal readable_by $oldest:literal,)*
+        functions $number:literal readable_by $oldest_of_functions:literal) => {
         &[$(Migration {
             version: $version,
             name: $name,
             readable_by: $oldest,
-            sql: include_str!(concat!("../migrations/", $name, ".sql")),
-        },)*]
+            tables: Some(include_str!(concat!("../migrations/tables/", $name, ".sql"))),
+        },)*
+        Migration {
+            version: $number,
+            name: FUNCTIONS,
+            readable_by: $oldest_of_functions,
+            tables: None,
+        }]
     };
 }
 
 const MIGRATIONS: &[Migration] = migrations! {
-    1 "0001_tables" readable_by 1,
-    2 "0002_wake" readable_by 1,
-    3 "0003_enqueue" readable_by 1,
-    4 "0004_worker" readable_by 1,
-    5 "0005_claim" readable_by 1,
-    6 "0006_claim_parts" readable_by 1,
-    7 "0007_endings" readable_by 1,
-    8 "0008_settle" readable_by 1,
-    9 "0009_reap" readable_by 1,
-    10 "0010_promote" readable_by 1,
-    11 "0011_cancel" readable_by 1,
-    12 "0012_prune" readable_by 1,
-    13 "0013_semaphore" readable_by 1,
-    14 "0014_fill" readable_by 1,
-    15 "0015_reschedule" readable_by 1,
-    16 "0016_limits" readable_by 1,
-    17 "0017_pause" readable_by 1,
-    18 "0018_sweep" readable_by 1,
-    19 "0019_bury" readable_by 1,
-    20 "0020_replay" readable_by 1,
-    21 "0021_dead_letters" readable_by 1,
-    22 "0022_recover" readable_by 1,
-    23 "0023_violations" readable_by 1,
-    24 "0024_operate" readable_by 1,
-    25 "0025_measures" readable_by 1,
-    26 "0026_jobs" readable_by 1,
-    27 "0027_operations" readable_by 1,
-    28 "0028_operation_steps" readable_by 1,
-    29 "0029_stuck" readable_by 1,
+    24 "0024_jobs" readable_by 1,
+    25 "0025_permits" readable_by 1,
+    26 "0026_workers" readable_by 1,
+    27 "0027_history" readable_by 1,
+    28 "0028_dead_letters" readable_by 1,
+    29 "0029_operators" readable_by 1,
     30 "0030_operation_pace" readable_by 1,
+    functions 31 readable_by 29
 };
+
+/// The tables up to this version were made by other files before: their checksums are not ours.
+const BASELINE: i32 = 29;
 
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -110,9 +108,10 @@ create table if not exists jobkit._migrations (
 ///
 /// # Errors
 /// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::Encoding`] when the database is not
-/// UTF-8; [`Error::SchemaNewer`] when the database has
-/// moved on beyond this binary; [`Error::SchemaEdited`] when an applied step is not the one this
-/// binary carries; [`Error::Database`] when the role may not create what is missing.
+/// UTF-8; [`Error::SchemaTooOld`] when it was made before the first release;
+/// [`Error::SchemaNewer`] when the database has moved on beyond this binary;
+/// [`Error::SchemaEdited`] when an applied step is not the one this binary carries;
+/// [`Error::Database`] when the role may not create what is missing.
 pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
     let options = (*pool.connect_options()).clone();
     // A task of its own: a transaction whose future is dropped would stay open for a while.
@@ -134,27 +133,60 @@ pub fn migration_sql() -> String {
 }
 
 impl Migration {
+    fn sql(&self) -> String {
+        self.tables.map_or_else(functions::script, str::to_owned)
+    }
+
     /// The step and the note that it was applied, as one script.
     fn script(&self) -> String {
-        let Self { version, name, readable_by, sql } = self;
-        let checksum = self.checksum();
+        let Self { version, name, readable_by, .. } = self;
+        let (sql, checksum) = (self.sql(), checksum(&self.sql()));
         format!(
             "\n-- {name}\n{sql}\ninsert into jobkit._migrations (version, name, checksum, \
              readable_by) values ({version}, '{name}', '{checksum}', {readable_by});\n"
         )
     }
 
-    /// FNV-1a (64 bits) of the text: it has to notice an edit, not an attack.
-    fn checksum(&self) -> String {
-        let hash = self
-            .sql
-            .bytes()
-            .filter(|byte| *byte != b'\r')
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
-        format!("{hash:016x}")
+    /// Whether it is applied.
+    ///
+    /// # Errors
+    /// [`Error::SchemaEdited`] when what was applied is not what this binary carries.
+    fn is_in(&self, applied: &[Applied]) -> Result<bool, Error> {
+        let is_theirs = |a: &Applied| a.version == BASELINE && !is_ours(a);
+        let is_baseline = self.version <= BASELINE && applied.iter().any(is_theirs);
+        // A newer set of functions serves this binary, too; an older one never replaces it.
+        let is_newer = |a: &Applied| a.name == FUNCTIONS && a.version > self.version;
+        if is_baseline || self.tables.is_none() && applied.iter().any(is_newer) {
+            return Ok(true);
+        }
+        match applied.iter().find(|applied| applied.version == self.version) {
+            Some(applied) if applied.checksum != checksum(&self.sql()) => {
+                Err(Error::SchemaEdited { version: self.version })
+            }
+            found => Ok(found.is_some()),
+        }
     }
+}
+
+/// A step that was applied.
+struct Applied {
+    version: i32,
+    name: String,
+    checksum: String,
+}
+
+/// Whether this binary carries a step of this name.
+fn is_ours(applied: &Applied) -> bool {
+    MIGRATIONS.iter().any(|migration| migration.name == applied.name)
+}
+
+/// FNV-1a (64 bits) of a text: it has to notice an edit, not an attack.
+fn checksum(text: &str) -> String {
+    let bytes = text.bytes().filter(|byte| *byte != b'\r');
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 async fn migrate_with(options: &PgConnectOptions) -> Result<(), Error> {
@@ -184,18 +216,18 @@ async fn run(connection: &mut PgConnection) -> Result<(), Error> {
 
 /// The steps that have not been applied, after a look whether the others are those we carry.
 async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration>, Error> {
-    let applied: Vec<(i32, String)> =
-        sqlx::query_as("select version, checksum from jobkit._migrations")
-            .fetch_all(connection)
-            .await?;
+    let applied = sqlx::query_as("select version, name, checksum from jobkit._migrations");
+    let applied: Vec<(i32, String, String)> = applied.fetch_all(connection).await?;
+    let step = |(version, name, checksum)| Applied { version, name, checksum };
+    let applied: Vec<Applied> = applied.into_iter().map(step).collect();
+    let newest = applied.iter().map(|applied| applied.version).max().unwrap_or(0);
+    if (1..BASELINE).contains(&newest) && !applied.iter().all(is_ours) {
+        return Err(Error::SchemaTooOld { found: newest, oldest: BASELINE });
+    }
     let mut missing = Vec::new();
     for migration in MIGRATIONS {
-        match applied.iter().find(|(version, _)| *version == migration.version) {
-            Some((_, checksum)) if *checksum != migration.checksum() => {
-                return Err(Error::SchemaEdited { version: migration.version });
-            }
-            Some(_) => {}
-            None => missing.push(migration),
+        if !migration.is_in(&applied)? {
+            missing.push(migration);
         }
     }
     Ok(missing)
@@ -255,33 +287,4 @@ fn judge(found: i32, readable_by: i32) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_newer_schema_is_refused_only_when_it_says_so() {
-        assert!(judge(VERSION, 1).is_ok());
-        assert!(judge(VERSION + 5, 1).is_ok());
-        assert!(matches!(judge(VERSION + 5, VERSION + 1), Err(Error::SchemaNewer { .. })));
-        assert!(matches!(judge(VERSION - 1, 1), Err(Error::SchemaOlder { .. })));
-        assert!(matches!(judge(0, 0), Err(Error::SchemaMissing)));
-    }
-
-    #[test]
-    fn a_server_before_14_is_refused_by_its_major_version() {
-        assert!(judge_server(140_000).is_ok());
-        assert!(judge_server(180_001).is_ok());
-        let error = judge_server(130_014).expect_err("13 is too old");
-        assert_eq!(error.to_string(), "this server is PostgreSQL 13; jobkit needs 14 or newer");
-        assert!(matches!(judge_server(90_624), Err(Error::ServerTooOld { version: 9 })));
-    }
-
-    #[test]
-    fn versions_count_up_from_one() {
-        for (migration, version) in MIGRATIONS.iter().zip(1..) {
-            assert_eq!(migration.version, version);
-            assert!(migration.name.starts_with(&format!("{version:04}_")), "{}", migration.name);
-            assert!(migration.readable_by <= version);
-        }
-    }
-}
+mod tests;

@@ -43,4 +43,5 @@ mod statements;
 mod stuck;
 mod succession;
 mod unreadable;
+mod upgrade;
 mod violations;

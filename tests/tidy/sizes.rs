@@ -12,10 +12,9 @@ const COLUMNS: usize = 100;
 const LONG_FUNCTIONS: &[&str] = &[];
 
 /// Lines a file may have; the first prefix that fits counts.
-const FILES: [(&str, &str, usize); 7] = [
+const FILES: [(&str, &str, usize); 6] = [
     ("bench/peers/limit/", ".rs", 360),
     ("jobkit/src/", ".sql", 40),
-    ("migrations/", ".sql", 250),
     ("tests/private-postgres/src/", ".rs", 350),
     ("tests/", ".rs", 500),
     ("examples/", ".rs", 500),

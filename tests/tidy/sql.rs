@@ -1,9 +1,12 @@
-use std::collections::BTreeMap;
-
 use crate::forbid;
 use crate::sources::{self, Source};
 
 const MIGRATIONS: &str = "migrations/";
+const FUNCTIONS: &str = "migrations/functions/";
+const DROPPED: &str = "migrations/functions/dropped.sql";
+
+/// Lines of an SQL function.
+const LONGEST: usize = 80;
 
 /// The statements: the runtime's in `store/sql/`, each noun's of the operators in its own `sql/`.
 fn statements() -> Vec<Source> {
@@ -58,33 +61,90 @@ fn statements_lie_where_they_are_looked_for() {
 fn every_migration_is_listed_once() {
     let code = library();
     let breaches = under(MIGRATIONS).into_iter().filter_map(|source| {
-        let stem = source.stem();
-        let times = occurrences(&code, &format!("\"{stem}\""))
-            + occurrences(&code, &format!("/{stem}.sql\""));
+        let path = source.path.strip_prefix(MIGRATIONS)?.strip_suffix(".sql")?;
+        let name = path.strip_prefix("tables/").or_else(|| path.strip_prefix("functions/"));
+        let name = name.unwrap_or(path);
+        let times = occurrences(&code, &format!("\"{name}\""))
+            + occurrences(&code, &format!("/functions/{name}.sql\"")).min(1);
         (times != 1).then(|| format!("{} is listed {times} times", source.at(1)))
     });
     forbid("a migration is listed exactly once in the library", breaches);
 }
 
-/// The functions that a file creates and does not replace, each with its place.
-fn created(source: &Source) -> Vec<(String, String)> {
-    let name = |line: &str| {
-        let rest = line.trim_start().strip_prefix("create function ")?;
-        Some(rest.split(['(', ' ']).next().unwrap_or_default().to_owned())
-    };
-    let found = source.lines().filter_map(|(number, line)| Some((name(line)?, source.at(number))));
-    found.collect()
+/// The functions and views that a file makes: name, first line and lines, from its signature to the
+/// semicolon behind its body.
+fn made(source: &Source) -> Vec<(String, usize, usize)> {
+    let mut found: Vec<(String, usize, usize)> = Vec::new();
+    let mut open = false;
+    for (number, line) in source.lines() {
+        let name = ["create or replace function ", "create or replace view "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start));
+        if let Some(rest) = name {
+            let name = rest.split(['(', ' ']).next().unwrap_or_default();
+            found.push((name.to_owned(), number, 0));
+            open = true;
+        }
+        if let Some((_, first, lines)) = found.last_mut().filter(|_| open) {
+            *lines = number + 1 - *first;
+            open = line != "$$;";
+        }
+    }
+    found
 }
 
 #[test]
-fn every_function_is_created_once() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, place) in under(MIGRATIONS).iter().flat_map(created) {
-        places.entry(name).or_default().push(place);
-    }
-    let breaches = places.into_iter().filter(|(_, places)| places.len() > 1);
+fn a_file_of_the_set_has_the_one_function_it_is_named_after() {
+    let set = under(FUNCTIONS).into_iter().filter(|source| source.path != DROPPED);
+    let breaches = set.filter_map(|source| {
+        let expected = format!("jobkit.{}", source.stem());
+        let made: Vec<String> = made(&source).into_iter().map(|(name, ..)| name).collect();
+        (made != [expected]).then(|| format!("{} makes {}", source.at(1), made.join(", ")))
+    });
+    forbid("a file under migrations/functions makes one function or view, of its name", breaches);
+}
+
+#[test]
+fn tables_make_no_functions() {
+    let tables = under("migrations/tables/").into_iter();
+    let breaches = tables.flat_map(|source| {
+        let lines: Vec<_> = source.lines().collect();
+        let makes = |line: &str| line.contains(" function ") && line.starts_with("create");
+        let found = lines.into_iter().filter(|(_, line)| makes(line));
+        found.map(|(number, _)| source.at(number)).collect::<Vec<_>>()
+    });
+    forbid("functions are in the set, not in the steps of the tables", breaches);
+}
+
+/// Longer functions there are for now. Only ever remove from this list.
+const LONG_FUNCTIONS: &[&str] = &["jobkit.claim", "jobkit.settle"];
+
+#[test]
+fn sql_functions_are_short() {
+    let all: Vec<(String, String, usize)> = under(FUNCTIONS)
+        .iter()
+        .filter(|source| source.text.contains("create or replace function "))
+        .flat_map(|source| {
+            let place = |(name, first, lines)| (name, source.at(first), lines);
+            made(source).into_iter().map(place).collect::<Vec<_>>()
+        })
+        .collect();
+    let long = || all.iter().filter(|(_, _, lines)| *lines > LONGEST);
+    let listed = |name: &str| LONG_FUNCTIONS.contains(&name);
+    let new = long().filter(|(name, ..)| !listed(name));
     forbid(
-        "a function is created once, and replaced after that",
-        breaches.map(|(name, places)| format!("{name}: {}", places.join(", "))),
+        "an SQL function has at most 80 lines",
+        new.map(|(name, place, lines)| format!("{place}: {name} has {lines}")),
     );
+    let outgrown = |name: &&&str| long().all(|(found, ..)| found != **name);
+    let outgrown = LONG_FUNCTIONS.iter().filter(outgrown).map(|name| (*name).to_owned());
+    forbid("remove from LONG_FUNCTIONS what is short now", outgrown);
+}
+
+#[test]
+fn a_long_sql_function_is_found() {
+    let body = "    perform 1;\n".repeat(78);
+    let text = format!("create or replace function jobkit.f()\nas $$\n{body}$$;\n");
+    let source = Source { path: "f.sql".to_owned(), text };
+    assert_eq!(made(&source), [("jobkit.f".to_owned(), 1, 81)]);
 }

@@ -1,0 +1,68 @@
+use super::*;
+
+#[test]
+fn a_newer_schema_is_refused_only_when_it_says_so() {
+    assert!(judge(VERSION, 1).is_ok());
+    assert!(judge(VERSION + 5, 1).is_ok());
+    assert!(matches!(judge(VERSION + 5, VERSION + 1), Err(Error::SchemaNewer { .. })));
+    assert!(matches!(judge(VERSION - 1, 1), Err(Error::SchemaOlder { .. })));
+    assert!(matches!(judge(0, 0), Err(Error::SchemaMissing)));
+}
+
+#[test]
+fn a_server_before_14_is_refused_by_its_major_version() {
+    assert!(judge_server(140_000).is_ok());
+    assert!(judge_server(180_001).is_ok());
+    let error = judge_server(130_014).expect_err("13 is too old");
+    assert_eq!(error.to_string(), "this server is PostgreSQL 13; jobkit needs 14 or newer");
+    assert!(matches!(judge_server(90_624), Err(Error::ServerTooOld { version: 9 })));
+}
+
+#[test]
+fn versions_count_up_and_the_functions_are_last() {
+    for (before, after) in MIGRATIONS.iter().zip(&MIGRATIONS[1..]) {
+        assert_eq!(before.version + 1, after.version);
+    }
+    for Migration { version, name, readable_by, tables } in MIGRATIONS {
+        assert!(*name == FUNCTIONS || name.starts_with(&format!("{version:04}_")), "{name}");
+        assert_eq!(*name == FUNCTIONS, tables.is_none() && *version == VERSION);
+        assert!(readable_by <= version);
+    }
+}
+
+/// Whoever edits a function finds this, gives the set the next number in `MIGRATIONS`, and
+/// notes both here: a database that has the old number would not get the new functions. A
+/// number that is not released yet may stay.
+#[test]
+fn the_set_of_functions_has_the_number_of_what_is_in_it() {
+    let noted = (31, "aca44715703a383d");
+    assert_eq!((VERSION, &*checksum(&functions::script())), noted, "the functions were edited");
+}
+
+fn applied(steps: &[(i32, &str, &str)]) -> Vec<Applied> {
+    let step = |(version, name, checksum): &(i32, &str, &str)| Applied {
+        version: *version,
+        name: (*name).to_owned(),
+        checksum: (*checksum).to_owned(),
+    };
+    steps.iter().map(step).collect()
+}
+
+#[test]
+fn an_older_set_of_functions_never_replaces_a_newer_one() {
+    let set = MIGRATIONS.last().expect("it is the last step");
+    let newer = applied(&[(set.version + 2, FUNCTIONS, "another")]);
+    assert!(set.is_in(&newer).expect("it is newer"));
+    let older = applied(&[(set.version - 1, FUNCTIONS, "another")]);
+    assert!(!set.is_in(&older).expect("it is older"));
+    let edited = applied(&[(set.version, FUNCTIONS, "another")]);
+    assert!(matches!(set.is_in(&edited), Err(Error::SchemaEdited { .. })));
+}
+
+#[test]
+fn what_is_older_than_the_baseline_is_in_it() {
+    let old = applied(&[(BASELINE, "0029_stuck", "another")]);
+    let missing = |step: &&Migration| !step.is_in(&old).expect("nothing was edited");
+    let missing: Vec<i32> = MIGRATIONS.iter().filter(missing).map(|step| step.version).collect();
+    assert_eq!(missing[0], BASELINE + 1);
+}

@@ -1,0 +1,22 @@
+-- prune_audit: removes what was done longer ago than p_keep, of the oldest p_limit entries. Returns
+-- how many. Ids are given out in the order of time, but for entries made in the same moment.
+create or replace function jobkit.prune_audit(p_keep interval, p_limit integer) returns integer
+language sql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+    with gone as (
+        delete from jobkit.audit a
+        where a.id = any (array(
+            select l.id
+            from (
+                select e.id, e.at from jobkit.audit e order by e.id limit p_limit
+                for update skip locked
+            ) l
+            where l.at < clock_timestamp() - p_keep
+        ))
+        returning a.id
+    )
+    select count(*)::integer from gone
+$$;

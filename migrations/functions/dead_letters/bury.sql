@@ -1,0 +1,51 @@
+-- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one
+-- that it replays or shares: that is open then, whatever it was. The caller holds the job's row and
+-- comes in the order of dead letters.
+-- One with a key is found by that. Where it is gone, a new one begins, with an id of its own: those
+-- who replayed the old one may still be on their way.
+create or replace function jobkit.bury(
+    p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
+) returns void
+language plpgsql as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_new jobkit.dead_letters;
+    v_kind jobkit.kinds;
+begin
+    select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;
+    v_new.errors := coalesce(jobkit.errors_of(p_job.id), '[]');
+    v_new.fingerprint := jobkit.cause(p_job.kind, p_reason, v_new.errors, p_error);
+    v_new.errors := (
+        select coalesce(jsonb_agg(e || jsonb_build_object('job_id', p_job.id)), '[]')
+        from jsonb_array_elements(v_new.errors) as e
+    );
+    insert into jobkit.dead_letters as d (id, kind, key, job_id, queue, priority, max_attempts,
+        reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
+        first_failed_at, failed_at, replay_at, worker_id, concurrency_group, concurrency_key,
+        args, tags, metadata)
+    values (coalesce(case when p_job.dead_letter_key is null then p_job.dead_letter_id end,
+            nextval('jobkit.dead_letters_id_seq')), p_job.kind,
+        p_job.dead_letter_key, p_job.id, p_job.queue, p_job.priority, p_job.max_attempts,
+        p_reason, p_error, v_new.fingerprint, jobkit.newest_errors(v_new.errors), p_attempt,
+        p_attempt, p_job.snoozes, p_job.created_at, v_now, v_now,
+        case when v_kind.max_cycles > 1 then v_now + v_kind.auto_replay end, p_worker,
+        p_job.concurrency_group, p_job.concurrency_key, p_job.args, p_job.tags, p_job.metadata)
+    on conflict (coalesce(key, ''), kind, (case when key is null then id else 0 end))
+    do update set state = 'open', generation = d.generation + 1, cycles = d.cycles + 1,
+        job_id = excluded.job_id, queue = excluded.queue, priority = excluded.priority,
+        max_attempts = excluded.max_attempts, reason = excluded.reason, error = excluded.error,
+        fingerprint = excluded.fingerprint,
+        errors = jobkit.newest_errors(d.errors || excluded.errors),
+        attempt = excluded.attempt, attempts = d.attempts + excluded.attempts,
+        snoozes = excluded.snoozes, created_at = excluded.created_at,
+        failed_at = greatest(d.failed_at, excluded.failed_at),
+        replay_at = case when d.cycles + 1 < v_kind.max_cycles
+            then excluded.failed_at + v_kind.auto_replay end,
+        resolved_at = null, worker_id = excluded.worker_id,
+        concurrency_group = excluded.concurrency_group,
+        concurrency_key = excluded.concurrency_key, args = excluded.args,
+        tags = excluded.tags, metadata = excluded.metadata;
+    delete from jobkit.attempts a where a.job_id = p_job.id;
+    delete from jobkit.jobs j where j.id = p_job.id;
+end
+$$;

@@ -1,0 +1,39 @@
+-- Replays of dead letters. Whoever replays holds the row: a second caller waits for the first and
+-- is told of its job.
+
+-- replay: replays one dead letter. Waits for whoever holds it, but no longer than a second.
+-- outcome: `replay` with the new job; `already` or `resolved` with the job that replays it or did;
+-- `missing`.
+create or replace function jobkit.replay(
+    p_id bigint, p_actor text default null, p_queue text default null,
+    p_run_at timestamptz default null, p_args jsonb default null,
+    p_max_attempts integer default null, p_concurrency text[] default null,
+    out outcome text, out job_id bigint
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+as $$
+declare
+    v_entry record;
+begin
+    perform jobkit.require_read_committed();
+    perform jobkit.require_options(p_queue, null, p_max_attempts, variadic p_concurrency);
+    perform jobkit.require_time(p_run_at);
+    select d.state, d.replay_id, d.generation into v_entry
+    from jobkit.dead_letters d where d.id = p_id for update;
+    if not found then
+        outcome := 'missing';
+    elsif v_entry.state <> 'open' then
+        outcome := case v_entry.state when 'replaying' then 'already' else 'resolved' end;
+        job_id := v_entry.replay_id;
+    else
+        outcome := 'replay';
+        select r.job_id into job_id from jobkit.replay_open(array[p_id], p_queue, p_run_at,
+            p_args, p_max_attempts::smallint, p_concurrency) r;
+        perform jobkit.note(p_actor, 'replay', 'dead_letter', p_id, jsonb_strip_nulls(
+            jsonb_build_object('job', job_id, 'generation', v_entry.generation, 'queue', p_queue,
+                'run_at', p_run_at, 'args', p_args, 'max_attempts', p_max_attempts)));
+    end if;
+end
+$$;

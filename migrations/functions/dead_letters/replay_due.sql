@@ -1,0 +1,24 @@
+-- replay_due: replays by itself what its kind says (auto_replay, max_cycles). Returns how many.
+create or replace function jobkit.replay_due(p_limit integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    -- A constant: compared with a volatile function all that are open would be read.
+    v_now constant timestamptz := clock_timestamp();
+    v_due bigint[];
+begin
+    perform jobkit.require_read_committed();
+    v_due := array(
+        select d.id from jobkit.dead_letters d
+        where d.state = 'open' and d.replay_at <= v_now
+        order by d.replay_at, d.id limit p_limit for update skip locked
+    );
+    if v_due <> '{}' then
+        perform from jobkit.replay_open(v_due);
+    end if;
+    return cardinality(v_due);
+end
+$$;

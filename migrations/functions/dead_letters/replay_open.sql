@@ -1,0 +1,52 @@
+-- replay_open: makes a job of each of these dead letters, which the caller has locked and seen to
+-- be open, the one that failed first first. The job has all its attempts again.
+--   p_queue, p_run_at, p_args, p_max_attempts  instead of what is stored; null = as stored
+--   p_concurrency  {group, key} that belong to p_args; null = as stored
+create or replace function jobkit.replay_open(
+    p_ids bigint[], p_queue text default null, p_run_at timestamptz default null,
+    p_args jsonb default null, p_max_attempts smallint default null,
+    p_concurrency text[] default null
+) returns table (dead_letter_id bigint, job_id bigint)
+language plpgsql as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_run_at constant timestamptz := coalesce(p_run_at, v_now);
+begin
+    return query
+    with entry as materialized (
+        select nextval('jobkit.jobs_id_seq') as new_id, coalesce(p_queue, d.queue) as to_queue,
+            case when p_concurrency is null then d.concurrency_group else p_concurrency[1] end
+                as grp,
+            case when p_concurrency is null then d.concurrency_key else p_concurrency[2] end
+                as ckey, d.*
+        from (
+            select * from jobkit.dead_letters d where d.id = any (p_ids)
+            order by d.failed_at, d.id
+        ) d
+    ), job as (
+        insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+            concurrency_group, concurrency_key, dead_letter_key, dead_letter_id, generation, args,
+            tags, metadata)
+        select e.new_id, e.kind, e.to_queue, e.priority, coalesce(p_max_attempts, e.max_attempts),
+            v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation, coalesce(p_args, e.args),
+            e.tags, e.metadata
+        from entry e
+    ), now_ready as (
+        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+            concurrency_key)
+        select e.to_queue, e.priority, e.new_id, e.kind, e.grp, e.ckey
+        from entry e where v_run_at <= v_now
+    ), later as (
+        insert into jobkit.scheduled (run_at, job_id)
+        select v_run_at, e.new_id from entry e where v_run_at > v_now
+    ), replaying as (
+        update jobkit.dead_letters d set state = 'replaying', replay_id = e.new_id, replay_at = null
+        from entry e where d.id = e.id
+    )
+    select e.id, e.new_id from entry e;
+    perform jobkit.wake(array(
+        select distinct coalesce(p_queue, d.queue) from jobkit.dead_letters d
+        where d.id = any (p_ids)
+    ));
+end
+$$;

@@ -1,0 +1,25 @@
+-- finished_expired: for each partition whose day has passed, the statements that remove it: they
+-- have to run one by one outside a transaction. The newest partition always stays, so that a
+-- finish finds one; a day leaves the list first, so that no expiry is clamped to it.
+-- A detach that was cut short comes first, as no other can begin before it is done; then by age.
+-- A role that does not own the partitions is given the function below instead.
+create or replace function jobkit.finished_expired()
+returns table (day date, detach text, remove text)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select to_date(right(c.relname::text, 8), 'YYYYMMDD'),
+        case when i.inhrelid is null or not pg_has_role(c.relowner, 'usage') then null
+            else format('alter table jobkit.finished detach partition jobkit.%I %s', c.relname,
+                case when i.inhdetachpending then 'finalize' else 'concurrently' end) end,
+        case when pg_has_role(c.relowner, 'usage') then format('drop table jobkit.%I', c.relname)
+            else format('select jobkit.finished_drop(%L)', right(c.relname::text, 8)) end
+    from pg_class c
+    left join pg_inherits i on i.inhrelid = c.oid
+    where c.relnamespace = 'jobkit'::regnamespace and c.relkind = 'r'
+        and c.relname ~ '^finished_[0-9]{8}$'
+        and to_date(right(c.relname::text, 8), 'YYYYMMDD') < (now() at time zone 'UTC')::date
+        and to_date(right(c.relname::text, 8), 'YYYYMMDD')
+            < (select max(d.day) from jobkit.finished_days d)
+    order by i.inhdetachpending desc nulls last, 1
+$$;

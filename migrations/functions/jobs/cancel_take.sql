@@ -1,0 +1,33 @@
+-- cancel_take: takes marked jobs from where they wait and ends them; p_outcome is `cancel` or
+-- `discard`. Returns those that have ended, now or before; the others are running or in the hands
+-- of another session: the mark ends them.
+create or replace function jobkit.cancel_take(p_jobs bigint[], p_outcome text, p_reason text)
+returns setof bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_pulled record;
+    v_job jobkit.jobs;
+begin
+    perform jobkit.gate();
+    select * into v_pulled from jobkit.pull(array(
+        select j.id from jobkit.jobs j
+        where j.id = any (p_jobs) and j.cancel_requested_at is not null
+    ));
+    perform from jobkit.jobs j where j.id = any (v_pulled.jobs) order by j.id for update;
+    for v_job in
+        select * from jobkit.jobs j where j.id = any (v_pulled.jobs)
+        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
+    loop
+        perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
+            (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
+    end loop;
+    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    return query
+    select p.id from unnest(p_jobs) as p (id)
+    where not exists (select from jobkit.jobs j where j.id = p.id);
+end
+$$;

@@ -1,0 +1,37 @@
+-- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
+-- longer than 100 ms. Then the jobs of the keys that are in other hands go back to ready, and the
+-- claim has the others. Returns the jobs it does without. Those are tried in order, so that two
+-- claims do not refuse each other their keys; a deadlock would end with the 2 ms.
+create or replace function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
+returns bigint[]
+language plpgsql
+set lock_timeout = '100ms'
+as $$
+declare
+    v_key record;
+    v_free bigint[] := '{}';
+    v_held bigint[] := '{}';
+begin
+    return jobkit.wait(p_jobs, p_queues, p_kinds);
+exception when lock_not_available then
+    perform set_config('lock_timeout', '2ms', true);
+    for v_key in
+        select j.concurrency_group as grp, j.concurrency_key as key, array_agg(j.id) as jobs
+        from jobkit.jobs j where j.id = any (p_jobs) group by 1, 2 order by 2, 1
+    loop
+        begin
+            perform jobkit.create_semaphores(array[v_key.grp], array[v_key.key]);
+            v_free := v_free || v_key.jobs;
+        exception when lock_not_available then
+            v_held := v_held || v_key.jobs;
+        end;
+    end loop;
+    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+    select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+    from jobkit.jobs j where j.id = any (v_held);
+    if v_free = '{}' then
+        return v_held;
+    end if;
+    return v_held || jobkit.wait(v_free, p_queues, p_kinds);
+end
+$$;

@@ -1,0 +1,33 @@
+-- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job: of
+-- the first queue first, each in the order of priority, then permit, then age. The rest goes back
+-- to ready, with its permits: by now every job with a key has one. A ready row without a job is
+-- gone.
+-- Returns what stays, whether dead letters are replayed by it, and how many had no job.
+-- Payloads are stored uncompressed: their stored size is their size.
+create or replace function jobkit.claim_within(
+    p_ids bigint[], p_queues text[], p_budget bigint,
+    out ids bigint[], out replays boolean, out gone integer
+)
+language plpgsql as $$
+begin
+    with picked as materialized (
+        select j.id, j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key,
+            j.dead_letter_id, row_number() over w = 1
+            or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
+                <= p_budget as fits
+        from jobkit.jobs j where j.id = any (p_ids)
+        window w as (order by array_position(p_queues, j.queue), j.priority,
+            j.concurrency_key is null, j.id)
+    ), returned as (
+        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
+            concurrency_group, concurrency_key)
+        select p.queue, p.priority, p.concurrency_key is null, p.id, p.kind,
+            p.concurrency_group, p.concurrency_key
+        from picked p where not p.fits
+    )
+    select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
+        coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
+        cardinality(p_ids) - count(*)
+    into ids, replays, gone from picked p;
+end
+$$;

@@ -1,0 +1,52 @@
+-- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
+-- announced for the kind:
+--   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
+create or replace function jobkit.enqueue(
+    p_kind text, p_args jsonb default '{}', p_queue text default null,
+    p_run_at timestamptz default null, p_priority integer default null,
+    p_max_attempts integer default null, p_concurrency_key text default null,
+    p_tags text[] default null, p_metadata jsonb default null,
+    p_dead_letter_key text default null
+) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_kind jobkit.kinds;
+    v_bytes bigint;
+begin
+    select * into v_kind from jobkit.kinds k where k.kind = p_kind;
+    if not found then
+        raise exception 'jobkit: no worker has announced the kind "%"', p_kind
+            using errcode = 'JK003',
+                hint = 'Start a worker whose binary has this job once, or correct the kind.';
+    end if;
+    if v_kind.concurrency_group is not null and p_concurrency_key is null then
+        raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
+            using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
+    end if;
+    if v_kind.concurrency_group is null and p_concurrency_key is not null then
+        raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
+            using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
+    end if;
+    if p_args is null then
+        raise exception 'jobkit: the payload is null'
+            using errcode = 'JK008', hint = 'Nothing was stored. JSON has a null of its own.';
+    end if;
+    v_bytes := octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
+    if v_bytes > 1024 * 1024 then
+        raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
+            using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
+    end if;
+    perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
+        coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
+        p_concurrency_key, p_dead_letter_key);
+    return jobkit.enqueue_jobs(
+        array[p_kind], array[coalesce(p_queue, v_kind.queue)],
+        array[coalesce(p_priority, v_kind.priority)::smallint],
+        array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
+        array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
+        array[p_concurrency_key], array[p_args], array[to_jsonb(p_tags)], array[p_metadata],
+        array[p_dead_letter_key]);
+end
+$$;

@@ -1,0 +1,56 @@
+-- finish_all: success, the common case, as one statement each way. Returns the jobs that were
+-- there.
+create or replace function jobkit.finish_all(
+    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[]
+) returns bigint[]
+language plpgsql as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_first timestamptz;
+    v_last timestamptz;
+    v_gaps boolean;
+    v_gone bigint[];
+    v_retried boolean;
+begin
+    if array_remove(p_keep, null) = '{}' then
+        with gone as (
+            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt
+        )
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        from gone g;
+    else
+        -- What `expiry` says, which would ask for each row: here only where a day is missing.
+        select min(d.day)::timestamp at time zone 'UTC',
+            (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond',
+            max(d.day) - min(d.day) >= count(*)
+        into v_first, v_last, v_gaps
+        from jobkit.finished_days d;
+        if v_last is null then
+            v_last := jobkit.expiry('infinity');
+        end if;
+        with gone as (
+            delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
+        ), kept as (
+            insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
+                max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
+                concurrency_group, concurrency_key, errors, args, tags, metadata, expires_at)
+            select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
+                g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
+                g.concurrency_group, g.concurrency_key,
+                case when g.attempt > 0 then jobkit.errors_of(g.id) end,
+                g.args, g.tags, g.metadata,
+                case when v_gaps then jobkit.expiry(v_now + i.keep)
+                    else greatest(least(v_now + i.keep, v_last), v_first) end
+            from unnest(p_job, p_keep, p_took) as i (job, keep, took)
+            join gone g on g.id = i.job
+            where i.keep is not null
+        )
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        from gone g;
+    end if;
+    if v_retried then
+        delete from jobkit.attempts a where a.job_id = any (p_finish);
+    end if;
+    return v_gone;
+end
+$$;

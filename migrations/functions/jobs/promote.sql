@@ -1,0 +1,79 @@
+-- promote: makes due jobs ready, p_limit at most. Returns how many, and how long it is until the
+-- next one is due (null when none waits). A row that cannot be promoted holds back no other: the
+-- batch is then done row by row, and the culprit is stuck.
+create or replace function jobkit.promote(
+    p_limit integer, out promoted integer, out next_in interval
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+    -- A constant: compared with a volatile function the scan would walk all that is not due yet.
+    v_now constant timestamptz := clock_timestamp();
+    v_stuck bigint[] := jobkit.stuck();
+    v_due record;
+    v_queues text[];
+begin
+    begin
+        with due as (
+            delete from jobkit.scheduled s
+            where s.ctid = any (array(
+                select d.ctid from jobkit.scheduled d
+                where d.run_at <= v_now and d.job_id <> all (v_stuck)
+                order by d.run_at, d.job_id limit p_limit for update skip locked
+            ))
+            returning s.job_id
+        ), moved as (
+            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                concurrency_key)
+            select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+            from due d join jobkit.jobs j on j.id = d.job_id
+            returning queue
+        )
+        select (select count(*) from due), array(select distinct m.queue from moved m)
+        into promoted, v_queues;
+    exception when others then
+        if sqlstate like '40%' then
+            raise;
+        end if;
+        promoted := 0;
+        v_queues := '{}';
+        for v_due in
+            select d.run_at, d.job_id from jobkit.scheduled d
+            where d.run_at <= v_now and d.job_id <> all (v_stuck)
+            order by d.run_at, d.job_id limit p_limit for update skip locked
+        loop
+            begin
+                insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                    concurrency_key)
+                select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
+                from jobkit.jobs j where j.id = v_due.job_id;
+                delete from jobkit.scheduled s
+                where s.run_at = v_due.run_at and s.job_id = v_due.job_id;
+                promoted := promoted + 1;
+                v_queues := v_queues
+                    || (select j.queue from jobkit.jobs j where j.id = v_due.job_id);
+            exception when others then
+                perform jobkit.stick('promote', array[v_due.job_id], array[sqlerrm], null);
+                v_stuck := v_stuck || v_due.job_id;
+            end;
+        end loop;
+    end;
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    if promoted < p_limit then
+        -- And what nobody has met again: it has ended, or goes on.
+        delete from jobkit.stuck_jobs s
+        where s.retry_at <= v_now and s.transition = 'promote'
+            or s.retry_at < v_now - interval '5 min';
+    end if;
+    -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
+    select min(s.run_at) - clock_timestamp() into next_in
+    from jobkit.scheduled s where s.run_at < 'infinity' and s.job_id <> all (v_stuck);
+end
+$$;

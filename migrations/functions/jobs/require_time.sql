@@ -1,0 +1,12 @@
+-- require_time: refuses a time to run at that not every client can read. Null: at once.
+create or replace function jobkit.require_time(p_at timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_at not between '0001-01-01 00:00:00 UTC' and '9999-12-31 23:59:59 UTC' then
+        raise exception 'jobkit: a time to run at is in the years 1 to 9999, not %', p_at
+            using errcode = 'JK008', hint = 'Nothing was stored. Null means at once.';
+    end if;
+end
+$$;

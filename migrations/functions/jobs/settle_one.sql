@@ -1,0 +1,50 @@
+-- settle_one: any outcome, for one job whose row is held; returns what it became.
+create or replace function jobkit.settle_one(
+    p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
+    p_reason text, p_delay interval, p_keep interval, p_took interval
+) returns text
+language plpgsql as $$
+declare
+    v_attempt constant integer := p_job.attempt + 1;
+    v_ending text := p_outcome;
+    v_run_at constant timestamptz := clock_timestamp() + coalesce(p_delay, '0');
+begin
+    if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
+        v_ending := 'cancel';
+    elsif v_ending = 'retry' and v_attempt >= p_job.max_attempts then
+        v_ending := 'bury';
+    end if;
+    if v_ending in ('retry', 'bury') then
+        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
+            p_took);
+    end if;
+    case v_ending
+        when 'retry' then
+            update jobkit.jobs j set attempt = v_attempt, crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at, true);
+        when 'snooze' then
+            update jobkit.jobs j set snoozes = j.snoozes + 1, crashes = 0, run_at = v_run_at
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
+        when 'release' then
+            if p_delay is null then
+                perform jobkit.make_ready(p_job);
+            else
+                update jobkit.jobs j set run_at = v_run_at where j.id = p_job.id;
+                perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
+            end if;
+        when 'bury' then
+            perform jobkit.bury(
+                p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
+        when 'finish' then
+            perform jobkit.finish(p_job, v_ending, v_attempt, null, p_keep, p_worker, p_took);
+        when 'discard', 'cancel' then
+            -- One that was to go on brings no retention along.
+            perform jobkit.finish(p_job, v_ending, v_attempt, p_error, coalesce(p_keep,
+                (select k.retention from jobkit.kinds k where k.kind = p_job.kind)),
+                p_worker, p_took);
+    end case;
+    return v_ending;
+end
+$$;

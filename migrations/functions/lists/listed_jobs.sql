@@ -1,0 +1,31 @@
+-- What an operator's lists of jobs read.
+
+-- listed_jobs: a live job with its state, which is read by primary keys (one that waits nowhere
+-- runs), and the beginning of its last error.
+create or replace view jobkit.listed_jobs as
+    select j.id, j.kind, j.queue, j.priority, j.attempt, j.max_attempts,
+        j.cancel_requested_at is not null as cancel_requested, j.run_at, j.created_at,
+        j.concurrency_group, j.concurrency_key, j.tags,
+        case
+            -- Each in its own probe: one for both could walk the whole priority.
+            when exists (
+                select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
+                    and r.without_permit and r.job_id = j.id
+            ) or exists (
+                select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
+                    and not r.without_permit and r.job_id = j.id
+            ) then 'ready'
+            when exists (
+                select from jobkit.scheduled s where s.run_at = j.run_at and s.job_id = j.id
+            ) then 'scheduled'
+            when exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = j.concurrency_group
+                    and b.concurrency_key = j.concurrency_key
+                    and b.priority = j.priority and b.job_id = j.id
+            ) then 'blocked' else 'running' end as state,
+        (
+            select left(a.error, 300) from jobkit.attempts a where a.job_id = j.id
+            order by a.attempt desc, a.ended_at desc limit 1
+        ) as error
+    from jobkit.jobs j;

@@ -1,0 +1,58 @@
+-- operate: one step of an operation, unless somebody else is at it, it rests, or it has ended.
+-- outcome: `step`, `done`, or null when nothing was done here. A step of one row that fails leaves
+-- it out. One with a pace rests after each step for as long as what was done may take.
+create or replace function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+declare
+    v_operation jobkit.operations;
+    v_rows integer;
+    v_last boolean;
+begin
+    perform jobkit.require_read_committed();
+    select * into v_operation from jobkit.operations o
+    where o.id = p_id and o.ended_at is null for update skip locked;
+    if not found or v_operation.next_at > clock_timestamp() then
+        return;
+    end if;
+    v_rows := least(p_rows, 1000, v_operation.per_second);
+    update jobkit.operations o set stepped_at = clock_timestamp(),
+        started_at = coalesce(o.started_at, clock_timestamp()),
+        state = case when o.total is null then 'counting' else 'running' end
+    where o.id = p_id;
+    if v_operation.total is null then
+        perform jobkit.operate_count(v_operation);
+        outcome := 'step';
+        return;
+    end if;
+    begin
+        v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
+            then jobkit.operate_jobs(v_operation, v_rows)
+            when v_operation.filter ? 'ids'
+            then jobkit.operate_selected(v_operation, v_rows)
+            else jobkit.operate_dead_letters(v_operation, v_rows) end;
+    exception when others then
+        if v_rows > 1 or sqlstate similar to '(40|55P03)%'
+            or not jobkit.operate_past(v_operation, sqlerrm)
+        then
+            raise;
+        end if;
+        v_last := false;
+    end;
+    outcome := case when v_last then 'done' else 'step' end;
+    if v_last then
+        perform jobkit.operation_end(p_id, 'done', null);
+    elsif v_operation.per_second is not null then
+        update jobkit.operations o set next_at = clock_timestamp() + interval '1 second'
+            * ((o.done - v_operation.done) / v_operation.per_second::float8)
+        where o.id = p_id;
+    end if;
+end
+$$;

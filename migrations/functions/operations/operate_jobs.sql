@@ -1,0 +1,58 @@
+-- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
+-- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
+-- commit on. The second takes them from where they wait; what a claim has in hand just now is
+-- tried again, three times in all; but not where p_rows has it done in parts.
+create or replace function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
+returns boolean
+language plpgsql as $$
+declare
+    v_page record;
+    v_batch constant bigint[] := p_operation.batch[1 : p_rows];
+    v_rest constant bigint[] := p_operation.batch[p_rows + 1 :];
+    v_left bigint[];
+    v_again bigint[];
+    v_asked integer := 0;
+    v_ended constant boolean := p_operation.verb <> 'reschedule';
+begin
+    if p_operation.batch = '{}' then
+        select * into v_page from jobkit.jobs_to_do(p_operation, p_rows);
+        if v_ended and v_page.jobs <> '{}' then
+            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, null));
+        end if;
+        update jobkit.operations o set batch = v_page.jobs, tries = 0,
+            after_id = coalesce(v_page.last, o.up_to)
+        where o.id = p_operation.id;
+        return v_page.jobs = '{}' and v_page.last is null;
+    end if;
+    if v_ended then
+        v_left := array(select jobkit.cancel_take(v_batch, p_operation.verb,
+            coalesce(p_operation.reason, case when p_operation.verb = 'discard' then 'discarded'
+                else 'cancelled' end)));
+    else
+        v_left := array(select jobkit.reschedule(v_batch, p_operation.run_at, p_action => null));
+    end if;
+    v_left := array(select unnest(v_batch) except select unnest(v_left) order by 1);
+    v_again := case when p_operation.tries < 2 and v_rest = '{}' then array(
+        select l.id from jobkit.listed_jobs l
+        where l.id = any (v_left) and l.state <> 'running' and (v_ended or not l.cancel_requested)
+    ) else '{}' end;
+    v_left := array(select unnest(v_left) except select unnest(v_again) order by 1);
+    if v_ended then
+        -- They run, and are marked: to be asked to stop is what was wanted of them.
+        v_asked := cardinality(v_left);
+        v_left := '{}';
+    end if;
+    perform jobkit.operation_took(p_operation.id,
+        cardinality(v_batch) - cardinality(v_left) - cardinality(v_again), v_left,
+        array(
+            select case when l.id is null then 'ended by itself'
+                when l.cancel_requested then 'marked as cancelled' else l.state end
+            from unnest(v_left) as u (id) left join jobkit.listed_jobs l on l.id = u.id
+            order by u.id
+        ));
+    update jobkit.operations o set batch = v_rest || v_again, asked = o.asked + v_asked,
+        tries = o.tries + (v_rest = '{}')::integer
+    where o.id = p_operation.id;
+    return false;
+end
+$$;

@@ -1,0 +1,71 @@
+-- fill: gives the free permits of these semaphores, which the caller has locked, to the first
+-- blocked executions of each key that somebody serves, in the order of priority, then age. The
+-- caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken back
+-- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
+-- left with no permit, no blocked execution and no override is forgotten. A key with more than
+-- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
+-- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for `hand_over`, `relay`.
+create or replace function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
+returns setof bigint
+language plpgsql as $$
+declare
+    v_started constant timestamptz := clock_timestamp();
+    v_granted integer;
+begin
+    return query
+    with choice as materialized (
+        select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
+            l.override_limit, f.freed, f.free, b.at as place, b.job_id
+        from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
+        cross join lateral (
+            select * from jobkit.limits l
+            where l.concurrency_group = k.grp and l.concurrency_key = k.key limit 1
+        ) l
+        cross join lateral (
+            select coalesce(k.freed, 0) as freed,
+                greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) as free
+        ) f
+        left join lateral (
+            select b.ctid as at, b.job_id from jobkit.blocked_executions b
+            where l.crowded and b.concurrency_group = k.grp and b.concurrency_key = k.key
+                and (b.priority, b.job_id) >= (l.from_priority, l.from_id)
+                and exists (select from jobkit.serving(b.queue, b.kind))
+            order by b.priority, b.job_id limit least(f.free, f.freed + 1000)
+        ) b on true
+    ), semaphore as materialized (
+        select c.at, c.crowded, count(c.job_id) - c.freed as change,
+            count(c.job_id) = 0 and c.taken = c.freed and c.override_limit is null as unused,
+            c.crowded and (count(c.job_id) > 0 or (c.free = 0 and c.taken > c.freed) or exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = c.grp and b.concurrency_key = c.key offset 0
+            )) as stays_crowded
+        from choice c
+        group by c.at, c.grp, c.key, c.crowded, c.taken, c.override_limit, c.freed, c.free
+    ), unblocked as (
+        delete from jobkit.blocked_executions b
+        where b.ctid = any (array(select c.place from choice c where c.place is not null))
+    ), permit as (
+        insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+        select c.job_id, c.grp, c.key from choice c where c.job_id is not null
+    ), forgotten as (
+        delete from jobkit.semaphores s
+        where s.ctid = any (array(
+            select c.at from semaphore c where c.unused and not c.stays_crowded
+        ))
+    ), counted as (
+        update jobkit.semaphores s set taken = s.taken + c.change, crowded = c.stays_crowded
+        from semaphore c
+        where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
+            and (c.stays_crowded or not c.unused)
+    )
+    select c.job_id from choice c where c.job_id is not null;
+    get diagnostics v_granted = row_count;
+    -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
+    -- pins. The next one begins where something is.
+    if clock_timestamp() - v_started
+        > interval '500 us' + interval '100 us' * (v_granted + cardinality(p_groups))
+    then
+        perform jobkit.skip_dead(p_groups, p_keys);
+    end if;
+end
+$$;

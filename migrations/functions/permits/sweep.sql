@@ -1,0 +1,80 @@
+-- The safety net under permits. After a start, a resume or a raised limit it gives out what became
+-- free; at any other time it should find nothing, and what it finds is counted.
+
+-- sweep: fills keys that have free permits and blocked jobs somebody serves, and creates what has
+-- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock, and
+-- fills 20 of them at most; the next page begins after (last_group, last_key), null when this was
+-- the last one. Returns how many jobs became ready; 1,000 or more: perhaps not all there was to
+-- give, the same page again.
+create or replace function jobkit.sweep(
+    p_after_group text, p_after_key text, p_limit integer,
+    out unblocked integer, out last_group text, out last_key text
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+    v_groups text[];
+    v_keys text[];
+    v_seen integer;
+begin
+    perform jobkit.gate();
+    unblocked := 0;
+    with recursive page (grp, key) as (
+        (
+            select b.concurrency_group, b.concurrency_key from jobkit.blocked_executions b
+            where (b.concurrency_group, b.concurrency_key) > (p_after_group, p_after_key)
+            order by b.concurrency_group, b.concurrency_key limit 1
+        )
+        union all
+        select n.concurrency_group, n.concurrency_key
+        from page p
+        cross join lateral (
+            select b.concurrency_group, b.concurrency_key from jobkit.blocked_executions b
+            where (b.concurrency_group, b.concurrency_key) > (p.grp, p.key)
+            order by b.concurrency_group, b.concurrency_key limit 1
+        ) n
+    ), seen as materialized (
+        select p.grp, p.key, row_number() over () as place from page p limit p_limit
+    ), starved as (
+        select e.grp, e.key, e.place
+        from seen e
+        left join jobkit.semaphores s
+            on s.concurrency_group = e.grp and s.concurrency_key = e.key
+        left join jobkit.concurrency_groups g on g.name = e.grp
+        where coalesce(s.taken, 0)
+                < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+            and (
+                select true from jobkit.blocked_executions b
+                where b.concurrency_group = e.grp and b.concurrency_key = e.key
+                    and exists (select from jobkit.serving(b.queue, b.kind))
+                limit 1
+            )
+        order by e.place limit 20
+    )
+    select array(select s.grp from starved s), array(select s.key from starved s),
+        count(*), (array_agg(e.grp order by e.place desc))[1],
+        (array_agg(e.key order by e.place desc))[1]
+    into v_groups, v_keys, v_seen, last_group, last_key
+    from seen e;
+    -- With so many starved keys the page ends at the last of them.
+    if cardinality(v_groups) = 20 then
+        last_group := v_groups[20];
+        last_key := v_keys[20];
+    elsif v_seen < p_limit then
+        last_group := null;
+        last_key := null;
+    end if;
+    if v_groups <> '{}' then
+        perform jobkit.create_semaphores(v_groups, v_keys);
+        update jobkit.semaphores s set crowded = true, from_priority = -3, from_id = 0
+        from unnest(v_groups, v_keys) as k (grp, key)
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key
+            and (s.from_id > 0 or not s.crowded);
+        unblocked := jobkit.fill_and_wake(v_groups, v_keys, null);
+    end if;
+end
+$$;

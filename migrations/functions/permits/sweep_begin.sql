@@ -1,0 +1,33 @@
+-- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
+-- anything that it might look at; and whether a start, a resume or a change of a limit since the
+-- last one explains what it may find. One that began later than now did so before the clock stepped
+-- back: the next is due, and whatever it finds is explained.
+create or replace function jobkit.sweep_begin(
+    p_every interval, out due boolean, out explained boolean
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_last timestamptz;
+begin
+    select s.began_at into v_last from jobkit.sweeps s
+    where clock_timestamp() not between s.began_at and s.began_at + p_every
+    for update skip locked;
+    due := found;
+    -- A start is noted a moment before its commit, and its own sweep follows a moment later.
+    v_last := v_last - interval '10 s';
+    explained := (v_last > clock_timestamp() - interval '10 s') is true
+        or exists (select from jobkit.workers w where w.started_at > v_last)
+        or exists (select from jobkit.queues q where q.resumed_at > v_last)
+        or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
+    update jobkit.sweeps s set began_at = clock_timestamp() where due;
+    due := due and (
+        exists (select from jobkit.permits)
+        or exists (select from jobkit.blocked_executions)
+        or exists (select from jobkit.jobs j where j.cancel_requested_at is not null)
+    );
+end
+$$;

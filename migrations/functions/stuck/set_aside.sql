@@ -1,0 +1,59 @@
+-- set_aside: of the ready jobs that a claim would take first, as many as it has slots, those that
+-- cannot be read, although the server is well: each leaves `ready`, with its permit, until it is
+-- tried again. Returns them. What it reads of a job is what a claim answers.
+create or replace function jobkit.set_aside(
+    p_worker bigint, p_kinds text[], p_queues text[], p_slots integer[]
+) returns table (job_id bigint, error text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+    v_ready record;
+    v_at tid[] := '{}';
+    v_jobs bigint[] := '{}';
+    v_errors text[] := '{}';
+    v_freed record;
+    v_stuck record;
+    v_retrying boolean;
+begin
+    perform jobkit.gate();
+    for v_ready in
+        select f.* from unnest(p_queues, p_slots) as q (name, slots)
+        cross join lateral (
+            select r.ctid as at, r.job_id as id from jobkit.ready r
+            where r.queue = q.name and r.kind = any (p_kinds)
+            order by r.priority, r.without_permit, r.job_id
+            limit q.slots for update skip locked
+        ) f
+    loop
+        begin
+            perform j::text, j.attempt + 1 from jobkit.jobs j where j.id = v_ready.id;
+        exception when others then
+            v_at := v_at || v_ready.at;
+            v_jobs := v_jobs || v_ready.id;
+            v_errors := v_errors || sqlerrm;
+        end;
+    end loop;
+    delete from jobkit.ready r where r.ctid = any (v_at);
+    select * into v_freed from jobkit.signal(v_jobs);
+    for v_stuck in
+        select s.job_id as id, clock_timestamp() + s.wait as retry_at
+        from jobkit.stick('claim', v_jobs, v_errors, p_worker) s
+    loop
+        begin
+            update jobkit.jobs j set run_at = v_stuck.retry_at where j.id = v_stuck.id
+            returning j.attempt > 0 into v_retrying;
+        exception when others then
+            -- Its page is damaged: it is scheduled at another time than it says itself.
+            v_retrying := false;
+        end;
+        perform jobkit.make_scheduled(v_stuck.id, v_stuck.retry_at, coalesce(v_retrying, false));
+    end loop;
+    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    return query select * from unnest(v_jobs, v_errors);
+end
+$$;

@@ -1,0 +1,47 @@
+-- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
+-- no violation in itself: the limit may have been lowered.
+create or replace view jobkit.key_violations as
+    select s.concurrency_group, s.concurrency_key, 'taken is not the number of permits' as what
+    from jobkit.semaphores s
+    left join (
+        select p.concurrency_group, p.concurrency_key, count(*) as n
+        from jobkit.permits p group by 1, 2
+    ) h on h.concurrency_group = s.concurrency_group and h.concurrency_key = s.concurrency_key
+    where s.taken <> coalesce(h.n, 0)
+    union all
+    select s.concurrency_group, s.concurrency_key, 'a semaphore for nothing'
+    from jobkit.semaphores s
+    where s.taken = 0 and s.override_limit is null and not exists (
+        select from jobkit.blocked_executions b
+        where b.concurrency_group = s.concurrency_group
+            and b.concurrency_key = s.concurrency_key
+    )
+    union all
+    select w.concurrency_group, w.concurrency_key, w.what || ' without a semaphore'
+    from (
+        select 'permits' as what, p.concurrency_group, p.concurrency_key from jobkit.permits p
+        union
+        select 'blocked executions', b.concurrency_group, b.concurrency_key
+        from jobkit.blocked_executions b
+    ) w
+    where not exists (
+        select from jobkit.semaphores s
+        where s.concurrency_group = w.concurrency_group
+            and s.concurrency_key = w.concurrency_key
+    )
+    union all
+    select b.concurrency_group, b.concurrency_key, 'blocked where no search begins'
+    from jobkit.blocked_executions b
+    join jobkit.semaphores s on s.concurrency_group = b.concurrency_group
+        and s.concurrency_key = b.concurrency_key
+    where not s.crowded or (b.priority, b.job_id) < (s.from_priority, s.from_id)
+    union all
+    select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
+    from jobkit.limits s
+    where s.taken < s.effective_limit
+        and exists (
+            select from jobkit.blocked_executions b
+            where b.concurrency_group = s.concurrency_group
+                and b.concurrency_key = s.concurrency_key
+                and exists (select from jobkit.serving(b.queue, b.kind))
+        );

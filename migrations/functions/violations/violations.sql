@@ -1,0 +1,5 @@
+-- violations: everything that no committed state has, of jobs and of keys.
+create or replace view jobkit.violations as
+    select v.what, v.job_id::text as who from jobkit.job_violations v
+    union all
+    select v.what, v.concurrency_group || ' ' || v.concurrency_key from jobkit.key_violations v;

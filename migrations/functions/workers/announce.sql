@@ -1,0 +1,29 @@
+-- announce: what a worker's binary says of its kinds; the last start wins. Sorted, so that
+-- starting workers do not deadlock; unchanged rows are not written.
+create or replace function jobkit.announce(
+    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
+    p_retention interval[], p_group text[], p_limit integer[],
+    p_auto_replay interval[] default '{}', p_max_cycles integer[] default '{}',
+    p_redact text[] default '{}'                 -- of each kind with commas between
+) returns void
+language sql as $$
+    insert into jobkit.kinds as k (kind, queue, priority, max_attempts, retention,
+        concurrency_group, concurrency_limit, auto_replay, max_cycles, redact)
+    select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
+        coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}')
+    from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
+            p_auto_replay, p_max_cycles, p_redact)
+        as i (kind, queue, priority, max_attempts, retention, grp, lim, auto_replay, max_cycles,
+            redact)
+    order by i.kind
+    on conflict (kind) do update set queue = excluded.queue, priority = excluded.priority,
+        max_attempts = excluded.max_attempts, retention = excluded.retention,
+        concurrency_group = excluded.concurrency_group,
+        concurrency_limit = excluded.concurrency_limit, auto_replay = excluded.auto_replay,
+        max_cycles = excluded.max_cycles, redact = excluded.redact, announced_at = clock_timestamp()
+    where (k.queue, k.priority, k.max_attempts, k.retention, k.concurrency_group,
+            k.concurrency_limit, k.auto_replay, k.max_cycles, k.redact)
+        is distinct from (excluded.queue, excluded.priority, excluded.max_attempts,
+            excluded.retention, excluded.concurrency_group, excluded.concurrency_limit,
+            excluded.auto_replay, excluded.max_cycles, excluded.redact)
+$$;

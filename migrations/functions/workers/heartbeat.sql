@@ -1,0 +1,35 @@
+-- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
+-- then `alive` is false. `lapsed` says that the lease had a gap, or that the clock has stepped back
+-- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
+-- runs that somebody wants cancelled; `stop` asks the worker to stop.
+create or replace function jobkit.heartbeat(
+    p_worker bigint, p_stopping boolean,
+    out alive boolean, out lapsed boolean, out stop boolean, out cancel bigint[]
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select true, clock_timestamp() not between w.heartbeat_at and w.lease_until,
+        w.stop_requested_at is not null
+    into alive, lapsed, stop
+    from jobkit.workers w where w.id = p_worker for no key update;
+    if not found then
+        alive := false;
+        return;
+    end if;
+    update jobkit.workers w
+    set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + w.lease,
+        stopping = p_stopping,
+        steady_since = case when lapsed then clock_timestamp() else w.steady_since end
+    where w.id = p_worker;
+    perform jobkit.cap_leases();
+    cancel := array(
+        select j.id from jobkit.jobs j
+        where j.cancel_requested_at is not null
+            and exists (
+                select from jobkit.claims c where c.worker_id = p_worker and j.id = any (c.job_ids)
+            )
+    );
+end
+$$;

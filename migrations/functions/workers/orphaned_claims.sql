@@ -1,0 +1,11 @@
+-- orphaned_claims: claims that have no worker, never judged by a lease; but none of which all jobs
+-- are stuck.
+create or replace function jobkit.orphaned_claims() returns table (worker_id bigint, n bigint)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select c.worker_id, c.n from jobkit.claims c
+    where not exists (select from jobkit.workers w where w.id = c.worker_id)
+        and not c.job_ids <@ (select jobkit.stuck())
+    order by c.worker_id, c.n
+$$;

@@ -1,0 +1,48 @@
+-- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt.
+-- After the first crash a job runs again at once, from the second in a row after a wait.
+-- With p_jobs only those: the others, and those that are stuck, stay in the claim.
+-- Returns how many jobs it took back; 0 when the claim is gone, held or not orphaned.
+create or replace function jobkit.reap_claim(
+    p_worker bigint, p_n bigint, p_jobs bigint[] default null
+)
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_claim jobkit.claims;
+    v_ids bigint[];
+    v_freed record;
+    v_job jobkit.jobs;
+    v_queues text[] := '{}';
+    v_count integer := 0;
+begin
+    perform jobkit.gate();
+    select * into v_claim from jobkit.claims c
+    where c.worker_id = p_worker and c.n = p_n for update skip locked;
+    if not found or exists (select from jobkit.workers w where w.id = p_worker) then
+        return 0;
+    end if;
+    v_ids := jobkit.unclaim(v_claim, p_jobs);
+    select * into v_freed from jobkit.signal(v_ids);
+    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
+    for v_job in
+        select * from jobkit.jobs j where j.id = any (v_ids)
+        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
+    loop
+        v_count := v_count + 1;
+        if jobkit.crash(v_job, p_worker,
+            format('the worker died: no heartbeat of worker %s', to_hex(p_worker))) = 'ready'
+        then
+            v_queues := v_queues || v_job.queue;
+        end if;
+    end loop;
+    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    return v_count;
+end
+$$;

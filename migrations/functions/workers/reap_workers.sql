@@ -1,0 +1,46 @@
+-- reap_workers: removes workers whose lease has lapsed, notes them as lost and says which. One in
+-- the middle of a claim is skipped until the next time. Not within one lease of the server's start,
+-- before or after by a clock that may have stepped back: nobody could renew while it was down. And
+-- not by a worker without a lease of its own (p_reaper; null = an operator), held for one whole
+-- lease, of its own and of the other, by this clock: after a thaw it would find everyone lapsed,
+-- itself among them, and a request that a network held back may arrive right behind such a
+-- heartbeat.
+create or replace function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform jobkit.require_read_committed();
+    return query
+    with lapsed as materialized (
+        select w.id, w.name from jobkit.workers w
+        where w.lease_until < clock_timestamp()
+            and (p_reaper is null or exists (
+                select from jobkit.workers r
+                where r.id = p_reaper
+                    and r.lease_until > clock_timestamp()
+                    and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()
+            ))
+            and pg_postmaster_start_time()
+                not between clock_timestamp() - w.lease and clock_timestamp() + w.lease
+        order by w.id for update skip locked
+    ), asleep as (
+        delete from jobkit.sleepers s using lapsed l where s.worker_id = l.id
+    ), lost as (
+        insert into jobkit.lost_workers (id, name, jobs)
+        select l.id, l.name, (
+            select coalesce(sum(cardinality(c.job_ids)), 0) from jobkit.claims c
+            where c.worker_id = l.id
+        )
+        from lapsed l
+    ), forgotten as (
+        delete from jobkit.lost_workers o
+        where (o.lost_at, o.id) in (
+            select k.lost_at, k.id from jobkit.lost_workers k
+            where k.lost_at < clock_timestamp() - interval '1 day' for update skip locked
+        )
+    )
+    delete from jobkit.workers w using lapsed l
+    where w.id = l.id returning w.id;
+end
+$$;

@@ -1,0 +1,61 @@
+-- release_lost: gives back claims whose reply never reached their worker: numbered up to
+-- p_concluded, yet not among p_held. Uncharged, but for a job that was asked for alone
+-- (p_suspect lists such calls): its payload may be what cuts the connection.
+-- With p_jobs only those: the others, and those that are stuck, stay where they are.
+create or replace function jobkit.release_lost(
+    p_worker bigint, p_concluded bigint, p_held bigint[], p_suspect bigint[],
+    p_jobs bigint[] default null
+) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_claim jobkit.claims;
+    v_taken bigint[];
+    v_ids bigint[] := '{}';
+    v_suspects bigint[] := '{}';
+    v_freed record;
+    v_job jobkit.jobs;
+    v_queues text[] := '{}';
+    v_count integer := 0;
+begin
+    perform jobkit.gate();
+    for v_claim in
+        select * from jobkit.claims c
+        where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
+        order by c.n for update skip locked
+    loop
+        v_taken := jobkit.unclaim(v_claim, p_jobs);
+        v_ids := v_ids || v_taken;
+        if v_claim.n = any (p_suspect) then
+            v_suspects := v_suspects || v_taken;
+        end if;
+    end loop;
+    if v_ids = '{}' then
+        return 0;
+    end if;
+    select * into v_freed from jobkit.signal(v_ids);
+    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
+    for v_job in
+        select * from jobkit.jobs j where j.id = any (v_ids)
+        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
+    loop
+        v_count := v_count + 1;
+        v_queues := v_queues || v_job.queue;
+        if v_job.id = any (v_suspects) then
+            perform jobkit.crash(v_job, p_worker,
+                'claimed alone, and the answer with its payload was lost');
+        else
+            perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null,
+                null, null);
+        end if;
+    end loop;
+    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    if v_queues <> '{}' then
+        perform jobkit.wake(v_queues);
+    end if;
+    return v_count;
+end
+$$;
