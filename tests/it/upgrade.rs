@@ -29,13 +29,13 @@ impl Job for Act {
 /// every other state.
 const SCENE: &str = "
     insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
-        (1, 'older', '{default}', '{act}', '1 day', now() + interval '1 day');
+        (1, 'older', '{default}', '{act}', '1 ms', now() + interval '1 day');
     select jobkit.announce('{act}', '{default}', '{0}', '{2}', '{1h}', '{act}', '{1}', '{null}',
         '{3}', '{}');
     select jobkit.announce_limits('{act}', '{1}');
-    select jobkit.enqueue('act', jsonb_build_object('key', k), p_key => k)
+    select jobkit.enqueue('act', jsonb_build_object('key', k), p_concurrency_key => k)
         from unnest(array['a', 'a', 'b', 'c']) k;
-    select jobkit.enqueue('act', '{\"key\": \"later\"}', p_key => 'later',
+    select jobkit.enqueue('act', '{\"key\": \"later\"}', p_concurrency_key => 'later',
         p_run_at => now() + interval '1 hour');
     select jobkit.pause('elsewhere', 'ada', 'for a while');";
 
