@@ -24,7 +24,8 @@ fn main() -> Result<ExitCode> {
         Some("test") => vec![Purpose::Test],
         Some(_) => Vec::new(),
     };
-    if purposes.is_empty() || !["url", "start", "hold", "stop", "programs"].contains(&verb.as_str()) {
+    if purposes.is_empty() || !["url", "start", "hold", "stop", "programs"].contains(&verb.as_str())
+    {
         eprintln!("{USAGE}");
         return Ok(ExitCode::from(2));
     }
