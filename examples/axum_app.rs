@@ -7,13 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::{fs, io};
 
+use anyhow::Context;
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Router, serve};
 use jobkit::{Enqueue, Job, JobContext, JobError, Worker, job};
-use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
@@ -106,7 +106,7 @@ fn hash(path: OsString) -> io::Result<(i64, Vec<u8>)> {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_max_level(LevelFilter::INFO).init();
-    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql(TABLES).execute(&pool).await?;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use jobkit::admin::operations::BulkAction;
 use jobkit::{Admin, Job, JobContext, Worker, job};
-use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
@@ -69,7 +69,7 @@ async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, jo
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let bank = Bank::default();
     let worker = Worker::new(pool.clone()).state(bank.clone()).queue("bank", 10).start().await?;

@@ -1,7 +1,7 @@
 //! Sign-ups that send a mail, and a mail that is retried: `cargo run --example minimal`
 
+use anyhow::Context;
 use jobkit::{Enqueue, Job, JobContext, Worker, job};
-use private_postgres::Purpose;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
@@ -36,7 +36,7 @@ impl Job for DrawPicture {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql("create table if not exists users (name text)").execute(&pool).await?;
 

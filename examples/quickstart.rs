@@ -3,9 +3,9 @@
 use std::os::unix::ffi::OsStringExt;
 use std::{env, ffi::OsString, fs, io, time::Duration};
 
+use anyhow::Context;
 use indicatif::{HumanBytes, ProgressBar};
 use jobkit::{Job, JobContext, JobError, Worker, job};
-use private_postgres::Purpose;
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 use walkdir::WalkDir;
@@ -48,7 +48,7 @@ async fn main() -> anyhow::Result<()> {
     let files = entries.filter(|entry| entry.file_type().is_file());
     let paths: Vec<_> = files.map(|file| file.into_path().into_os_string().into_vec()).collect();
 
-    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql(TABLE).execute(&pool).await?;
 

@@ -5,6 +5,8 @@ mod crowd;
 pub mod incidents;
 mod lab;
 pub mod model;
+#[cfg(doctest)]
+mod pages;
 mod proxy;
 mod watch;
 

@@ -10,12 +10,12 @@ mod shop;
 use std::io;
 use std::time::Duration;
 
+use anyhow::Context;
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
 use jobkit::{Admin, Worker};
 use jobkit_admin::Dashboard;
-use private_postgres::Purpose;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,7 +31,7 @@ const LOGGED: &str = "warn,jobkit::worker=error";
 async fn main() -> anyhow::Result<()> {
     let logged = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     tracing_subscriber::fmt().with_env_filter(logged).with_writer(io::stderr).init();
-    let pool = PgPool::connect(&private_postgres::url(Purpose::Demo)?).await?;
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
 
     let admin = Admin::new(&pool);

@@ -1,11 +1,4 @@
-//! The dashboard of [jobkit](https://docs.rs/jobkit): what is queued, what runs, what waits for
-//! whom, what failed, and what to do about it. [`Dashboard`] is all there is to begin with.
-//!
-//! Pages come from the server; nothing is built with Node, and nothing is fetched from elsewhere.
-//! Everything but the shortcuts works without JavaScript.
-//!
-//! With the feature `cli` there is the same for a shell: the module `cli`, and the binary `jobkit`,
-//! which also migrates a database and serves a dashboard by itself.
+#![doc = include_str!("docs/crate.md")]
 
 mod access;
 mod api;

@@ -1,0 +1,19 @@
+//! The code blocks of the pages, as tests of documentation: `cargo test -p jobkit-tests --doc`.
+
+/// A module of a page for each.
+macro_rules! pages {
+    ($($name:ident: $path:literal;)*) => {
+        $(#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), $path))]
+        mod $name {})*
+    };
+}
+
+pages! {
+    readme: "/../README.md";
+    concurrency: "/../docs/concurrency.md";
+    dead_letters: "/../docs/dead-letters.md";
+    deploying: "/../docs/deploying.md";
+    getting_started: "/../docs/getting-started.md";
+    handlers: "/../docs/handlers.md";
+    testing: "/../docs/testing.md";
+}
