@@ -108,10 +108,10 @@ impl<'a> Nemesis<'a> {
                 strikes.famines += 1;
             }
             6 if seat.frozen.is_none() => {
-                // It goes on stopping while its successor starts.
+                // It goes on stopping while its successor starts; a job may end it before.
                 let mut old = seat.replace();
                 old.ask_to_stop();
-                tokio::spawn(old.stop());
+                tokio::spawn(async move { old.ended().await });
                 strikes.stops += 1;
             }
             7..9 => {

@@ -164,10 +164,15 @@ impl Process {
     /// Stops it in order.
     pub(crate) async fn stop(mut self) {
         self.ask_to_stop();
+        assert!(self.ended().await, "a worker process failed");
+    }
+
+    /// Waits until it has ended, and says whether it ended well.
+    pub(crate) async fn ended(&mut self) -> bool {
         let child = Mutex::new(&mut self.child);
         let ended = || async { child.lock().unwrap().try_wait().unwrap().is_some() };
         wait(PATIENCE, "a process stops", ended).await;
-        assert!(self.child.wait().unwrap().success(), "a worker process failed");
+        self.child.wait().unwrap().success()
     }
 }
 

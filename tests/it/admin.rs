@@ -3,6 +3,7 @@
 mod audit;
 mod bulk;
 mod bulk_races;
+pub(crate) mod carried_out;
 mod connections;
 mod dead_letters;
 mod doctor;

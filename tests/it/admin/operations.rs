@@ -9,7 +9,7 @@ use jobkit::{
 
 use super::kit::{Desk, HOUR};
 
-fn query(words: &str) -> JobQuery {
+pub(super) fn query(words: &str) -> JobQuery {
     words.parse().unwrap()
 }
 
@@ -30,7 +30,7 @@ impl Desk {
         self.operation(id).await
     }
 
-    async fn operation(&self, id: i64) -> Operation {
+    pub(super) async fn operation(&self, id: i64) -> Operation {
         self.admin.operation(id).await.unwrap().expect("it was begun")
     }
 
@@ -447,61 +447,4 @@ async fn a_job_enqueued_in_a_transaction_that_was_open_at_the_beginning_is_meant
     assert_eq!(desk.place(seen).await, "cancel: cancelled");
     assert_eq!(desk.state(late).await, State::Ready, "its id is beyond the bound");
     assert_eq!(desk.lab.count("jobkit.jobs").await, 1);
-}
-
-/// Whoever takes the steps: one that comes too early is told that there is nothing to do.
-#[tokio::test]
-async fn a_pace_holds_for_all_who_carry_it_out() {
-    let desk = Desk::without_worker().await;
-    desk.alike(30).await;
-    let open = BulkAction::Replay(DeadLetterFilter::all());
-    let begun = desk.admin.begin_operation(&open, "", "once").per_second(10).await.unwrap();
-    assert_eq!(desk.step(begun.id, 500).await.as_deref(), Some("step"));
-    assert_eq!(desk.operation(begun.id).await.done, 10);
-    assert_eq!(desk.step(begun.id, 500).await, None);
-    let rests = "o.next_at - clock_timestamp() between '0' and '1 s' from jobkit.operations o";
-    desk.lab.until(rests).await;
-    let worker = desk.start().await;
-    let ended = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
-    assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 30, 0));
-    let took = ended.ended_at.unwrap() - ended.started_at.unwrap();
-    assert!(took.num_milliseconds() >= 2_000, "{took}");
-    worker.stop().await;
-    desk.lab.check_invariants().await;
-}
-
-/// Each dead letter is replayed by one of them.
-#[tokio::test(flavor = "multi_thread")]
-async fn many_carry_out_one_operation_together() {
-    let desk = Desk::new().await;
-    desk.alike(3_000).await;
-    let open = BulkAction::Replay(DeadLetterFilter::all());
-    let id = desk.begin(&open, "once").await.id;
-    let carry_out = || {
-        let admin = desk.admin.clone();
-        tokio::spawn(async move { admin.carry_out(id).await.unwrap().unwrap() })
-    };
-    for ended in [carry_out(), carry_out(), carry_out()] {
-        let ended = ended.await.unwrap();
-        assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 3_000, 0));
-    }
-    assert_eq!(desk.lab.count("jobkit.jobs").await, 3_000);
-    desk.lab.check_invariants().await;
-}
-
-#[tokio::test]
-async fn what_is_not_there_is_not_carried_out() {
-    let desk = Desk::without_worker().await;
-    assert_eq!(desk.admin.carry_out(7).await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn a_cancelled_operation_is_not_carried_on() {
-    let desk = Desk::new().await;
-    let job = desk.pay("a").await;
-    let begun = desk.begin(&BulkAction::Cancel(query("")), "once").await;
-    assert!(desk.admin.cancel_operation(begun.id).await.unwrap());
-    let ended = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
-    assert_eq!((ended.state, ended.done), (OperationState::Cancelled, 0));
-    assert_eq!(desk.place(job).await, "ready");
 }
