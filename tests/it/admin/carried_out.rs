@@ -50,6 +50,20 @@ pub(crate) async fn many_carry_out_one_operation_together(lab: Lab) {
     desk.lab.check_invariants().await;
 }
 
+/// Operations take turns where workers do them; who carries one out does that one.
+#[tokio::test]
+async fn no_other_operation_is_carried_out() {
+    let desk = Desk::new().await;
+    let (first, second) = (desk.pay_in("default", "a").await, desk.pay_in("slow", "b").await);
+    let other = desk.begin(&BulkAction::Cancel(query("queue:default")), "other").await;
+    let begun = desk.begin(&BulkAction::Cancel(query("queue:slow")), "this").await;
+    let ended = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
+    assert_eq!((ended.state, ended.done), (OperationState::Done, 1));
+    assert_eq!(desk.operation(other.id).await.state, OperationState::Pending);
+    assert_eq!(desk.place(first).await, "ready");
+    assert_eq!(desk.lab.count(&format!("jobkit.jobs where id = {second}")).await, 0);
+}
+
 #[tokio::test]
 async fn what_is_not_there_is_not_carried_out() {
     let desk = Desk::without_worker().await;
