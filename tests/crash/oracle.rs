@@ -7,9 +7,14 @@ use std::path::{Path, PathBuf};
 
 use jobkit_tests::Lab;
 
-/// How long a process may go on, while it is not frozen, with a run whose claim is lost: its heart
-/// looks every 50 ms, on a machine that is busy.
+/// How long a process that was frozen may go on, while it is not, with a run whose claim is lost:
+/// its heart looks every 50 ms, on a machine that is busy.
 const AWAKE: f64 = 0.5;
+/// … and one that was not: it has stopped the run before its lease ends. So no living worker may
+/// lose a claim, either: it would know with its next beat only.
+const SPOTLESS: f64 = 0.1;
+/// Whether it was frozen counts from so long before the claim was lost: as long as a lease lasts.
+const LEASE: f64 = 2.5;
 
 /// Records who holds which job, as the transactions that commit have it.
 pub(crate) const RECORD: &str = "
@@ -117,6 +122,8 @@ struct Verdict {
     /// The longest that a process went on, frozen or not, and awake, with a run without a claim.
     late: f64,
     awake: f64,
+    /// … and one that was not frozen lately.
+    spotless: f64,
 }
 
 impl Record {
@@ -148,10 +155,18 @@ impl Record {
         }
     }
 
+    fn frosts(&self, process: i64) -> &[Span] {
+        self.frozen.get(&process).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// For how much of this time a process was not frozen.
     fn awake(&self, process: i64, span: Span) -> f64 {
-        let frosts = self.frozen.get(&process).map(Vec::as_slice).unwrap_or_default();
-        span.to - span.from - frosts.iter().map(|frost| frost.shared(span)).sum::<f64>()
+        let frosts = self.frosts(process).iter().map(|frost| frost.shared(span));
+        span.to - span.from - frosts.sum::<f64>()
+    }
+
+    fn was_frozen(&self, process: i64, span: Span) -> bool {
+        self.frosts(process).iter().any(|frost| frost.shared(span) > 0.0)
     }
 
     /// Judges what is recorded: of runs and of claims, job by job.
@@ -198,7 +213,11 @@ impl Record {
                 let awake = self.awake(run.process, late);
                 verdict.late = verdict.late.max(late.to - late.from);
                 verdict.awake = verdict.awake.max(awake);
-                if awake > AWAKE {
+                let stood = self.was_frozen(run.process, Span { from: late.from - LEASE, ..late });
+                if !stood {
+                    verdict.spotless = verdict.spotless.max(awake);
+                }
+                if awake > if stood { AWAKE } else { SPOTLESS } {
                     verdict.wrong.push(format!("{awake:.3} s without a claim: {run:?}, {hold:?}"));
                 }
             }
@@ -233,11 +252,12 @@ pub(crate) async fn no_valid_runs_overlapped(lab: &Lab, folder: &Folder) {
         sqlx::query_as(HOLDS).fetch_all(lab.pool()).await.unwrap();
     let hold = |(job, process, from, to)| Deal { job, process, span: Span { from, to } };
     record.holds = holds.into_iter().map(hold).collect();
-    let Verdict { wrong, overlaps, longest, late, awake } = record.judge();
+    let Verdict { wrong, overlaps, longest, late, awake, spotless } = record.judge();
     let (runs, claims) = (record.runs.len(), record.holds.len());
     println!(
         "{runs} runs under {claims} claims: {overlaps} overlapped with one that had lost its \
-        claim, for {longest:.3} s at most; {late:.3} s without a claim at most, {awake:.3} s awake"
+        claim, for {longest:.3} s at most; {late:.3} s without a claim at most, {awake:.3} s awake, \
+        {spotless:.3} s of a process that was not frozen"
     );
     assert!(runs > 0 && wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
