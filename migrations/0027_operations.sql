@@ -74,7 +74,8 @@ begin
         after_id, after_at, idempotency_key, actor, per_second)
     select p_verb, p_filter, p_reason, p_run_at, case when not p_more then p_number end,
         case when p_more then 0 else p_number end,
-        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until, b.id, b.at, p_key, p_actor, p_per_second
+        coalesce((select max(j.id) from jobkit.jobs j), 0), p_until, b.id, b.at, p_key, p_actor,
+        p_per_second
     from jobkit.place_before(p_filter) b
     on conflict (idempotency_key) do nothing
     returning id into operation;

@@ -256,8 +256,8 @@ pub(crate) async fn no_valid_runs_overlapped(lab: &Lab, folder: &Folder) {
     let (runs, claims) = (record.runs.len(), record.holds.len());
     println!(
         "{runs} runs under {claims} claims: {overlaps} overlapped with one that had lost its \
-        claim, for {longest:.3} s at most; {late:.3} s without a claim at most, {awake:.3} s awake, \
-        {spotless:.3} s of a process that was not frozen"
+        claim, for {longest:.3} s at most; {late:.3} s without a claim at most, {awake:.3} s of \
+        that awake, {spotless:.3} s of a process that was not frozen"
     );
     assert!(runs > 0 && wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }

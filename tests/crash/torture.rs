@@ -1,8 +1,8 @@
 //! Everything at once, by chance: jobs of every outcome, and a nemesis that kills, freezes, starves
 //! and stops processes, cuts them off, loses their answers, locks tables and crashes the server.
-//! While it rages no invariant may break; when it ends everything must end soon. A third of the jobs
-//! has a concurrency key, and never more of a key run than its limit says. No two runs of a job
-//! overlap while both have their claims, by diaries outside the database ([`crate::oracle`]).
+//! While it rages no invariant may break; when it ends everything must end soon. A third of the
+//! jobs has a concurrency key, and never more of a key run than its limit says. No two runs of a
+//! job overlap while both have their claims, by diaries outside the database ([`crate::oracle`]).
 //!
 //! `JOBKIT_TORTURE_SECONDS` makes it longer, `JOBKIT_TORTURE_SEED` repeats what was chosen (the
 //! choices, not the times of the operating system).
