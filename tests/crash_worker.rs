@@ -2,6 +2,8 @@
 //! itself but run jobs. Lines on its standard input ask for its counters (`count`) or its end
 //! (`stop`, or the end of the input).
 
+#[path = "crash/diary.rs"]
+mod diary;
 #[path = "crash/jobs.rs"]
 mod jobs;
 #[path = "crash/program.rs"]
@@ -18,6 +20,7 @@ use sqlx::postgres::PgPoolOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
+use crate::diary::Diary;
 use crate::jobs::{Deed, OneAtOnce, Place, Scene, TenAtOnce, ThreeAtOnce, TwoAtOnce, say};
 use crate::program::Program;
 
@@ -70,8 +73,13 @@ async fn start(
     tally: &Arc<Mutex<Vec<i64>>>,
 ) -> Result<Arc<Place>> {
     let place = Arc::<Place>::default();
-    let scene =
-        Scene { effects: effects.clone(), place: Arc::clone(&place), tally: Arc::clone(tally) };
+    let diary = program.diary.as_ref().map(|folder| Diary::open(folder, std::process::id()));
+    let scene = Scene {
+        effects: effects.clone(),
+        place: Arc::clone(&place),
+        tally: Arc::clone(tally),
+        diary: diary.transpose()?,
+    };
     // Never connected: the worker makes its own connections from the pool's options.
     let pool = PgPool::connect_lazy(&program.url)?;
     let jobs = [

@@ -17,6 +17,14 @@ pub enum Network {
     Stalls,
     /// Connections break, and new ones break at once.
     Breaks,
+    /// New connections break at once; those that are open pass.
+    Refuses,
+    /// What clients send arrives, the answers are lost; when it is over the connections that have
+    /// lost one break.
+    Deafens,
+    /// Connections that are open now pass nothing until it is over, and nobody is told; new ones
+    /// pass.
+    Forgets,
 }
 
 /// The states of an ambush, in their order.
@@ -150,20 +158,27 @@ struct Line {
     caught: watch::Sender<bool>,
     /// Whether its packets burn the fuse.
     burns: bool,
+    /// Whether it was made while others are forgotten.
+    fresh: bool,
 }
 
 impl Wires {
     async fn carry(self, client: TcpStream, upstream: (String, u16)) {
         let mut network = self.network.subscribe();
+        let now = *network.borrow();
+        if now == Network::Refuses {
+            return;
+        }
+        let fresh = now == Network::Forgets;
         let carried = async {
-            pass(&self.network).await;
+            self.pass(fresh).await;
             let server = TcpStream::connect(upstream).await?;
             client.set_nodelay(true)?;
             server.set_nodelay(true)?;
             let (client_reads, client_writes) = client.into_split();
             let (server_reads, server_writes) = server.into_split();
             let burns = *self.fuse.borrow() != Fuse::Off;
-            let line = Line { caught: watch::Sender::new(false), burns };
+            let line = Line { caught: watch::Sender::new(false), burns, fresh };
             tokio::select! {
                 done = self.forth(client_reads, server_writes, &line) => done,
                 done = self.back(server_reads, client_writes, &line) => done,
@@ -220,8 +235,13 @@ impl Wires {
             if read == 0 {
                 return Ok(());
             }
+            if *self.network.borrow() == Network::Deafens {
+                let mut network = self.network.subscribe();
+                let _over = network.wait_for(|network| *network != Network::Deafens).await;
+                return Ok(());
+            }
             if *line.caught.borrow() {
-                pass(&self.network).await;
+                self.pass(line.fresh).await;
             } else {
                 self.send(&buffer[..read], &mut to, line).await?;
             }
@@ -230,7 +250,7 @@ impl Wires {
 
     /// Sends a packet on, if the network and the fuse let it pass.
     async fn send(&self, packet: &[u8], to: &mut OwnedWriteHalf, line: &Line) -> io::Result<()> {
-        pass(&self.network).await;
+        self.pass(line.fresh).await;
         let (mut last, mut burnt) = (false, false);
         self.fuse.send_if_modified(|fuse| {
             match fuse {
@@ -249,6 +269,17 @@ impl Wires {
             self.fuse.send_replace(Fuse::Blown);
         }
         Ok(())
+    }
+
+    /// Waits while the network stalls, or has forgotten this connection.
+    async fn pass(&self, fresh: bool) {
+        let mut network = self.network.subscribe();
+        let passes = |network: &Network| match network {
+            Network::Stalls => false,
+            Network::Forgets => fresh,
+            _ => true,
+        };
+        let _passes = network.wait_for(passes).await;
     }
 
     /// Holds a message until the test releases it.
@@ -270,12 +301,6 @@ impl Wires {
         drop(caught.wait_for(|caught| *caught).await);
         drop(trap.wait_for(|trap| *trap == Trap::Cut).await);
     }
-}
-
-/// Waits while the network stalls.
-async fn pass(network: &watch::Sender<Network>) {
-    let mut network = network.subscribe();
-    let _passes = network.wait_for(|network| *network != Network::Stalls).await;
 }
 
 fn contains(text: &[u8], name: &str) -> bool {

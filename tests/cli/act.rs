@@ -121,6 +121,9 @@ async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
         );
         assert_eq!(lab.count(&noted).await, 1, "{args:?}");
     }
+    let paces =
+        lab.value::<String>("select string_agg(per_second::text, ' ') from jobkit.operations");
+    assert_eq!(paces.await, "1000", "of the one command that was given a pace");
     let rest = lab.count(open).await;
     assert!(rest > 0 && rest < before);
     let all = run(&lab, &["dead", "replay-all", "--yes"]).await;

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
+use crate::diary::Diary;
+
 /// Where handlers leave their traces, and where processes write their tallies.
 pub(crate) const TABLES: &str = "
     create table effects (
@@ -54,6 +56,7 @@ pub(crate) struct Scene {
     pub(crate) effects: PgPool,
     pub(crate) place: Arc<Place>,
     pub(crate) tally: Arc<Mutex<Vec<i64>>>,
+    pub(crate) diary: Option<Diary>,
 }
 
 /// The worker that runs the handlers, once it has started.
@@ -114,6 +117,7 @@ impl Job<Scene> for Deed {
 
 impl Act {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
+        let _entry = cx.state().diary.as_ref().map(|diary| diary.begin(cx.id().0));
         match self {
             Self::Tally => {
                 let mut tally = cx.state().tally.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +161,12 @@ async fn chance(seed: u64, cx: &JobContext<Scene>) -> jobkit::Result {
     let turn = u64::from(cx.attempt()) << 8 | u64::from(cx.snoozes());
     let mut rng = fastrand::Rng::with_seed(seed ^ job.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ turn);
     match rng.u32(..1000) {
-        0..2 => std::process::abort(),
+        0..2 => {
+            if let Some(diary) = &cx.state().diary {
+                diary.write("dead");
+            }
+            std::process::abort()
+        }
         2..700 => tokio::time::sleep(Duration::from_millis(rng.u64(..20))).await,
         700..800 => return Err("failed by chance".into()),
         800..850 => panic!("panicked by chance"),

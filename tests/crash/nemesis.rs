@@ -1,17 +1,28 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use jobkit_tests::{Lab, Network, Proxy};
+use private_postgres::{Cluster, Mode};
+use sqlx::AssertSqlSafe;
 
+use crate::oracle::Folder;
 use crate::process::Process;
 use crate::program::Program;
+use crate::stage::with;
 
 /// How many worker processes there are.
 const SEATS: usize = 3;
+/// What a network does to a process for some time.
+const NETWORKS: [Network; 4] =
+    [Network::Stalls, Network::Refuses, Network::Deafens, Network::Forgets];
+/// Tables that somebody locks against all who write.
+const TABLES: [&str; 4] = ["workers", "claims", "jobs", "ready"];
 
 /// Runs worker processes, and does them harm.
 pub(crate) struct Nemesis<'a> {
     lab: &'a Lab,
+    cluster: Arc<Cluster>,
     rng: Rng,
     seats: Vec<Seat>,
     strikes: Strikes,
@@ -23,7 +34,7 @@ struct Seat {
     program: Program,
     proxy: Proxy,
     frozen: Option<Instant>,
-    stalled: Option<Instant>,
+    spoilt: Option<Instant>,
 }
 
 /// What has been done.
@@ -31,35 +42,57 @@ struct Seat {
 pub(crate) struct Strikes {
     kills: u32,
     freezes: u32,
+    /// Processes that got next to no CPU for some time.
+    famines: u32,
     stops: u32,
-    stalls: u32,
+    /// Networks that did something bad for some time.
+    spoilt: u32,
     cuts: u32,
     terminations: u32,
+    locks: u32,
+    /// Crashes of the server.
+    crashes: u32,
 }
 
 impl<'a> Nemesis<'a> {
-    pub(crate) async fn new(lab: &'a Lab, seed: u64) -> Self {
+    pub(crate) async fn new(
+        lab: &'a Lab,
+        cluster: &Arc<Cluster>,
+        diaries: &Folder,
+        seed: u64,
+    ) -> Self {
         let mut seats = Vec::new();
         for _ in 0..SEATS {
             let proxy = Proxy::new(lab.url()).await.unwrap();
-            let url = proxy.url().to_owned();
-            let program = Program { url, ..Program::quick(lab.url()) };
+            let (url, diary) = (proxy.url().to_owned(), Some(diaries.path().to_owned()));
+            let program = Program { url, diary, ..Program::quick(lab.url()) };
             let process = Process::start(&program).await;
-            seats.push(Seat { process, program, proxy, frozen: None, stalled: None });
+            seats.push(Seat { process, program, proxy, frozen: None, spoilt: None });
         }
-        Self { lab, rng: Rng::with_seed(seed), seats, strikes: Strikes::default() }
+        let (cluster, rng) = (Arc::clone(cluster), Rng::with_seed(seed));
+        Self { lab, cluster, rng, seats, strikes: Strikes::default() }
     }
 
     /// Waits a while, then does something bad.
     pub(crate) async fn strike(&mut self) {
-        let rest = Duration::from_millis(self.rng.u64(200..1500));
+        let rest = Duration::from_millis(self.rng.u64(100..1200));
         tokio::time::sleep(rest).await;
         self.heal();
+        match self.rng.u32(..16) {
+            0..11 => self.strike_one().await,
+            11..13 => self.terminate().await,
+            13..15 => self.lock(),
+            _ => self.crash().await,
+        }
+    }
+
+    /// Does something bad to one of the processes.
+    async fn strike_one(&mut self) {
         // Long enough, at times, for a lease of 2 s to lapse.
         let until = Instant::now() + Duration::from_millis(self.rng.u64(500..6000));
         let seat = &mut self.seats[self.rng.usize(..SEATS)];
         let strikes = &mut self.strikes;
-        match self.rng.u32(..12) {
+        match self.rng.u32(..11) {
             0..3 => {
                 seat.process.kill();
                 seat.replace();
@@ -70,27 +103,54 @@ impl<'a> Nemesis<'a> {
                 seat.frozen = Some(until);
                 strikes.freezes += 1;
             }
-            5..6 if seat.frozen.is_none() => {
-                // It goes on stopping while its successor starts.
+            5 if seat.frozen.is_none() => {
+                seat.starve(&mut self.rng).await;
+                strikes.famines += 1;
+            }
+            6 if seat.frozen.is_none() => {
+                // It goes on stopping while its successor starts; a job may end it before.
                 let mut old = seat.replace();
                 old.ask_to_stop();
-                tokio::spawn(old.stop());
+                tokio::spawn(async move { old.ended().await });
                 strikes.stops += 1;
             }
-            6..8 => {
-                seat.proxy.set(Network::Stalls);
-                seat.stalled = Some(until);
-                strikes.stalls += 1;
+            7..9 => {
+                seat.proxy.set(NETWORKS[self.rng.usize(..NETWORKS.len())]);
+                seat.spoilt = Some(until);
+                strikes.spoilt += 1;
             }
-            8..10 if seat.stalled.is_none() => {
+            _ if seat.spoilt.is_none() => {
                 seat.proxy.set(Network::Breaks);
                 // Every connection must see it before it is over.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 seat.proxy.set(Network::Passes);
                 strikes.cuts += 1;
             }
-            _ => self.terminate().await,
+            _ => {}
         }
+    }
+
+    /// Locks a table against all who write, for some time; goes on meanwhile.
+    fn lock(&mut self) {
+        let (pool, table) = (self.lab.pool().clone(), TABLES[self.rng.usize(..TABLES.len())]);
+        let seconds = self.rng.f64() * 3.0;
+        let lock = format!(
+            "set local lock_timeout = '2s'; lock table jobkit.{table} in share mode;
+            select pg_sleep({seconds})"
+        );
+        // It may end with the server, or not get the lock.
+        tokio::spawn(async move { sqlx::raw_sql(AssertSqlSafe(lock)).execute(&pool).await });
+        self.strikes.locks += 1;
+    }
+
+    /// Crashes the server, and starts it again.
+    async fn crash(&mut self) {
+        with(&self.cluster, |cluster| {
+            cluster.stop(Mode::Immediate)?;
+            cluster.start()
+        })
+        .await;
+        self.strikes.crashes += 1;
     }
 
     /// Ends one database session of the workers.
@@ -118,7 +178,7 @@ impl<'a> Nemesis<'a> {
     pub(crate) fn relent(&mut self) -> Strikes {
         for seat in &mut self.seats {
             seat.frozen = seat.frozen.map(|_| Instant::now());
-            seat.stalled = seat.stalled.map(|_| Instant::now());
+            seat.spoilt = seat.spoilt.map(|_| Instant::now());
         }
         self.heal();
         std::mem::take(&mut self.strikes)
@@ -139,6 +199,19 @@ impl Seat {
         std::mem::replace(&mut self.process, Process::launch(&self.program))
     }
 
+    /// Lets the process run for a moment now and then only.
+    async fn starve(&mut self, rng: &mut Rng) {
+        for _ in 0..rng.u32(5..15) {
+            if self.process.is_dead() {
+                return;
+            }
+            self.process.freeze();
+            tokio::time::sleep(Duration::from_millis(rng.u64(100..400))).await;
+            self.process.thaw();
+            tokio::time::sleep(Duration::from_millis(rng.u64(2..30))).await;
+        }
+    }
+
     /// A process may also have ended by itself: some jobs do that to it, and it does when it cannot
     /// start.
     fn heal(&mut self) {
@@ -146,7 +219,7 @@ impl Seat {
         if self.frozen.take_if(|until| *until <= now).is_some() {
             self.process.thaw();
         }
-        if self.stalled.take_if(|until| *until <= now).is_some() {
+        if self.spoilt.take_if(|until| *until <= now).is_some() {
             self.proxy.set(Network::Passes);
         }
         if self.process.is_dead() {

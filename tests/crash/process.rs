@@ -7,6 +7,7 @@ use jobkit_tests::wait;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::diary::Diary;
 use crate::program::Program;
 
 /// How long a process may take to start, to answer or to stop.
@@ -27,6 +28,7 @@ impl Program {
             concurrency: 10,
             workers: 1,
             threads: 2,
+            diary: None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Program {
 pub(crate) struct Process {
     child: Child,
     events: Arc<Mutex<Vec<(String, Value)>>>,
+    diary: Option<Diary>,
 }
 
 /// What a process says of its workers.
@@ -90,7 +93,8 @@ impl Process {
                 }
             }
         });
-        Self { child, events }
+        let diary = program.diary.as_ref().map(|folder| Diary::open(folder, child.id()).unwrap());
+        Self { child, events, diary }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -115,21 +119,35 @@ impl Process {
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.note("dead");
     }
 
     /// Whether it has ended, whatever the reason.
     pub(crate) fn is_dead(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
+        let dead = self.child.try_wait().unwrap().is_some();
+        if dead {
+            self.note("dead");
+        }
+        dead
     }
 
     /// Freezes it with SIGSTOP.
     pub(crate) fn freeze(&self) {
+        self.note("freeze");
         self.signal("STOP");
     }
 
     /// Thaws it with SIGCONT.
     pub(crate) fn thaw(&self) {
         self.signal("CONT");
+        self.note("thaw");
+    }
+
+    /// Writes down what was done to it, where that is asked for.
+    fn note(&self, what: &str) {
+        if let Some(diary) = &self.diary {
+            diary.write(what);
+        }
     }
 
     fn signal(&self, name: &str) {
@@ -146,10 +164,15 @@ impl Process {
     /// Stops it in order.
     pub(crate) async fn stop(mut self) {
         self.ask_to_stop();
+        assert!(self.ended().await, "a worker process failed");
+    }
+
+    /// Waits until it has ended, and says whether it ended well.
+    pub(crate) async fn ended(&mut self) -> bool {
         let child = Mutex::new(&mut self.child);
         let ended = || async { child.lock().unwrap().try_wait().unwrap().is_some() };
         wait(PATIENCE, "a process stops", ended).await;
-        assert!(self.child.wait().unwrap().success(), "a worker process failed");
+        self.child.wait().unwrap().success()
     }
 }
 
@@ -157,5 +180,6 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _dead_already = self.child.kill();
         let _status = self.child.wait();
+        self.note("dead");
     }
 }

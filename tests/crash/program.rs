@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -21,4 +22,6 @@ pub(crate) struct Program {
     pub(crate) workers: usize,
     /// Threads of the runtime.
     pub(crate) threads: usize,
+    /// Where the diaries of all processes are, if they keep any.
+    pub(crate) diary: Option<PathBuf>,
 }

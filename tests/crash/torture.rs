@@ -1,6 +1,8 @@
-//! Everything at once, by chance: jobs of every outcome, and a nemesis that kills, freezes, stops
-//! and cuts off. While it rages no invariant may break; when it ends everything must end soon. A
-//! third of the jobs has a concurrency key, and never more of a key run than its limit says.
+//! Everything at once, by chance: jobs of every outcome, and a nemesis that kills, freezes, starves
+//! and stops processes, cuts them off, loses their answers, locks tables and crashes the server.
+//! While it rages no invariant may break; when it ends everything must end soon. A third of the
+//! jobs has a concurrency key, and never more of a key run than its limit says. No two runs of a
+//! job overlap while both have their claims, by diaries outside the database ([`crate::oracle`]).
 //!
 //! `JOBKIT_TORTURE_SECONDS` makes it longer, `JOBKIT_TORTURE_SEED` repeats what was chosen (the
 //! choices, not the times of the operating system).
@@ -16,9 +18,10 @@ use tokio::task::JoinSet;
 
 use crate::jobs::{Act, Deed, OneAtOnce, ThreeAtOnce, TwoAtOnce};
 use crate::nemesis::Nemesis;
+use crate::oracle::{Folder, RECORD, no_valid_runs_overlapped};
 use crate::permits::{Watch, check, none_left, uses};
 use crate::restart::missing;
-use crate::stage::{heavy_turn, hurry, lab};
+use crate::stage::{crashable, heavy_turn, hurry};
 
 /// How soon everything must end once the nemesis has.
 const LIVENESS: Duration = Duration::from_secs(60);
@@ -31,14 +34,16 @@ async fn nothing_is_lost_whatever_happens_to_the_workers() {
     let rage = Duration::from_secs(seconds.unwrap_or(default));
     let seed = number("JOBKIT_TORTURE_SEED").unwrap_or_else(|| fastrand::u64(..));
     println!("JOBKIT_TORTURE_SEED={seed} JOBKIT_TORTURE_SECONDS={}", rage.as_secs());
-    let lab = lab().await;
+    let (cluster, lab) = crashable(&[]).await;
+    lab.run(RECORD).await;
+    let diaries = Folder::new();
     let enough = Arc::new(AtomicBool::new(false));
     let mut producers = JoinSet::new();
     for n in 0..2 {
         let rng = Rng::with_seed(seed.wrapping_add(n + 1));
         producers.spawn(produce(lab.pool().clone(), seed, rng, Arc::clone(&enough)));
     }
-    let mut nemesis = Nemesis::new(&lab, seed).await;
+    let mut nemesis = Nemesis::new(&lab, &cluster, &diaries, seed).await;
     let watch = Watch::new(&lab);
     let began = Instant::now();
     while began.elapsed() < rage {
@@ -60,6 +65,7 @@ async fn nothing_is_lost_whatever_happens_to_the_workers() {
     println!("{strikes:?}; all ended {:.1} s after the last", began.elapsed().as_secs_f64());
     watch.end().await;
     nemesis.leave().await;
+    no_valid_runs_overlapped(&lab, &diaries).await;
     uses(&lab).await;
     account(&lab, &acknowledged).await;
     println!("passed; seed {seed}");

@@ -3,7 +3,7 @@
 mod audit;
 mod bulk;
 mod bulk_races;
-mod carry_out;
+pub(crate) mod carried_out;
 mod connections;
 mod dead_letters;
 mod doctor;

@@ -152,6 +152,8 @@ pub(crate) async fn a_small_step_back_costs_no_living_worker_its_lease(lab: Lab)
     step_back(&lab, "5 s").await;
     assert!(!beat(&lab, 2).await);
     assert_eq!(reap(&lab, 2).await, "");
+    let whole = "jobkit.workers where id = 1 and lease_until > clock_timestamp() + interval '11 s'";
+    assert_eq!(lab.count(whole).await, 1, "it has a whole one to beat");
 }
 
 /// It cannot know, since its last beat was longer ago than the step went back. The other has a

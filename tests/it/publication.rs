@@ -12,6 +12,7 @@ use jobkit_tests::Lab;
 use crate::jobs::{self, Act, EFFECTS, Then};
 use crate::lifecycle::{act, outcome};
 use crate::prune::{gone, make_day};
+use crate::races::calls;
 
 /// Tables whose rows a publication could not name: without a primary key and without another
 /// replica identity. What is unlogged is not published.
@@ -77,6 +78,22 @@ async fn a_publication_of_all_tables_stops_nothing() {
     gone(&lab, &["2024-02-29"]).await;
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Seen from the other side: without it the test above fails, as every outcome did once.
+#[tokio::test]
+async fn without_the_identity_of_attempts_a_publication_stops_the_outcome() {
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    lab.run("alter table jobkit.attempts replica identity nothing").await;
+    let job = act(&lab, Then::Succeed).await;
+    lab.run("select jobkit.register(7, 'w', '{default}', '{act}', '1 min')").await;
+    lab.run("select * from jobkit.claim(7, 1, '{act}', '{default}', '{1}')").await;
+    lab.run("update jobkit.jobs set attempt = max_attempts - 1").await;
+    let mut session = lab.session("settle").await;
+    let settle = calls::settle(7, 1, job.0, "retry");
+    let error = session.run(&settle).await.unwrap_err().to_string();
+    assert!(error.contains("does not have a replica identity"), "{error}");
 }
 
 /// The primary key that a publication needs must not be one more way to fail.

@@ -44,13 +44,18 @@ struct Place {
 }
 
 impl Place {
-    /// An empty database made with these options, whose sessions begin with these settings.
-    async fn new(options: &str, settings: &[&str]) -> Self {
+    /// An empty database made with these options, whose sessions begin with these settings: of the
+    /// database, or, what counts for more, of the role in it.
+    async fn new(options: &str, settings: &[&str], of_the_role: bool) -> Self {
         let lab = Lab::empty_with(options).await;
         lab.run(HOSTILE).await;
         let name: String = lab.value("select current_database()").await;
+        let whose = match of_the_role {
+            true => format!("role current_user in database {name}"),
+            false => format!("database {name}"),
+        };
         for setting in settings {
-            lab.run(&format!("alter database {name} set {setting}")).await;
+            lab.run(&format!("alter {whose} set {setting}")).await;
         }
         let theirs = Lab::at(lab.url().to_owned()).await;
         let ours = Lab::at([lab.url(), "&", SANE].concat()).await;
@@ -171,8 +176,8 @@ impl Place {
     }
 }
 
-async fn whole_life(options: &str, settings: &[&str]) {
-    let place = Place::new(options, settings).await;
+async fn whole_life(options: &str, settings: &[&str], of_the_role: bool) {
+    let place = Place::new(options, settings, of_the_role).await;
     let worker = place.live().await;
     place.operate(&Admin::new(place.pool())).await;
     worker.stop().await;
@@ -209,7 +214,7 @@ macro_rules! in_databases {
     ($($name:ident: $options:literal $settings:expr,)+) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            whole_life($options, &$settings).await;
+            whole_life($options, &$settings, false).await;
         })+
     };
 }
@@ -245,13 +250,30 @@ in_databases! {
     a_locale_of_the_system: "encoding 'UTF8' locale 'C.UTF-8'" [],
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_with_settings_of_its_own() {
+    let settings = [
+        "idle_session_timeout = '250ms'",
+        "statement_timeout = '250ms'",
+        "lock_timeout = '50ms'",
+        "idle_in_transaction_session_timeout = '250ms'",
+        "default_transaction_isolation = 'serializable'",
+        "search_path = evil, pg_catalog, public",
+        "session_replication_role = replica",
+        "standard_conforming_strings = off",
+    ];
+    whole_life("", &settings, true).await;
+}
+
 /// PostgreSQL 17 and later.
 #[tokio::test(flavor = "multi_thread")]
 async fn transactions_that_may_not_last() {
     let version: i32 =
         Lab::empty().await.value("select current_setting('server_version_num')::int").await;
     if version >= 170_000 {
-        whole_life("", &["transaction_timeout = '250ms'"]).await;
+        for of_the_role in [false, true] {
+            whole_life("", &["transaction_timeout = '250ms'"], of_the_role).await;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! One row that the server can neither read nor write holds up no other.
 
+use std::time::Duration;
+
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::doctor::Finding;
 use jobkit::admin::operations::BulkAction;
@@ -14,15 +16,28 @@ use crate::races::calls;
 const DAMAGED: &str = "create function damaged() returns trigger language plpgsql as $$ begin
     raise exception 'could not read block 7' using errcode = tg_argv[0]; end $$;";
 
+/// How long those take that do not depend on the damaged row: beside it they must not wait, and a
+/// mutant that has them wait is found by this.
+const SOON: Duration = Duration::from_secs(20);
+
+in_a_lab![
+    claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be,
+    lost_claims_are_given_back_but_for_the_job_that_cannot_be,
+    due_jobs_become_ready_beside_one_that_cannot,
+];
+
 async fn lab() -> Lab {
-    let lab = Lab::new().await;
+    prepared(Lab::new().await).await
+}
+
+async fn prepared(lab: Lab) -> Lab {
     lab.run(EFFECTS).await;
     lab.run(DAMAGED).await;
     lab
 }
 
 fn worker(lab: &Lab) -> Worker {
-    let worker = lab.worker().recover_every(std::time::Duration::from_millis(100));
+    let worker = lab.worker().recover_every(Duration::from_millis(100));
     worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 400)
 }
 
@@ -82,9 +97,8 @@ async fn outcomes_are_recorded_beside_one_that_cannot_be() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be() {
-    let lab = lab().await;
+pub(crate) async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be(lab: Lab) {
+    let lab = prepared(lab).await;
     start(&lab).await.stop().await;
     for dead in [1, 2, 3] {
         lab.run("select jobkit.enqueue('noop', 'null') from generate_series(1, 5)").await;
@@ -97,7 +111,7 @@ async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be() 
     damage(&lab, "XX001", "update on jobkit.jobs", &format!("old.id = {bad}")).await;
     lab.run("update jobkit.workers set lease = '1 ms', lease_until = now() - interval '1 s'").await;
     let worker = start(&lab).await;
-    lab.until(&format!("(select array_agg(id) from jobkit.jobs) = '{{{bad}}}'")).await;
+    lab.until_within(SOON, &format!("(select array_agg(id) from jobkit.jobs) = '{{{bad}}}'")).await;
     let left = format!("jobkit.claims where worker_id = 1 and job_ids = '{{{bad}}}'");
     assert_eq!(lab.count(&left).await, 1, "it stays in its claim");
     heal(&lab, "jobs").await;
@@ -106,9 +120,8 @@ async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be() 
     lab.check_invariants().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lost_claims_are_given_back_but_for_the_job_that_cannot_be() {
-    let lab = lab().await;
+pub(crate) async fn lost_claims_are_given_back_but_for_the_job_that_cannot_be(lab: Lab) {
+    let lab = prepared(lab).await;
     let worker = start(&lab).await;
     damage(&lab, "XX001", "insert on jobkit.ready", "new.job_id = 2").await;
     // As a claim leaves them whose answer is lost.
@@ -121,7 +134,7 @@ async fn lost_claims_are_given_back_but_for_the_job_that_cannot_be() {
         select w.id, -1, array(select j.id from jobkit.jobs j) from jobkit.workers w",
     )
     .await;
-    lab.until("(select array_agg(id) from jobkit.jobs) = '{2}'").await;
+    lab.until_within(SOON, "(select array_agg(id) from jobkit.jobs) = '{2}'").await;
     assert_eq!(lab.count("jobkit.claims where n = -1 and job_ids = '{2}'").await, 1);
     heal(&lab, "ready").await;
     lab.until("not exists (select from jobkit.jobs)").await;
@@ -138,16 +151,15 @@ async fn jobs_without_attempts_are_buried_beside_one_that_cannot_be() {
     lab.run("update jobkit.jobs set attempt = max_attempts").await;
     damage(&lab, "53100", "insert on jobkit.dead_letters", "new.job_id = 70").await;
     let worker = start(&lab).await;
-    lab.until("(select array_agg(id) from jobkit.jobs) = '{70}'").await;
+    lab.until_within(SOON, "(select array_agg(id) from jobkit.jobs) = '{70}'").await;
     heal(&lab, "dead_letters").await;
     lab.until("(select count(*) from jobkit.dead_letters) = 150").await;
     worker.stop().await;
     lab.check_invariants().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn due_jobs_become_ready_beside_one_that_cannot() {
-    let lab = lab().await;
+pub(crate) async fn due_jobs_become_ready_beside_one_that_cannot(lab: Lab) {
+    let lab = prepared(lab).await;
     let worker = start(&lab).await;
     damage(&lab, "XX001", "insert on jobkit.ready", "new.job_id = 3").await;
     lab.run(
@@ -155,7 +167,7 @@ async fn due_jobs_become_ready_beside_one_that_cannot() {
         from generate_series(1, 20)",
     )
     .await;
-    lab.until("(select array_agg(id) from jobkit.jobs) = '{3}'").await;
+    lab.until_within(SOON, "(select array_agg(id) from jobkit.jobs) = '{3}'").await;
     heal(&lab, "ready").await;
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;

@@ -50,7 +50,12 @@ impl Desk {
     /// With a worker of the queues `default` (10 slots) and `slow` (2 slots) that does nothing by
     /// itself.
     pub(super) async fn new() -> Self {
-        let desk = Self::without_worker().await;
+        Self::with_worker(Lab::new().await).await
+    }
+
+    /// The same in this lab.
+    pub(super) async fn with_worker(lab: Lab) -> Self {
+        let desk = Self::at(lab).await;
         desk.lab
             .run(
                 "select jobkit.finished_prepare(2);
@@ -66,7 +71,11 @@ impl Desk {
 
     /// With nobody.
     pub(super) async fn without_worker() -> Self {
-        let lab = Lab::new().await;
+        Self::at(Lab::new().await).await
+    }
+
+    /// The same in this lab.
+    pub(super) async fn at(lab: Lab) -> Self {
         lab.run(jobs::EFFECTS).await;
         let admin = Admin::new(lab.pool());
         Self { lab, admin }

@@ -11,7 +11,7 @@ use jobkit::{Error, JobId};
 
 use super::kit::{Desk, HOUR};
 
-fn query(words: &str) -> JobQuery {
+pub(super) fn query(words: &str) -> JobQuery {
     words.parse().unwrap()
 }
 

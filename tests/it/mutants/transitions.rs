@@ -134,6 +134,23 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         clock::who_dies_after_a_step_back_is_reaped;
     heartbeat: "perform jobkit.cap_leases();" => "",
         clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
+    heartbeat: "perform jobkit.cap_leases();" => "",
+        clock::a_step_back_of_less_than_two_leases_costs_no_more_than_one;
+    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+        "set lease_until = clock_timestamp() + w.lease / 2",
+        clock::a_small_step_back_costs_no_living_worker_its_lease;
+    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+        "set lease_until = clock_timestamp()" with
+    reap_workers: "greatest(r.lease, w.lease)" => "r.lease",
+        clock::a_worker_that_lives_outlives_a_step_back;
+    reap_workers: "w.lease_until < clock_timestamp()" =>
+        "(w.lease_until < clock_timestamp() or w.heartbeat_at > clock_timestamp())",
+        clock::an_operator_judges_by_the_lease_alone;
+    reap_workers: "w.lease_until < clock_timestamp()" =>
+        "(w.lease_until < clock_timestamp() or w.heartbeat_at > clock_timestamp())",
+        clock::a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody;
+    reap_workers: "and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()" => "",
+        clock::a_step_ahead_costs_no_living_worker_its_lease;
     cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
         "set lease_until = clock_timestamp()",
         clock::a_small_step_back_costs_no_living_worker_its_lease;

@@ -1,14 +1,21 @@
-//! Operations that a script carries out itself, without a worker or beside one.
+//! Operations that a script carries out without a worker, or beside some.
 
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::operations::{BulkAction, OperationState};
+use jobkit_tests::Lab;
 
 use super::kit::Desk;
+use super::operations::query;
+
+in_a_lab![
+    a_pace_holds_for_all_who_carry_it_out,
+    many_carry_out_one_operation_together,
+    a_cancelled_operation_is_not_carried_on,
+];
 
 /// Whoever takes the steps: one that comes too early is told that there is nothing to do.
-#[tokio::test]
-async fn a_pace_holds_for_all_who_carry_it_out() {
-    let desk = Desk::without_worker().await;
+pub(crate) async fn a_pace_holds_for_all_who_carry_it_out(lab: Lab) {
+    let desk = Desk::at(lab).await;
     desk.alike(30).await;
     let open = BulkAction::Replay(DeadLetterFilter::all());
     let begun = desk.admin.begin_operation(&open, "", "once").per_second(10).await.unwrap();
@@ -27,9 +34,8 @@ async fn a_pace_holds_for_all_who_carry_it_out() {
 }
 
 /// Each dead letter is replayed by one of them.
-#[tokio::test(flavor = "multi_thread")]
-async fn many_carry_out_one_operation_together() {
-    let desk = Desk::new().await;
+pub(crate) async fn many_carry_out_one_operation_together(lab: Lab) {
+    let desk = Desk::with_worker(lab).await;
     desk.alike(3_000).await;
     let open = BulkAction::Replay(DeadLetterFilter::all());
     let id = desk.begin(&open, "once").await.id;
@@ -45,17 +51,30 @@ async fn many_carry_out_one_operation_together() {
     desk.lab.check_invariants().await;
 }
 
+/// Operations take turns where workers do them; who carries one out does that one.
+#[tokio::test]
+async fn no_other_operation_is_carried_out() {
+    let desk = Desk::new().await;
+    let (first, second) = (desk.pay_in("default", "a").await, desk.pay_in("slow", "b").await);
+    let other = desk.begin(&BulkAction::Cancel(query("queue:default")), "other").await;
+    let begun = desk.begin(&BulkAction::Cancel(query("queue:slow")), "this").await;
+    let ended = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
+    assert_eq!((ended.state, ended.done), (OperationState::Done, 1));
+    assert_eq!(desk.operation(other.id).await.state, OperationState::Pending);
+    assert_eq!(desk.place(first).await, "ready");
+    assert_eq!(desk.lab.count(&format!("jobkit.jobs where id = {second}")).await, 0);
+}
+
 #[tokio::test]
 async fn what_is_not_there_is_not_carried_out() {
     let desk = Desk::without_worker().await;
     assert_eq!(desk.admin.carry_out(7).await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn a_cancelled_operation_is_not_carried_on() {
-    let desk = Desk::new().await;
+pub(crate) async fn a_cancelled_operation_is_not_carried_on(lab: Lab) {
+    let desk = Desk::with_worker(lab).await;
     let job = desk.pay("a").await;
-    let begun = desk.begin(&BulkAction::Cancel("".parse().unwrap()), "once").await;
+    let begun = desk.begin(&BulkAction::Cancel(query("")), "once").await;
     assert!(desk.admin.cancel_operation(begun.id).await.unwrap());
     let ended = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
     assert_eq!((ended.state, ended.done), (OperationState::Cancelled, 0));

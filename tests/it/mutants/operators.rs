@@ -1,0 +1,32 @@
+//! Mutants of what keeps going beside a row that is damaged, and of operations.
+
+use super::Mutant;
+use crate::admin::carried_out;
+use crate::stuck;
+
+pub(super) const MUTANTS: &[Mutant] = mutants! {
+    // A damaged row.
+    unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
+        stuck::claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be;
+    unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
+        stuck::lost_claims_are_given_back_but_for_the_job_that_cannot_be;
+    promote: "if sqlstate like '40%' then" => "if true then",
+        stuck::due_jobs_become_ready_beside_one_that_cannot;
+    // The pace of an operation, and its end.
+    operate: " or v_operation.next_at > clock_timestamp()" => "",
+        carried_out::a_pace_holds_for_all_who_carry_it_out;
+    operate: "least(p_rows, 1000, v_operation.per_second)" => "least(p_rows, 1000)",
+        carried_out::a_pace_holds_for_all_who_carry_it_out;
+    operate: "elsif v_operation.per_second is not null then" => "elsif false then",
+        carried_out::a_pace_holds_for_all_who_carry_it_out;
+    // Three locks stand in the way of a second hand on the same page.
+    operate: "o.ended_at is null for update skip locked" => "o.ended_at is null" with
+    operate: "'running' end
+    where o.id = p_id;" => "'running' end
+    where false;" with
+    replay_page: "order by d.failed_at, d.id for update skip locked" => "",
+        carried_out::many_carry_out_one_operation_together;
+    operation_end: "ended_at = clock_timestamp()" =>
+        "ended_at = case when p_state = 'done' then clock_timestamp() end",
+        carried_out::a_cancelled_operation_is_not_carried_on;
+};
