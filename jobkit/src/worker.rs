@@ -47,7 +47,7 @@ pub struct Worker {
     queues: Vec<Served>,
     settings: Settings,
     /// What is wrong with what was given so far.
-    gaps: Vec<String>,
+    problems: Vec<String>,
 }
 
 impl Worker {
@@ -59,7 +59,7 @@ impl Worker {
             registry: None,
             queues: Vec::new(),
             settings: Settings::default(),
-            gaps: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Worker {
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.insert(state) {
             let name = std::any::type_name::<S>();
-            self.gaps.push(format!("the state `{name}` was given twice: give each type once"));
+            self.problems.push(format!("the state `{name}` was given twice: give each type once"));
         }
         self
     }

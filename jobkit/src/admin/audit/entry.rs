@@ -8,7 +8,7 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AuditEntry {
-    /// Numbers the entries, not without gaps.
+    /// Numbers the entries, gaps are possible.
     pub id: i64,
     /// When.
     pub at: DateTime<Utc>,

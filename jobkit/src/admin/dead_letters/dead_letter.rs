@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::JobId;
 use crate::admin::{Count, Payload};
 
-/// The id of a dead letter: unique in its database, never used twice, not without gaps.
+/// The id of a dead letter: unique in its database, never used twice, with gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeadLetterId(pub i64);
 

@@ -61,7 +61,7 @@ impl OperationState {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Numbers the operations, not without gaps.
+    /// Numbers the operations, gaps are possible.
     pub id: i64,
     /// What is done: `cancel`, `discard`, `reschedule`, `replay`, `discard_dead_letters` or
     /// `purge`.
@@ -116,7 +116,7 @@ pub struct OperationResult {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
-    /// How many are meant.
+    /// How many match.
     pub count: Count,
     /// Five of them, when it is about jobs.
     pub jobs: Vec<JobSummary>,
