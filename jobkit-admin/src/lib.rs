@@ -5,7 +5,7 @@
 //! Everything but the shortcuts works without JavaScript.
 //!
 //! With the feature `cli` there is the same for a shell: the module `cli`, and the binary `jobkit`,
-//! which also migrates a database and serves a dashboard by itself.
+//! which also migrates a database and serves a dashboard on its own.
 
 mod access;
 mod api;

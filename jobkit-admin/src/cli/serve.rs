@@ -1,4 +1,4 @@
-//! A dashboard that serves by itself.
+//! A dashboard with a server of its own.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -156,7 +156,7 @@ fn admit(
 /// Has a browser ask for the password.
 fn unauthorized() -> Response {
     let realm = [(WWW_AUTHENTICATE, "Basic realm=\"jobkit\", charset=\"UTF-8\"")];
-    (StatusCode::UNAUTHORIZED, realm, "The password is wanted.\n").into_response()
+    (StatusCode::UNAUTHORIZED, realm, "A password is required.\n").into_response()
 }
 
 /// Answers only where it is called by a name of this machine: another site could have its own name

@@ -64,7 +64,7 @@ pub use self::severity::Severity;
 /// | | [`carry_out`](Self::carry_out) | carries it out here instead |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
 /// | | [`operation`](Self::operation) | one of them |
-/// | | [`operation_results`](Self::operation_results) | where it did not go as asked |
+/// | | [`operation_results`](Self::operation_results) | what it could not change |
 /// | | [`cancel_operation`](Self::cancel_operation) | stops one |
 /// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
 /// | | [`pause`](Self::pause) | lets no worker claim from one |

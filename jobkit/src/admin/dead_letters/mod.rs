@@ -19,7 +19,7 @@ pub use self::dead_letter::{
 };
 pub use self::replay::{Replay, ReplayError};
 
-/// Which dead letters a call means: those for which everything set here is so. Without a
+/// Which dead letters match: those that meet every condition set here. Without a
 /// [`state`](Self::state) only open ones match.
 ///
 /// ```
@@ -111,7 +111,7 @@ pub enum DeadLetterDiscarded {
 }
 
 impl Admin {
-    /// A page of 1 to 500 dead letters that the filter means (a `limit` outside of that is taken
+    /// A page of 1 to 500 matching dead letters (a `limit` outside of that is taken
     /// for the nearest end), the newest failure first. The next page begins after the cursor that
     /// this one returns; keep the filter the same.
     ///
@@ -134,7 +134,7 @@ impl Admin {
         self.ask(&DeadLetters { criteria: &filter.criteria, after, limit }).await
     }
 
-    /// How many dead letters the filter means. 10,000 at most are looked at, the newest failures
+    /// How many dead letters match the filter. 10,000 at most are looked at, the newest failures
     /// first.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Admin {
         self.ask(&DeadLetterGroups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with all that is kept of it; `None` when there is none with this id.
+    /// A dead letter with everything stored about it; `None` when there is none with this id.
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
         Ok(self.ask(&WholeDeadLetters(&[id.0])).await?.pop())
     }

@@ -17,7 +17,7 @@ use crate::{Error, JobId, draft};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A job replays it already: somebody else was faster, or it replayed by itself.
+    /// A job replays it already: somebody else was faster, or it was replayed automatically.
     #[error("the dead letter is already replayed by job {0}")]
     AlreadyReplayed(JobId),
     /// A replay has succeeded.

@@ -19,7 +19,7 @@ use crate::admin::count::count;
 use crate::admin::payload::{metadata, payload};
 use crate::store::{Call, Time, Times, interval, number};
 
-/// Which dead letters are meant; `None` is any.
+/// Which dead letters match; `None` is any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Criteria {
     pub(crate) state: DeadLetterState,
@@ -221,7 +221,7 @@ impl Call for DeadLettersOf<'_> {
     }
 }
 
-/// What a replay does otherwise than what is stored; `None` is as stored.
+/// What a replay overrides of the stored job; `None` keeps what is stored.
 #[derive(Clone, Default)]
 pub(crate) struct Overrides {
     pub(crate) queue: Option<String>,

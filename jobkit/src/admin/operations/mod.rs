@@ -24,7 +24,7 @@ pub use self::selected::Selected;
 
 /// What an operation does, and with whom.
 ///
-/// Of jobs only live ones are meant: a query about ended jobs means none.
+/// Only live jobs match: a query about ended jobs matches none.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum BulkAction {
@@ -199,7 +199,7 @@ impl Admin {
         Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
     }
 
-    /// With whom an operation did not go as asked, and why: 1,000 of them at most,
+    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them at most,
     /// in the order of their ids; [`Operation::skipped`] says how many there were in all.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
         let results = self.ask(&OperationResults(id)).await?;
