@@ -65,8 +65,8 @@ pub struct Decided(Hook);
 ///
 /// Calls of [`Admin`] run on its own connections, made with the options of the pool it was given; a
 /// few idle ones are kept for the next calls. A statement is given up after 5 seconds. At most
-/// [`REQUESTS`](crate::REQUESTS) requests are served at a time, so at most that many connections are
-/// in use; the pool of your application is not used.
+/// [`REQUESTS`](crate::REQUESTS) requests are served at a time, so at most that many connections
+/// are in use; the pool of your application is not used.
 pub struct Dashboard<A = Undecided> {
     admin: Admin,
     instance: String,

@@ -246,8 +246,8 @@ impl Error {
     }
 
     /// Whether one row may be the cause, and the same goes well without it: it is damaged, has no
-    /// room, lacks what the server asks of it, … What comes and goes without anybody's doing is another's doing:
-    /// lost connections, clashes, locks.
+    /// room, lacks what the server asks of it, … What comes and goes without anybody's doing is
+    /// another's doing: lost connections, clashes, locks.
     pub(crate) fn may_be_one_row(&self) -> bool {
         let passing = |code: String| code.starts_with("40") || code == "55P03";
         self.is_answer() && !self.code().is_some_and(passing)

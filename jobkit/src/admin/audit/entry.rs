@@ -24,9 +24,9 @@ pub struct AuditEntry {
     pub subject_id: Option<i64>,
     /// What it is called: the queue, the group, the key, or the name of the worker.
     pub subject_name: Option<String>,
-    /// The circumstances: the job of a replay, the number of things changed, the filter that matched them, the limit
-    /// and the one before, the reason, …. Of an operation's `begin` what came of it, too, once it
-    /// has ended.
+    /// The circumstances: the job of a replay, the number of things changed, the filter that
+    /// matched them, the limit and the one before, the reason, …. Of an operation's `begin` what
+    /// came of it, too, once it has ended.
     pub detail: Value,
     /// The payload that was discarded, or that a replay ran with instead of the stored one.
     pub args: Option<Payload>,

@@ -36,8 +36,8 @@ impl Admin {
     /// entries, so that it may be short, or empty, although more follow.
     ///
     /// An entry is written in the transaction that did what it says, whoever called: this library,
-    /// or the functions in SQL. What jobkit does automatically is not in here. Entries are kept for 90
-    /// days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
+    /// or the functions in SQL. What jobkit does automatically is not in here. Entries are kept for
+    /// 90 days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.

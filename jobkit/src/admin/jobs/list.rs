@@ -117,11 +117,11 @@ impl Admin {
     /// is taken for the beginning.
     ///
     /// It looks at as many jobs as it returns when an index finds all matching jobs: any listing
-    /// without conditions, ready jobs of a queue, blocked ones of a group or of a group and key, running
-    /// ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at most,
-    /// and at 2,000 when it reads their errors or payloads;
-    /// [`JobPage::gave_up_after`] says when that was not enough to fill the page. A query with an
-    /// id means a live or an ended job, in one page, and one with an id alone a dead one as well.
+    /// without conditions, ready jobs of a queue, blocked ones of a group or of a group and key,
+    /// running ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at
+    /// most, and at 2,000 when it reads their errors or payloads; [`JobPage::gave_up_after`] says
+    /// when that was not enough to fill the page. A query with an id means a live or an ended job,
+    /// in one page, and one with an id alone a dead one as well.
     ///
     /// Jobs go from one list to another while pages are turned: what has moved on may be met again
     /// in another place, or not at all.

@@ -133,7 +133,8 @@ fn of_jobs(query: &JobQuery) -> Value {
 fn of_dead_letters(criteria: &Criteria) -> Value {
     let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
     let mut filter = json!({
-        "state": criteria.state.as_str(), "kind": criteria.kind, "queue": criteria.queue, "key": criteria.key,
+        "state": criteria.state.as_str(), "kind": criteria.kind, "queue": criteria.queue,
+        "key": criteria.key,
         "fingerprint": criteria.fingerprint, "failed_after": time(criteria.failed_after),
         "failed_before": time(criteria.failed_before),
     });
@@ -199,8 +200,8 @@ impl Admin {
         Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
     }
 
-    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them at most,
-    /// in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
+    /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
         let results = self.ask(&OperationResults(id)).await?;
         let result = |(subject, outcome)| OperationResult { subject, outcome };

@@ -66,7 +66,7 @@ pub struct Operation {
     /// What is done: `cancel`, `discard`, `reschedule`, `replay`, `discard_dead_letters` or
     /// `purge`.
     pub verb: String,
-    /// Whom it means, as JSON.
+    /// Which jobs or dead letters match, as JSON.
     pub filter: Value,
     /// Why. Jobs that it ended have it in the history.
     pub reason: Option<String>,
@@ -89,7 +89,7 @@ pub struct Operation {
     pub done: u64,
     /// How many of these were running jobs, which were asked to stop: they end as soon as they do.
     pub asked: u64,
-    /// With how many it did not; of 1,000 of them
+    /// How many could not be changed; for 1,000 of them
     /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
     pub skipped: u64,
     /// Why it failed.

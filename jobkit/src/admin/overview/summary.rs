@@ -27,7 +27,7 @@ pub struct Overview {
     pub scheduled: Count,
     /// Scheduled jobs that are due within an hour.
     pub due_soon: Count,
-    /// When the next of them is due; in the past while no worker has made it ready.
+    /// When the next scheduled job is due; in the past while no worker has made it ready.
     pub next_run_at: Option<DateTime<Utc>>,
     /// Scheduled jobs that have used an attempt up: they wait for a retry.
     pub retrying: Count,

@@ -142,8 +142,8 @@ impl Execution {
         })
     }
 
-    /// The settlement, after a failed attempt has been logged. The event itself names the job, because
-    /// the span may be filtered out or not shown.
+    /// The settlement, after a failed attempt has been logged. The event itself names the job,
+    /// because the span may be filtered out or not shown.
     fn logged(&self, settlement: Settlement) -> Settlement {
         let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
             return settlement;

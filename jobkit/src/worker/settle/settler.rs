@@ -211,7 +211,7 @@ impl Settler {
         if !jobs.is_empty()
             && let Err(error) = self.link.call(&Unstick(jobs)).await
         {
-            tracing::debug!(%error, "jobkit: could not clear the note of stuck jobs that are settled now");
+            tracing::debug!(%error, "jobkit: could not note that jobs are no longer stuck");
         }
     }
 
