@@ -103,7 +103,7 @@ impl fmt::Display for Permission {
     }
 }
 
-/// A set of permissions. There is none in it that nobody put there.
+/// A set of permissions. It holds only what was put there.
 ///
 /// ```
 /// use jobkit_admin::{Permission, Permissions};

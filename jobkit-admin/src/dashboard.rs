@@ -16,7 +16,7 @@ use crate::signals::Signals;
 /// Exports that are read at a time.
 const EXPORTS: usize = 2;
 
-/// Nobody has said yet who may use the [`Dashboard`].
+/// It is not decided yet who may use the [`Dashboard`].
 #[derive(Debug, Clone, Copy)]
 pub struct Undecided;
 
@@ -63,9 +63,10 @@ pub struct Decided(Hook);
 ///
 /// # Its connections
 ///
-/// Each call of [`Admin`] makes a connection with the options of the pool it was given, and gives
-/// up after 5 seconds for each statement. At most [`REQUESTS`](crate::REQUESTS) requests are served
-/// at a time, so that many connections it needs at most; the pool of your application is not used.
+/// Calls of [`Admin`] run on its own connections, made with the options of the pool it was given; a
+/// few idle ones are kept for the next calls. A statement is given up after 5 seconds. At most
+/// [`REQUESTS`](crate::REQUESTS) requests are served at a time, so at most that many connections
+/// are in use; the pool of your application is not used.
 pub struct Dashboard<A = Undecided> {
     admin: Admin,
     instance: String,

@@ -81,7 +81,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     of_queues("queue_running", "Jobs that run", &|queue| number(queue.running));
     of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
     of_queues("queue_scheduled", "Jobs whose time has not come", &|queue| number(queue.scheduled));
-    of_queues("queue_retrying", "Those of them that have failed", &|queue| number(queue.retrying));
+    of_queues("queue_retrying", "Scheduled jobs that have failed", &|queue| number(queue.retrying));
     of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
     Ok(registry)
 }

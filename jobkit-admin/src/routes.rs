@@ -98,7 +98,7 @@ pub struct Route {
     pub method: &'static str,
     /// The path below the mount, with its parameters in braces.
     pub path: &'static str,
-    /// What a visitor must be permitted, lest the route look as if it were not there; `None` when
+    /// The permission a visitor needs to see that the route exists; `None` when
     /// nobody is asked.
     pub permission: Option<Permission>,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::watch;
 
-/// Browsers that are told at a time; others ask by themselves.
+/// Browsers that are notified at a time; others poll.
 const LISTENERS: usize = 64;
 
 /// Tells every stream that something was changed here.

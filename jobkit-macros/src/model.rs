@@ -53,7 +53,7 @@ pub(crate) enum Term {
     Some(Duration),
 }
 
-/// When a dead letter is replayed by itself, and how often it may come to that.
+/// When a dead letter is replayed automatically, and how often it may come to that.
 pub(crate) struct AutoReplay {
     pub(crate) after: Duration,
     pub(crate) max_cycles: u16,

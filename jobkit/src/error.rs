@@ -151,28 +151,28 @@ pub enum Error {
     /// What is being replayed cannot be removed: cancel the jobs that replay it first.
     #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
     Replaying,
-    /// A worker cannot start; every gap is named.
+    /// A worker cannot start; every problem is named.
     #[error("the worker cannot start:{0}")]
-    Start(Gaps),
+    Start(StartProblems),
     /// Any other answer of the database.
     #[error("database error: {0}")]
     Database(#[source] sqlx::Error),
 }
 
-/// Everything a worker lacks, found in one pass at start-up; shown one to a line.
+/// Every problem that keeps a worker from starting, found in one pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gaps(pub(crate) Vec<String>);
+pub struct StartProblems(pub(crate) Vec<String>);
 
-impl Gaps {
-    /// The gaps, each a sentence that says what to do.
+impl StartProblems {
+    /// The problems, each a sentence that says what to do.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 }
 
-impl fmt::Display for Gaps {
+impl fmt::Display for StartProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|gap| write!(f, "\n  - {gap}"))
+        self.0.iter().try_for_each(|problem| write!(f, "\n  - {problem}"))
     }
 }
 
@@ -246,8 +246,8 @@ impl Error {
     }
 
     /// Whether one row may be the cause, and the same goes well without it: it is damaged, has no
-    /// room, lacks what the server asks of it, … What comes and goes by itself is another's doing:
-    /// lost connections, clashes, locks.
+    /// room, lacks what the server asks of it, … What comes and goes without anybody's doing is
+    /// another's doing: lost connections, clashes, locks.
     pub(crate) fn may_be_one_row(&self) -> bool {
         let passing = |code: String| code.starts_with("40") || code == "55P03";
         self.is_answer() && !self.code().is_some_and(passing)

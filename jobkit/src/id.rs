@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// The id of a job: unique in its database, not without gaps. One that was given out may come again
+/// The id of a job: unique in its database, with gaps. One that was given out may come again
 /// for another job where commits were lost: after a fail-over to a server that lags behind, or in a
 /// restored backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

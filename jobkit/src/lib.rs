@@ -33,7 +33,7 @@ pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
 pub use crate::declared::{Declared, IntoKey};
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
-pub use crate::error::{Error, Gaps};
+pub use crate::error::{Error, StartProblems};
 pub use crate::id::JobId;
 pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};

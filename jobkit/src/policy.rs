@@ -25,7 +25,8 @@ pub struct Policy {
     pub timeout: Option<Duration>,
     /// How long to wait after a failed attempt.
     pub backoff: Backoff,
-    /// Whether dead letters of this kind are replayed by themselves; `None` leaves them to a human.
+    /// Whether dead letters of this kind are replayed automatically; `None` leaves them to an
+    /// operator.
     pub auto_replay: Option<AutoReplay>,
     /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
     pub retention: Option<Duration>,

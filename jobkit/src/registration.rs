@@ -97,7 +97,7 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
 
 fn decode<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
     let mut json = serde_json::Deserializer::from_slice(payload);
-    // To keep track of the path costs more than all the rest: only once there is one to tell.
+    // Tracking the path costs more than the decoding itself: only once there is an error to place.
     J::deserialize(&mut json).or_else(|_| decode_by_path(payload, redact))
 }
 
@@ -105,15 +105,15 @@ fn decode<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, Str
 fn decode_by_path<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
     let mut json = serde_json::Deserializer::from_slice(payload);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let said = error.inner().to_string();
-        let quotes = !said.starts_with("missing field") && !redact.is_empty();
+        let message = error.inner().to_string();
+        let quotes = !message.starts_with("missing field") && !redact.is_empty();
         let (line, column) = (error.inner().line(), error.inner().column());
-        let said = if quotes {
+        let message = if quotes {
             format!("{HIDDEN} at line {line} column {column} (its kind redacts fields)")
         } else {
-            said
+            message
         };
-        format!("the payload does not decode at `{}`: {said}", error.path())
+        format!("the payload does not decode at `{}`: {message}", error.path())
     })
 }
 

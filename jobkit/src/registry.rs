@@ -58,36 +58,36 @@ impl Registry {
     }
 
     /// What is wrong with these jobs for a worker that has these states, one sentence each.
-    pub(crate) fn gaps(&self, states: &States) -> Vec<String> {
-        let mut gaps = Vec::new();
+    pub(crate) fn problems(&self, states: &States) -> Vec<String> {
+        let mut problems = Vec::new();
         if self.registrations.is_empty() {
-            gaps.push(
+            problems.push(
                 "no job is linked into this binary: annotate one with `#[jobkit::job]`, or list \
                  them with `Worker::jobs` if they live in a crate the linker drops"
                     .to_owned(),
             );
         }
-        self.missing_states(states, &mut gaps);
-        self.shared_kinds(&mut gaps);
-        self.disputed_limits(&mut gaps);
-        self.long_names(&mut gaps);
-        self.out_of_range(&mut gaps);
-        gaps
+        self.missing_states(states, &mut problems);
+        self.shared_kinds(&mut problems);
+        self.disputed_limits(&mut problems);
+        self.long_names(&mut problems);
+        self.out_of_range(&mut problems);
+        problems
     }
 
-    fn missing_states(&self, states: &States, gaps: &mut Vec<String>) {
+    fn missing_states(&self, states: &States, problems: &mut Vec<String>) {
         for registration in &self.registrations {
             let (state, name) = registration.state();
             if !states.contains(state) {
                 let kind = registration.policy().kind;
-                gaps.push(format!(
+                problems.push(format!(
                     "job `{kind}` needs the state `{name}`: give it with `Worker::state`"
                 ));
             }
         }
     }
 
-    fn shared_kinds(&self, gaps: &mut Vec<String>) {
+    fn shared_kinds(&self, problems: &mut Vec<String>) {
         let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for registration in &self.registrations {
             for kind in names(registration.policy()) {
@@ -96,13 +96,13 @@ impl Registry {
         }
         for (kind, jobs) in owners.into_iter().filter(|(_, jobs)| jobs.len() > 1) {
             let jobs = jobs.join("` and `");
-            gaps.push(format!(
+            problems.push(format!(
                 "the kind `{kind}` is claimed by `{jobs}`: give one of them another `kind`"
             ));
         }
     }
 
-    fn disputed_limits(&self, gaps: &mut Vec<String>) {
+    fn disputed_limits(&self, problems: &mut Vec<String>) {
         let mut groups: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
         for policy in self.policies() {
             if let Some(concurrency) = policy.concurrency {
@@ -112,7 +112,7 @@ impl Registry {
         for (group, limits) in groups {
             let (limit, kind) = limits[0];
             for (other, rival) in limits.iter().filter(|(other, _)| *other != limit) {
-                gaps.push(format!(
+                problems.push(format!(
                     "the concurrency group `{group}` has limit {limit} in job `{kind}` and {other} \
                      in job `{rival}`: jobs that share a group must agree"
                 ));
@@ -120,13 +120,13 @@ impl Registry {
         }
     }
 
-    fn long_names(&self, gaps: &mut Vec<String>) {
+    fn long_names(&self, problems: &mut Vec<String>) {
         for policy in self.policies() {
             let group = policy.concurrency.map(|concurrency| concurrency.group);
             for name in names(&policy).chain([policy.queue]).chain(group) {
                 if name.is_empty() || name.len() > NAME_BYTES {
                     let kind = policy.kind;
-                    gaps.push(format!(
+                    problems.push(format!(
                         "job `{kind}`: the name `{name}` must have 1 to {NAME_BYTES} bytes"
                     ));
                 }
@@ -134,13 +134,14 @@ impl Registry {
         }
     }
 
-    fn out_of_range(&self, gaps: &mut Vec<String>) {
+    fn out_of_range(&self, problems: &mut Vec<String>) {
         for Policy { kind, priority, max_attempts, .. } in self.policies() {
             if !PRIORITIES.contains(&priority) {
-                gaps.push(format!("job `{kind}`: the priority {priority} must be −3 to 3"));
+                problems.push(format!("job `{kind}`: the priority {priority} must be −3 to 3"));
             }
             if !ATTEMPTS.contains(&max_attempts) {
-                gaps.push(format!("job `{kind}`: the {max_attempts} attempts must be 1 to 1000"));
+                problems
+                    .push(format!("job `{kind}`: the {max_attempts} attempts must be 1 to 1000"));
             }
         }
     }

@@ -38,7 +38,8 @@ use crate::{Error, Registration};
 /// ```
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: six, made with the pool's current options but without its hooks.
+/// it: eight, and a ninth above 500 slots; its watchdog and pruner open one more for a moment. They
+/// are made with the pool's current options but without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     pool: PgPool,
@@ -47,7 +48,7 @@ pub struct Worker {
     queues: Vec<Served>,
     settings: Settings,
     /// What is wrong with what was given so far.
-    gaps: Vec<String>,
+    problems: Vec<String>,
 }
 
 impl Worker {
@@ -59,7 +60,7 @@ impl Worker {
             registry: None,
             queues: Vec::new(),
             settings: Settings::default(),
-            gaps: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -69,7 +70,7 @@ impl Worker {
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.insert(state) {
             let name = std::any::type_name::<S>();
-            self.gaps.push(format!("the state `{name}` was given twice: give each type once"));
+            self.problems.push(format!("the state `{name}` was given twice: give each type once"));
         }
         self
     }
@@ -124,7 +125,7 @@ impl Worker {
     }
 
     /// How often this worker looks for jobs that a crash left without attempts, and for dead
-    /// letters whose kind replays them by itself, 1 ms to one day; 5 s by default.
+    /// letters whose kind replays them automatically, 1 ms to one day; 5 s by default.
     pub fn recover_every(mut self, every: Duration) -> Self {
         self.settings.recover_every = every;
         self

@@ -64,9 +64,9 @@ fn flawed(pool: &PgPool) -> Worker {
     worker.lease(Duration::from_millis(999)).heartbeat(Duration::from_secs(1)).poll(Duration::ZERO)
 }
 
-async fn gaps(worker: Worker) -> Vec<String> {
+async fn problems(worker: Worker) -> Vec<String> {
     match worker.start().await {
-        Err(Error::Start(gaps)) => gaps.iter().map(str::to_owned).collect(),
+        Err(Error::Start(problems)) => problems.iter().map(str::to_owned).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -75,15 +75,16 @@ async fn gaps(worker: Worker) -> Vec<String> {
 async fn a_worker_serves_no_more_queues_than_a_call_can_ask() {
     let lab = Lab::new().await;
     let worker = Worker::new(lab.pool().clone()).jobs([Registration::of::<Noop, _>()]);
-    let gaps = gaps((0..501).fold(worker, |worker, n| worker.queue(format!("q{n}"), 1))).await;
+    let problems =
+        problems((0..501).fold(worker, |worker, n| worker.queue(format!("q{n}"), 1))).await;
     let expected = "501 queues are served; at most 500 are allowed: start further workers";
-    assert_eq!(gaps, [expected]);
+    assert_eq!(problems, [expected]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_gap_is_named_at_once() {
     let lab = Lab::empty().await;
-    let gaps = gaps(flawed(lab.pool())).await;
+    let problems = problems(flawed(lab.pool())).await;
     let expected = [
         "the state `u8` was given twice",
         "`Worker::lease` is",
@@ -102,17 +103,21 @@ async fn every_gap_is_named_at_once() {
         "this database has no jobkit schema; run `jobkit::migrate(&pool)` first",
     ];
     for text in expected {
-        assert_eq!(gaps.iter().filter(|gap| gap.contains(text)).count(), 1, "{text}: {gaps:#?}");
+        assert_eq!(
+            problems.iter().filter(|problem| problem.contains(text)).count(),
+            1,
+            "{text}: {problems:#?}"
+        );
     }
-    assert_eq!(gaps.len(), expected.len(), "{gaps:#?}");
+    assert_eq!(problems.len(), expected.len(), "{problems:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_without_queues_or_jobs_says_so() {
     let lab = Lab::guarded().await;
-    let gaps = gaps(lab.worker().jobs([])).await;
-    assert!(gaps[0].contains("no queue is served: add `.queue("), "{gaps:?}");
-    assert!(gaps[1].contains("no job is linked into this binary"), "{gaps:?}");
+    let problems = problems(lab.worker().jobs([])).await;
+    assert!(problems[0].contains("no queue is served: add `.queue("), "{problems:?}");
+    assert!(problems[1].contains("no job is linked into this binary"), "{problems:?}");
     assert_eq!(lab.count("jobkit.workers").await, 0);
 }
 

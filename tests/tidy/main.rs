@@ -12,6 +12,7 @@ mod sizes;
 mod sources;
 mod sql;
 mod surface;
+mod words;
 
 /// Fails with one line for each breach of a rule.
 #[track_caller]

@@ -32,7 +32,7 @@ async fn one(context: &Context) -> Result<Operation, Failure> {
     context.admin().operation(context.request.id()?).await?.ok_or(Failure::NotFound)
 }
 
-/// What an operation would be about, and what confirms it where nobody knows how many are meant.
+/// What an operation would be about, and what confirms it where nobody knows how many match.
 pub(crate) async fn preview(context: &Context) -> Answer {
     let bulk: BulkRequest = body(context)?;
     let preview = context.admin().preview(&bulk.action(&context.access)?).await?;

@@ -28,7 +28,7 @@ impl Answer {
         Self::new(json, plain(sentence))
     }
 
-    /// Nothing more than was said on the way.
+    /// Nothing beyond what was already printed.
     pub(super) fn nothing() -> Self {
         Self { json: String::new(), text: String::new(), code: 0 }
     }
@@ -40,12 +40,12 @@ impl Answer {
 
     pub(super) fn print(self, as_json: bool) -> ExitCode {
         let Self { json, text, code } = self;
-        let said = if as_json { invisible::escaped_in(&json) } else { text };
-        if said.is_empty() {
+        let output = if as_json { invisible::escaped_in(&json) } else { text };
+        if output.is_empty() {
             return ExitCode::from(code);
         }
-        // Who reads no further, as `head`, has what he wanted.
-        let written = std::io::stdout().write_all((said.trim_end().to_owned() + "\n").as_bytes());
+        // Who reads no further, as `head`, has all it wanted.
+        let written = std::io::stdout().write_all((output.trim_end().to_owned() + "\n").as_bytes());
         match written {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Failure::refused(format!("the answer cannot be written: {error}")).print()

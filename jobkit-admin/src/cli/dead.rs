@@ -24,7 +24,7 @@ pub(super) enum Dead {
     /// Lists dead letters, the newest first
     List {
         #[command(flatten)]
-        meant: Filter,
+        filter: Filter,
         #[command(flatten)]
         rows: Rows,
         /// Continues after the last entry of the previous page
@@ -43,12 +43,12 @@ pub(super) enum Dead {
         #[arg(allow_negative_numbers = true)]
         id: i64,
         #[command(flatten)]
-        otherwise: Otherwise,
+        overrides: Overrides,
     },
     /// Replays all matching open dead letters
     ReplayAll {
         #[command(flatten)]
-        meant: Open,
+        filter: Open,
         /// The most jobs replayed per second
         #[arg(long, value_name = "NUMBER")]
         per_second: Option<u32>,
@@ -63,14 +63,14 @@ pub(super) enum Dead {
     /// Removes all matching dead letters permanently
     DiscardAll {
         #[command(flatten)]
-        meant: Filter,
+        filter: Filter,
         #[command(flatten)]
         consent: Consent,
     },
     /// Removes matching dead letters whose last failure is long ago, permanently
     Purge {
         #[command(flatten)]
-        meant: Filter,
+        filter: Filter,
         /// The minimum age of the last failure: 30days, 12h
         #[arg(long, value_name = "TIME", value_parser = span)]
         older_than: Duration,
@@ -81,7 +81,7 @@ pub(super) enum Dead {
 
 /// What the job should have instead of what is stored.
 #[derive(Debug, clap::Args)]
-pub(super) struct Otherwise {
+pub(super) struct Overrides {
     /// The queue to wait in
     #[arg(long)]
     queue: Option<String>,
@@ -100,22 +100,22 @@ impl Dead {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
         match self {
             Self::Groups => found::groups(desk).await,
-            Self::List { meant, rows, after } => {
-                found::list(desk, &meant.filter(), after, rows.limit).await
+            Self::List { filter, rows, after } => {
+                found::list(desk, &filter.filter(), after, rows.limit).await
             }
             Self::Show { id } => found::show(desk, DeadLetterId(id)).await,
-            Self::Replay { id, otherwise } => replay(desk, DeadLetterId(id), otherwise).await,
-            Self::ReplayAll { meant, per_second, consent } => {
-                let action = BulkAction::Replay(meant.filter());
+            Self::Replay { id, overrides } => replay(desk, DeadLetterId(id), overrides).await,
+            Self::ReplayAll { filter, per_second, consent } => {
+                let action = BulkAction::Replay(filter.filter());
                 act(desk, &action, "replayed", per_second, consent).await
             }
             Self::Discard { id } => discard(desk, DeadLetterId(id)).await,
-            Self::DiscardAll { meant, consent } => {
-                let action = BulkAction::DiscardDeadLetters(meant.filter());
+            Self::DiscardAll { filter, consent } => {
+                let action = BulkAction::DiscardDeadLetters(filter.filter());
                 act(desk, &action, "removed permanently", None, consent).await
             }
-            Self::Purge { meant, older_than, consent } => {
-                let action = BulkAction::Purge(meant.filter(), older_than);
+            Self::Purge { filter, older_than, consent } => {
+                let action = BulkAction::Purge(filter.filter(), older_than);
                 act(desk, &action, "removed permanently", None, consent).await
             }
         }
@@ -143,8 +143,8 @@ async fn would(desk: &Desk, action: &BulkAction, what: &str) -> Answered {
     Ok(found::preview(&preview, action.verb(), what).wrong(true))
 }
 
-async fn replay(desk: &Desk, id: DeadLetterId, otherwise: Otherwise) -> Answered {
-    let Otherwise { queue, at, args, attempts } = otherwise;
+async fn replay(desk: &Desk, id: DeadLetterId, overrides: Overrides) -> Answered {
+    let Overrides { queue, at, args, attempts } = overrides;
     let mut replay = desk.admin.replay(id);
     if let Some(queue) = queue {
         replay = replay.queue(queue);

@@ -119,7 +119,7 @@ fn row(operation: &Operation) -> [String; 8] {
     ]
 }
 
-/// How many are meant, as far as that is known.
+/// How many match, as far as that is known.
 fn total(operation: &Operation) -> String {
     match operation.total {
         Some(total) => large(&total),

@@ -1,4 +1,4 @@
-//! The password of a dashboard that serves by itself.
+//! The password of a dashboard with a server of its own.
 
 use std::path::Path;
 

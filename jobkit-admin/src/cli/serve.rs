@@ -1,4 +1,4 @@
-//! A dashboard that serves by itself.
+//! A dashboard with a server of its own.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -88,7 +88,7 @@ impl Serve {
         let address = listener.local_addr().map_err(unbound)?;
         let password = self.password()?;
         let made_up = password.as_ref().filter(|(_, made_up)| *made_up);
-        said(address, made_up.map(|(password, _)| password.reveal())).print(desk.json);
+        announcement(address, made_up.map(|(password, _)| password.reveal())).print(desk.json);
         if !address.ip().to_canonical().is_loopback() {
             tell(
                 "jobkit: it speaks plain HTTP, and can be reached from elsewhere: put a proxy \
@@ -128,13 +128,13 @@ impl Serve {
         let redaction = desk.redaction;
         let hook = move |parts: Parts| {
             let access = admit(&password, &actor, redaction, &parts.headers);
-            std::future::ready(access.ok_or_else(wanted))
+            std::future::ready(access.ok_or_else(unauthorized))
         };
         dashboard.access(hook).into_router()
     }
 }
 
-fn said(address: SocketAddr, password: Option<&str>) -> Answer {
+fn announcement(address: SocketAddr, password: Option<&str>) -> Answer {
     let url = format!("http://{address}/");
     let secret = password.map(|text| format!("The password is {text}, with any user name.\n"));
     let text = format!("The dashboard is at {url}\n{}", secret.unwrap_or_default());
@@ -154,9 +154,9 @@ fn admit(
 }
 
 /// Has a browser ask for the password.
-fn wanted() -> Response {
+fn unauthorized() -> Response {
     let realm = [(WWW_AUTHENTICATE, "Basic realm=\"jobkit\", charset=\"UTF-8\"")];
-    (StatusCode::UNAUTHORIZED, realm, "The password is wanted.\n").into_response()
+    (StatusCode::UNAUTHORIZED, realm, "A password is required.\n").into_response()
 }
 
 /// Answers only where it is called by a name of this machine: another site could have its own name

@@ -1,4 +1,4 @@
-//! How it stands with the whole.
+//! The status of the whole queue.
 
 use std::time::Duration;
 

@@ -56,8 +56,8 @@ fn formatted(time: &DateTime<Utc>, form: &str) -> String {
     end(time).map_or_else(|| time.format(form).to_string(), str::to_owned)
 }
 
-/// How many things are meant by something.
-pub(crate) fn meant(count: &jobkit::admin::Count) -> String {
+/// How many things match.
+pub(crate) fn matching(count: &jobkit::admin::Count) -> String {
     match count {
         jobkit::admin::Count::Exactly(counted) => number(*counted),
         jobkit::admin::Count::AtLeast(0) => "An unknown number".to_owned(),

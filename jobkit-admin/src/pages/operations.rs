@@ -57,7 +57,7 @@ impl New<'_> {
         !matches!(self.title, "Replay dead letters" | "Run jobs now")
     }
 
-    /// Whether nobody knows how many are meant.
+    /// Whether nobody knows how many match.
     fn is_uncounted(&self) -> bool {
         matches!(self.preview.count, Count::AtLeast(_))
     }

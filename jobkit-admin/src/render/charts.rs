@@ -146,7 +146,7 @@ fn line(values: impl Iterator<Item = Option<Duration>>, step: f64, longest: Dura
         let part = value.as_secs_f64() / longest.as_secs_f64().max(1e-6);
         let (x, y) = ((n as f64 + 0.5) * step, HEIGHT - (HEIGHT - 4.0) * part.min(1.0) - 2.0);
         path.push_str(&format!("{pen}{x:.1} {y:.1}"));
-        // A stretch by itself is a dot.
+        // A lone bucket is a dot.
         path.push_str("h.1");
         pen = 'L';
     }

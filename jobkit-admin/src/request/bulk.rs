@@ -18,7 +18,7 @@ use crate::access::{Access, Permission};
 use crate::failure::Failure;
 use crate::format::{invisible, show};
 
-/// The fields of pages and forms that say who is meant, but for the rows.
+/// The fields of pages and forms that say what matches, but for the rows.
 pub(crate) const FIELDS: [&str; 9] =
     ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "days"];
 
@@ -39,7 +39,7 @@ pub(crate) struct BulkRequest {
     /// Of a reschedule.
     at: Option<String>,
     ids: Option<Vec<String>>,
-    /// The [name](Self::name) of those that are meant, where nobody knows how many these are.
+    /// The [name](Self::name) of what matches, where nobody knows how much that is.
     pub(crate) confirm: Option<String>,
     pub(crate) idempotency_key: Option<String>,
 }
@@ -96,7 +96,7 @@ impl BulkRequest {
         matches!(&*self.verb, "cancel" | "discard" | "reschedule")
     }
 
-    /// Refuses what the action would take no notice of: more would be meant than was said.
+    /// Refuses fields that the action would ignore: more would match than the form says.
     fn check(&self) -> Result<(), Failure> {
         let known: &[&str] = match (&self.ids, self.is_about_jobs()) {
             (Some(_), _) => &[],
@@ -133,7 +133,7 @@ impl BulkRequest {
         Ok(reason)
     }
 
-    /// What those that are meant are called: their kind, their queue, or the words of the filter.
+    /// What the matching ones are called: their kind, their queue, or the words of the filter.
     /// It confirms what no number can.
     pub(crate) fn name(&self, access: &Access) -> Result<String, Failure> {
         let name = if self.is_about_jobs() {
@@ -146,7 +146,7 @@ impl BulkRequest {
         Ok(if seen { name } else { "all of these".to_owned() })
     }
 
-    /// Whether the name has been typed. Where nobody knows how many are meant it must have been.
+    /// Whether the name has been typed. Where nobody knows how many match it must have been.
     pub(crate) fn is_confirmed_by_name(
         &self,
         access: &Access,
@@ -160,7 +160,7 @@ impl BulkRequest {
         let confirmed =
             self.confirm.as_deref().is_some_and(|name_typed| name_typed.trim() == name.trim());
         if more && !confirmed {
-            let many = show::meant(&count);
+            let many = show::matching(&count);
             let text = format!("{many} match. Confirm that with “{name}”.");
             return Err(Failure::Invalid(text));
         }

@@ -21,7 +21,7 @@ impl Fields {
         Self { query: parse(query.as_bytes()).into_owned().collect(), ..Self::default() }
     }
 
-    /// The id in the path. What is none is not found.
+    /// The id in the path. Text that is not an id is not found.
     pub(crate) fn id(&self) -> Result<i64, Failure> {
         self.param("id").and_then(|id| id.parse().ok()).ok_or(Failure::NotFound)
     }

@@ -1,4 +1,4 @@
-//! An operator who has nothing but an address.
+//! An operator who has only an address.
 
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -35,7 +35,7 @@ impl Admin {
     }
 
     /// The same without connecting now: for programs that may start before the database does. Each
-    /// call says by itself that it is not there.
+    /// call reports a database that is not there.
     ///
     /// # Errors
     /// [`Error::Address`] when this is none.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sqlx::PgPool;
 
 use crate::Error;
-use crate::store::{Call, Deadlines, Keep, Link, Plans};
+use crate::store::{Call, Deadlines, IdleConnections, Link, Plans};
 
 mod connect;
 mod count;
@@ -64,7 +64,7 @@ pub use self::severity::Severity;
 /// | | [`carry_out`](Self::carry_out) | carries it out here instead |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
 /// | | [`operation`](Self::operation) | one of them |
-/// | | [`operation_results`](Self::operation_results) | where it did not go as asked |
+/// | | [`operation_results`](Self::operation_results) | what it could not change |
 /// | | [`cancel_operation`](Self::cancel_operation) | stops one |
 /// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
 /// | | [`pause`](Self::pause) | lets no worker claim from one |
@@ -104,7 +104,7 @@ pub use self::severity::Severity;
 #[derive(Debug, Clone)]
 pub struct Admin {
     pool: PgPool,
-    keep: Arc<Keep>,
+    idle: Arc<IdleConnections>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
     /// From how long on what waits is mentioned.
@@ -124,16 +124,16 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), keep: Arc::default(), actor: None, late: LATE }
+        Self { pool: pool.clone(), idle: Arc::default(), actor: None, late: LATE }
     }
 
     fn link(&self) -> Link {
-        self.link_for(PATIENCE).kept(&self.keep, Plans::ByIndex)
+        self.link_for(PATIENCE).reusing(&self.idle, Plans::ByIndex)
     }
 
     /// A connection for lists.
     fn list_link(&self) -> Link {
-        self.link_for(PATIENCE).kept(&self.keep, Plans::InOrder)
+        self.link_for(PATIENCE).reusing(&self.idle, Plans::InOrder)
     }
 
     /// A connection on which a statement may take this long, and that is not kept.

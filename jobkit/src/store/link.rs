@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use super::keep::{Keep, Open};
+use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
 use super::{Call, session};
 use crate::Error;
@@ -30,7 +30,7 @@ pub(crate) struct Link {
     /// was.
     operator: bool,
     /// Where its connection comes from, and goes when the link is closed.
-    keep: Option<Arc<Keep>>,
+    idle: Option<Arc<IdleConnections>>,
     connection: Option<Open>,
 }
 
@@ -48,7 +48,7 @@ impl Link {
             deadlines,
             plans: Plans::Free,
             operator: false,
-            keep: None,
+            idle: None,
             connection: None,
         }
     }
@@ -59,9 +59,9 @@ impl Link {
         Self { operator: true, ..self }
     }
 
-    /// Plans like this, on a connection of the keep if it has one.
-    pub(crate) fn kept(self, keep: &Arc<Keep>, plans: Plans) -> Self {
-        Self { plans, keep: Some(Arc::clone(keep)), ..self }
+    /// Plans like this, on an idle connection if there is one.
+    pub(crate) fn reusing(self, idle: &Arc<IdleConnections>, plans: Plans) -> Self {
+        Self { plans, idle: Some(Arc::clone(idle)), ..self }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
@@ -77,10 +77,10 @@ impl Link {
                     tokio::time::sleep(Duration::from_millis(fastrand::u64(1..20))).await;
                 }
                 Err(error) if tries < Self::TRIES && is_outdated(&error) => {
-                    // Whatever is kept was made before the same migration.
+                    // Idle connections were made before the same migration.
                     tries = Self::TRIES;
                     self.connection = None;
-                    self.keep.iter().for_each(|keep| keep.forget());
+                    self.idle.iter().for_each(|idle| idle.forget());
                 }
                 answer => return answer,
             }
@@ -95,9 +95,9 @@ impl Link {
     /// Opens the connection unless there is one: its failure then is not that of a call.
     pub(crate) async fn open_if_closed(&mut self) -> Result<(), Error> {
         if self.connection.is_none()
-            && let Some(keep) = &self.keep
+            && let Some(idle) = &self.idle
         {
-            self.connection = keep.take().await;
+            self.connection = idle.take().await;
         }
         if self.connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
@@ -167,10 +167,10 @@ impl Link {
         Ok(connection)
     }
 
-    /// Gives the connection back to the keep; without a keep closes it, in the orderly way.
+    /// Gives the connection back to the idle ones; without these closes it in an orderly way.
     pub(crate) async fn close(mut self) {
-        match self.keep.take() {
-            Some(keep) => self.connection.take().map_or((), |open| keep.put(open)),
+        match self.idle.take() {
+            Some(idle) => self.connection.take().map_or((), |open| idle.put(open)),
             None => self.disconnect().await,
         }
     }

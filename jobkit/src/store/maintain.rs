@@ -171,7 +171,7 @@ impl Call for RemoveDay {
         tracing::debug_span!("jobkit.prune", day = %self.day)
     }
 
-    /// Each statement by itself: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
+    /// Each statement on its own: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
     /// the next run finds the partition and goes on from there.
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         sqlx::query(include_str!("sql/finished_forget.sql"))

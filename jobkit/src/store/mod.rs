@@ -10,14 +10,14 @@
 mod call;
 mod claim;
 mod count;
-mod ear;
 mod enqueue;
+mod idle;
 mod inspect;
-mod keep;
 mod lane;
 mod link;
 mod maintain;
 mod measures;
+mod notifications;
 mod operations;
 mod prune;
 mod recover;
@@ -31,10 +31,9 @@ mod worker;
 pub(crate) use self::call::Call;
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
 pub(crate) use self::count::{duration, number};
-pub(crate) use self::ear::Ear;
 pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
+pub(crate) use self::idle::IdleConnections;
 pub(crate) use self::inspect::{UnknownKinds, UnservedQueues};
-pub(crate) use self::keep::Keep;
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::maintain::{
@@ -42,6 +41,7 @@ pub(crate) use self::maintain::{
     wait,
 };
 pub(crate) use self::measures::{AddMeasures, Measured};
+pub(crate) use self::notifications::Notifications;
 pub(crate) use self::operations::{NextOperation, Operate, StopOperation};
 pub(crate) use self::prune::{PruneAudit, PruneMeasures, PruneResolved};
 pub(crate) use self::recover::{Exhausted, Recover, RecoverLook, ReplayDue};

@@ -108,7 +108,7 @@ pub(crate) struct Settlement {
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
-    /// It was refused by itself, and noted as stuck.
+    /// It was refused on its own, and noted as stuck.
     pub(crate) stuck: bool,
 }
 
@@ -142,7 +142,7 @@ impl Settlement {
     }
 }
 
-/// What became of a job instead of what was asked.
+/// What became of a job instead of what was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The claim does not hold the job any more; nothing was written.
@@ -156,7 +156,7 @@ pub(crate) enum Ending {
 /// What a settle answers.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
-    /// The jobs that did not go as asked.
+    /// The jobs that did not end as requested.
     pub(crate) endings: Vec<(i64, Ending)>,
     /// The jobs that got a permit and belong to this worker now.
     pub(crate) claimed: Vec<ClaimedJob>,

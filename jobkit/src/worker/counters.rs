@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counts {
     /// Jobs claimed.
     pub claimed: u64,
-    /// Those of them that came with the settle that gave them a permit, without a claim of their
-    /// own.
+    /// Claimed jobs that came with the settle that granted their permit, without a separate claim.
     pub handed_over: u64,
     /// Jobs that succeeded.
     pub finished: u64,

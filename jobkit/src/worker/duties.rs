@@ -23,7 +23,7 @@ use self::watchdog::Watchdog;
 use super::start::Parts;
 use super::ticker;
 use crate::operating::Steps;
-use crate::store::Ear;
+use crate::store::Notifications;
 
 impl Parts {
     /// Starts them all.
@@ -67,8 +67,8 @@ impl Parts {
             tokio::spawn(ticker::run(watchdog, stop())),
         ];
         if self.settings.listen {
-            let ear = Ear::new(self.pool.clone(), self.settings.call_deadline);
-            let listener = Listener { ear, wake: Arc::clone(&self.wake) };
+            let notifications = Notifications::new(self.pool.clone(), self.settings.call_deadline);
+            let listener = Listener { notifications, wake: Arc::clone(&self.wake) };
             duties.push(tokio::spawn(ticker::run(listener, stop())));
         }
         duties

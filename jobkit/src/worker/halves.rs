@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::store::{Call, Link, Stick};
 
-/// What is stuck of the jobs of a transition: the server refuses it each by itself.
+/// What is stuck of the jobs of a transition: the server refuses each of them alone.
 pub(crate) type Stuck = Vec<(i64, Error)>;
 
 /// Does with each of these jobs what was refused for all of them, in halves and halves of those:

@@ -38,7 +38,7 @@ pub(super) struct Engine {
     pub(super) stops: Stops,
 }
 
-/// One signal for each part that stops by itself.
+/// One signal for each part that stops separately.
 #[derive(Debug)]
 pub(super) struct Stops {
     pub(super) claims: CancellationToken,

@@ -63,10 +63,10 @@ impl Settings {
         self.lease / 8
     }
 
-    pub(crate) fn gaps(&self) -> Vec<String> {
-        let mut gaps = Vec::new();
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
         if self.heartbeat().is_zero() || self.heartbeat() > self.lease / 2 {
-            gaps.push(
+            problems.push(
                 "the heartbeat must be above zero and at most half the lease, or one late beat \
                  loses it: set `Worker::heartbeat`"
                     .to_owned(),
@@ -83,7 +83,7 @@ impl Settings {
             ("cancel_grace", Duration::ZERO, self.cancel_grace),
         ] {
             if time < shortest || time > LONGEST {
-                gaps.push(format!(
+                problems.push(format!(
                     "`Worker::{name}` is {time:?}; {shortest:?} to {LONGEST:?} are allowed"
                 ));
             }
@@ -95,10 +95,10 @@ impl Settings {
             ("keep_measures", self.keep_measures),
         ] {
             if keep > years {
-                gaps.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));
+                problems.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));
             }
         }
-        gaps
+        problems
     }
 }
 

@@ -23,7 +23,7 @@ use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
 use super::{counters, ticker};
-use crate::error::Gaps;
+use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::registry::Registry;
 use crate::store::{
@@ -54,19 +54,19 @@ pub(super) struct Parts {
 /// Checks, registers, wires and spawns.
 pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let registry = worker.registry.unwrap_or_else(Registry::linked);
-    let mut gaps = worker.gaps;
-    gaps.extend(worker.settings.gaps());
-    gaps.extend(queue_gaps(&worker.queues));
-    gaps.extend(registry.gaps(&worker.states));
+    let mut problems = worker.problems;
+    problems.extend(worker.settings.problems());
+    problems.extend(queue_problems(&worker.queues));
+    problems.extend(registry.problems(&worker.states));
 
     let mut link = Link::new("start", worker.pool.clone(), worker.settings.deadlines());
     match check(&mut link).await {
         Ok(()) => {}
-        Err(error) if gaps.is_empty() => return Err(error),
-        Err(error) => gaps.push(error.to_string()),
+        Err(error) if problems.is_empty() => return Err(error),
+        Err(error) => problems.push(error.to_string()),
     }
-    if !gaps.is_empty() {
-        return Err(Error::Start(Gaps(gaps)));
+    if !problems.is_empty() {
+        return Err(Error::Start(StartProblems(problems)));
     }
     warn_of_durability(&mut link).await?;
     warn_of_unserved(&mut link, &worker.queues).await?;
@@ -109,13 +109,13 @@ async fn check(link: &mut Link) -> Result<(), Error> {
     link.call(&SchemaCheck).await?
 }
 
-fn queue_gaps(queues: &[Served]) -> Vec<String> {
-    let mut gaps = Vec::new();
+fn queue_problems(queues: &[Served]) -> Vec<String> {
+    let mut problems = Vec::new();
     if queues.is_empty() {
-        gaps.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
+        problems.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
     }
     if queues.len() > LARGEST_BATCH {
-        gaps.push(format!(
+        problems.push(format!(
             "{} queues are served; at most {LARGEST_BATCH} are allowed: start further workers",
             queues.len()
         ));
@@ -123,18 +123,18 @@ fn queue_gaps(queues: &[Served]) -> Vec<String> {
     let mut seen = HashSet::new();
     for Served { name, slots } in queues {
         if !seen.insert(name) {
-            gaps.push(format!("the queue `{name}` was given twice: give each queue once"));
+            problems.push(format!("the queue `{name}` was given twice: give each queue once"));
         }
         if name.is_empty() || name.len() > NAME_BYTES {
-            gaps.push(format!("the queue name `{name}` must have 1 to {NAME_BYTES} bytes"));
+            problems.push(format!("the queue name `{name}` must have 1 to {NAME_BYTES} bytes"));
         }
         if *slots == 0 || *slots > MOST_SLOTS {
-            gaps.push(format!(
+            problems.push(format!(
                 "the queue `{name}` has a concurrency of {slots}; 1 to {MOST_SLOTS} are allowed"
             ));
         }
     }
-    gaps
+    problems
 }
 
 async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Which dead letters are meant.
+//! Which dead letters match.
 
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
@@ -12,7 +12,7 @@ enum State {
     Resolved,
 }
 
-/// Which are meant, in whatever state.
+/// Which match, in whatever state.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Filter {
     /// The state of the dead letters
@@ -22,7 +22,7 @@ pub(in crate::cli) struct Filter {
     open: Open,
 }
 
-/// Which open ones are meant: those for which everything given here is so.
+/// Which open ones match: those that meet every condition given here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Open {
     /// Only of this kind

@@ -14,7 +14,7 @@ use crate::cli::answer::{Answer, Failure, brief, fields, lines, table};
 use crate::cli::desk::{Answered, Desk};
 use crate::cli::jobs;
 use crate::format::payload;
-use crate::format::show::{count, meant, utc};
+use crate::format::show::{count, matching, utc};
 use crate::format::values;
 
 /// Where a page of dead letters ended: `2026-01-31T12:00:00.123456Z,4711`.
@@ -131,7 +131,7 @@ fn whole(desk: &Desk, letter: &DeadLetter) -> String {
 
 /// What would be done to how many, and some of them.
 pub(super) fn preview(preview: &Preview, verb: &str, what: &str) -> Answer {
-    let number = meant(&preview.count);
+    let number = matching(&preview.count);
     let mut text = format!("{number} dead letters would be {what}");
     if !preview.dead_letters.is_empty() {
         text.push_str(&format!(", such as\n\n{}", rows(&preview.dead_letters)));

@@ -8,7 +8,7 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AuditEntry {
-    /// Numbers the entries, not without gaps.
+    /// The number of the entry; numbers ascend, with gaps.
     pub id: i64,
     /// When.
     pub at: DateTime<Utc>,
@@ -24,15 +24,15 @@ pub struct AuditEntry {
     pub subject_id: Option<i64>,
     /// What it is called: the queue, the group, the key, or the name of the worker.
     pub subject_name: Option<String>,
-    /// The circumstances: the job of a replay, how many it was, which filter meant them, the limit
-    /// and the one before, the reason, …. Of an operation's `begin` what came of it, too, once it
-    /// has ended.
+    /// The circumstances: the job of a replay, the number of things changed, the filter that
+    /// matched them, the limit and the one before, the reason, …. Of an operation's `begin` what
+    /// came of it, too, once it has ended.
     pub detail: Value,
     /// The payload that was discarded, or that a replay ran with instead of the stored one.
     pub args: Option<Payload>,
 }
 
-/// Which entries of the audit a call means: those for which everything set here is so.
+/// Which audit entries a call returns: those that match every condition set here.
 ///
 /// ```
 /// use jobkit::admin::audit::AuditFilter;

@@ -31,13 +31,13 @@ impl Admin {
     }
 
     /// A page of 1 to 500 entries (a `limit` outside of that is taken for the nearest end) of what
-    /// operators did that the filter means, the newest first. The next page begins `after` the
+    /// operators did that matches the filter, the newest first. The next page begins `after` the
     /// entry that this one names as [`next`](AuditPage::next). A page looks at no more than 10,000
     /// entries, so that it may be short, or empty, although more follow.
     ///
     /// An entry is written in the transaction that did what it says, whoever called: this library,
-    /// or the functions in SQL. What jobkit does by itself is not in here. Entries are kept for 90
-    /// days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
+    /// or the functions in SQL. What jobkit does automatically is not in here. Entries are kept for
+    /// 90 days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.

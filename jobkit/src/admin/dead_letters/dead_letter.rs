@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::JobId;
 use crate::admin::{Count, Payload};
 
-/// The id of a dead letter: unique in its database, never used twice, not without gaps.
+/// The id of a dead letter: unique in its database, never used twice, with gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeadLetterId(pub i64);
 
@@ -18,7 +18,7 @@ impl fmt::Display for DeadLetterId {
     }
 }
 
-/// How it stands with a dead letter.
+/// The state of a dead letter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeadLetterState {
@@ -94,7 +94,7 @@ impl DeadReason {
 pub struct DeadLetterSummary {
     /// Its id.
     pub id: DeadLetterId,
-    /// How it stands with it.
+    /// Its state.
     pub state: DeadLetterState,
     /// The stored kind of its jobs.
     pub kind: String,
@@ -161,7 +161,7 @@ pub struct DeadLetterGroup {
     pub lately: Vec<u32>,
 }
 
-/// A dead letter with all that is kept of it.
+/// A dead letter with everything stored about it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
@@ -177,7 +177,7 @@ pub struct DeadLetter {
     pub job: JobId,
     /// The job that replays it, or was the last to.
     pub replay: Option<JobId>,
-    /// When it replays by itself; `None` when a human must.
+    /// When it is replayed automatically; `None` when an operator has to do it.
     pub replay_at: Option<DateTime<Utc>>,
     /// When a replay succeeded, while it is resolved.
     pub resolved_at: Option<DateTime<Utc>>,

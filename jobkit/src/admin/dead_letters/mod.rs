@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use self::statements::{
-    DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, Meant, WholeDeadLetters,
+    Criteria, DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, WholeDeadLetters,
 };
 use crate::Error;
 use crate::admin::{Admin, Count};
@@ -19,8 +19,8 @@ pub use self::dead_letter::{
 };
 pub use self::replay::{Replay, ReplayError};
 
-/// Which dead letters a call means: those for which everything set here is so. Without a
-/// [`state`](Self::state) only open ones are meant.
+/// Which dead letters match: those that meet every condition set here. Without a
+/// [`state`](Self::state) only open ones match.
 ///
 /// ```
 /// use jobkit::admin::dead_letters::DeadLetterFilter;
@@ -30,67 +30,67 @@ pub use self::replay::{Replay, ReplayError};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetterFilter {
-    pub(super) meant: Meant,
+    pub(super) criteria: Criteria,
 }
 
 impl DeadLetterFilter {
     /// Every open dead letter. Narrow it down, unless that is what you mean.
     #[must_use]
     pub fn all() -> Self {
-        Self { meant: Meant::default() }
+        Self { criteria: Criteria::default() }
     }
 
     /// Only those in this state, instead of the open ones.
     #[must_use]
     pub fn state(mut self, state: DeadLetterState) -> Self {
-        self.meant.state = state;
+        self.criteria.state = state;
         self
     }
 
     /// Only those of this stored kind; 1 to 128 bytes.
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
-        self.meant.kind = Some(kind.into());
+        self.criteria.kind = Some(kind.into());
         self
     }
 
     /// Only those whose last job was of this queue; 1 to 128 bytes.
     #[must_use]
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
-        self.meant.queue = Some(queue.into());
+        self.criteria.queue = Some(queue.into());
         self
     }
 
     /// Only those with this dead-letter key, of whatever kind; at most 512 bytes.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.meant.key = Some(key.into());
+        self.criteria.key = Some(key.into());
         self
     }
 
     /// Only those with this fingerprint, as [`Admin::dead_letter_groups`] has it.
     #[must_use]
     pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
-        self.meant.fingerprint = Some(fingerprint.into());
+        self.criteria.fingerprint = Some(fingerprint.into());
         self
     }
 
     /// Only those whose last failure was earlier than this, by the database's clock.
     #[must_use]
     pub fn failed_before(mut self, time: DateTime<Utc>) -> Self {
-        self.meant.failed_before = Some(limits::time(time));
+        self.criteria.failed_before = Some(limits::time(time));
         self
     }
 
     /// Only those whose last failure was later than this, by the database's clock.
     #[must_use]
     pub fn failed_after(mut self, time: DateTime<Utc>) -> Self {
-        self.meant.failed_after = Some(limits::time(time));
+        self.criteria.failed_after = Some(limits::time(time));
         self
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let Meant { kind, queue, key, fingerprint, .. } = &self.meant;
+        let Criteria { kind, queue, key, fingerprint, .. } = &self.criteria;
         for (what, name) in [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)] {
             name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
         }
@@ -111,7 +111,7 @@ pub enum DeadLetterDiscarded {
 }
 
 impl Admin {
-    /// A page of 1 to 500 dead letters that the filter means (a `limit` outside of that is taken
+    /// A page of 1 to 500 matching dead letters (a `limit` outside of that is taken
     /// for the nearest end), the newest failure first. The next page begins after the cursor that
     /// this one returns; keep the filter the same.
     ///
@@ -131,17 +131,17 @@ impl Admin {
     ) -> Result<DeadLetterPage, Error> {
         filter.check()?;
         let limit = limit.clamp(1, 500).into();
-        self.ask(&DeadLetters { meant: &filter.meant, after, limit }).await
+        self.ask(&DeadLetters { criteria: &filter.criteria, after, limit }).await
     }
 
-    /// How many dead letters the filter means. 10,000 at most are looked at, the newest failures
+    /// How many dead letters match the filter. 10,000 at most are looked at, the newest failures
     /// first.
     ///
     /// # Errors
     /// As [`dead_letters`](Self::dead_letters).
     pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
         filter.check()?;
-        self.ask(&DeadLetterCount(&filter.meant)).await
+        self.ask(&DeadLetterCount(&filter.criteria)).await
     }
 
     /// The open dead letters by what seems to be their cause: their kind, the Rust type of the
@@ -154,7 +154,7 @@ impl Admin {
         self.ask(&DeadLetterGroups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with all that is kept of it; `None` when there is none with this id.
+    /// A dead letter with everything stored about it; `None` when there is none with this id.
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
         Ok(self.ask(&WholeDeadLetters(&[id.0])).await?.pop())
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::dead_letter::{DeadLetter, DeadLetterId};
-use super::statements::{Otherwise, ReplayDeadLetter, WholeDeadLetters};
+use super::statements::{Overrides, ReplayDeadLetter, WholeDeadLetters};
 use crate::admin::Admin;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
@@ -17,7 +17,7 @@ use crate::{Error, JobId, draft};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A job replays it already: somebody else was faster, or it replayed by itself.
+    /// A job replays it already: somebody else was faster, or it was replayed automatically.
     #[error("the dead letter is already replayed by job {0}")]
     AlreadyReplayed(JobId),
     /// A replay has succeeded.
@@ -44,19 +44,19 @@ type Replaying<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a
 pub struct Replay<'a> {
     admin: &'a Admin,
     id: DeadLetterId,
-    otherwise: Otherwise,
+    overrides: Overrides,
 }
 
 impl Replay<'_> {
     /// The queue to wait in instead of the old one; 1 to 128 bytes.
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
-        self.otherwise.queue = Some(queue.into());
+        self.overrides.queue = Some(queue.into());
         self
     }
 
     /// Runs the job no earlier than at this time, instead of at once; a time in the past means now.
     pub fn run_at(mut self, time: DateTime<Utc>) -> Self {
-        self.otherwise.run_at = Some(time);
+        self.overrides.run_at = Some(time);
         self
     }
 
@@ -67,31 +67,31 @@ impl Replay<'_> {
     /// gets the concurrency key that belongs to it; otherwise it is taken as it is, and the job has
     /// the old key. The dead-letter key stays what it was in any case.
     pub fn args(mut self, args: Value) -> Self {
-        self.otherwise.args = Some(args);
+        self.overrides.args = Some(args);
         self
     }
 
     /// How many attempts the job gets instead of as many as the old one, 1 to 1000.
     pub fn attempts(mut self, attempts: u16) -> Self {
-        self.otherwise.max_attempts = Some(attempts);
+        self.overrides.max_attempts = Some(attempts);
         self
     }
 
     async fn run(mut self) -> Result<JobId, ReplayError> {
-        self.otherwise.run_at = self.otherwise.run_at.map(limits::run_at).transpose()?;
-        let Otherwise { queue, max_attempts, .. } = &self.otherwise;
+        self.overrides.run_at = self.overrides.run_at.map(limits::run_at).transpose()?;
+        let Overrides { queue, max_attempts, .. } = &self.overrides;
         queue.as_ref().map_or(Ok(()), |queue| limits::name("queue", queue, NAME_BYTES))?;
         limits::range("number of attempts", max_attempts.unwrap_or(1), ATTEMPTS, "1 to 1000")?;
         let mut link = self.admin.link();
-        if let Some(args) = &self.otherwise.args {
+        if let Some(args) = &self.overrides.args {
             let text = args.to_string();
             payload(&text, 0)?;
             let entry = link.call(&WholeDeadLetters(&[self.id.0])).await?.pop();
             let entry = entry.ok_or(ReplayError::NotFound)?;
-            self.otherwise.concurrency = concurrency(&entry, &text)?;
+            self.overrides.concurrency = concurrency(&entry, &text)?;
         }
         let actor = self.admin.actor();
-        let call = ReplayDeadLetter { id: self.id.0, actor, otherwise: &self.otherwise };
+        let call = ReplayDeadLetter { id: self.id.0, actor, overrides: &self.overrides };
         let (outcome, job) = link.call(&call).await.map_err(Error::or_busy)?;
         link.close().await;
         match (&*outcome, job.map(JobId)) {
@@ -160,6 +160,6 @@ impl Admin {
     /// # Errors
     /// [`ReplayError`] says which.
     pub fn replay(&self, id: DeadLetterId) -> Replay<'_> {
-        Replay { admin: self, id, otherwise: Otherwise::default() }
+        Replay { admin: self, id, overrides: Overrides::default() }
     }
 }

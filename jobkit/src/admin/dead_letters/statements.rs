@@ -19,9 +19,9 @@ use crate::admin::count::count;
 use crate::admin::payload::{metadata, payload};
 use crate::store::{Call, Time, Times, interval, number};
 
-/// Which dead letters are meant; `None` is any.
+/// Which dead letters match; `None` is any.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Meant {
+pub(crate) struct Criteria {
     pub(crate) state: DeadLetterState,
     pub(crate) kind: Option<String>,
     pub(crate) queue: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Meant {
 
 /// A page of dead letters, the newest failure first.
 pub(crate) struct DeadLetters<'a> {
-    pub(crate) meant: &'a Meant,
+    pub(crate) criteria: &'a Criteria,
     pub(crate) after: Option<DeadLetterCursor>,
     pub(crate) limit: i64,
 }
@@ -42,19 +42,19 @@ impl Call for DeadLetters<'_> {
     type Answer = DeadLetterPage;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let meant = self.meant;
+        let criteria = self.criteria;
         // Before anything that failed at that very time: the bound is no part of what it bounds.
-        let bound = meant.failed_before.map(|at| (at, i64::MIN));
+        let bound = criteria.failed_before.map(|at| (at, i64::MIN));
         let place = self.after.map(|cursor| (cursor.failed_at, cursor.id.0)).or(bound);
         let rows = sqlx::query(include_str!("sql/dead_letters_list.sql"))
-            .bind(meant.state.as_str())
-            .bind(meant.kind.as_deref())
-            .bind(meant.queue.as_deref())
-            .bind(meant.key.as_deref())
-            .bind(meant.fingerprint.as_deref())
+            .bind(criteria.state.as_str())
+            .bind(criteria.kind.as_deref())
+            .bind(criteria.queue.as_deref())
+            .bind(criteria.key.as_deref())
+            .bind(criteria.fingerprint.as_deref())
             .bind(place.map(|(at, _)| Time(at)))
             .bind(place.map(|(_, id)| id))
-            .bind(meant.failed_after)
+            .bind(criteria.failed_after)
             .bind(self.limit)
             .fetch_all(connection)
             .await?;
@@ -95,21 +95,21 @@ pub(crate) fn summary(row: &PgRow) -> sqlx::Result<DeadLetterSummary> {
 }
 
 /// How many dead letters there are, as far as they can be counted.
-pub(crate) struct DeadLetterCount<'a>(pub(crate) &'a Meant);
+pub(crate) struct DeadLetterCount<'a>(pub(crate) &'a Criteria);
 
 impl Call for DeadLetterCount<'_> {
     type Answer = Count;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Count> {
-        let meant = self.0;
+        let criteria = self.0;
         let counted = sqlx::query_as(include_str!("sql/dead_letters_count.sql"))
-            .bind(meant.state.as_str())
-            .bind(meant.kind.as_deref())
-            .bind(meant.queue.as_deref())
-            .bind(meant.key.as_deref())
-            .bind(meant.fingerprint.as_deref())
-            .bind(meant.failed_before)
-            .bind(meant.failed_after);
+            .bind(criteria.state.as_str())
+            .bind(criteria.kind.as_deref())
+            .bind(criteria.queue.as_deref())
+            .bind(criteria.key.as_deref())
+            .bind(criteria.fingerprint.as_deref())
+            .bind(criteria.failed_before)
+            .bind(criteria.failed_after);
         let (counted, more): (i64, bool) = counted.fetch_one(connection).await?;
         Ok(count(counted.min(10_000), more))
     }
@@ -221,9 +221,9 @@ impl Call for DeadLettersOf<'_> {
     }
 }
 
-/// What a replay does otherwise than what is stored; `None` is as stored.
+/// What a replay overrides of the stored job; `None` keeps what is stored.
 #[derive(Clone, Default)]
-pub(crate) struct Otherwise {
+pub(crate) struct Overrides {
     pub(crate) queue: Option<String>,
     pub(crate) run_at: Option<DateTime<Utc>>,
     pub(crate) args: Option<Value>,
@@ -233,10 +233,10 @@ pub(crate) struct Otherwise {
 }
 
 /// Without the payload, which may have what must not be shown.
-impl fmt::Debug for Otherwise {
+impl fmt::Debug for Overrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { queue, run_at, max_attempts, .. } = self;
-        let mut shown = f.debug_struct("Otherwise");
+        let mut shown = f.debug_struct("Overrides");
         shown.field("queue", queue).field("run_at", run_at).field("max_attempts", max_attempts);
         shown.finish_non_exhaustive()
     }
@@ -246,7 +246,7 @@ impl fmt::Debug for Otherwise {
 pub(crate) struct ReplayDeadLetter<'a> {
     pub(crate) id: i64,
     pub(crate) actor: Option<&'a str>,
-    pub(crate) otherwise: &'a Otherwise,
+    pub(crate) overrides: &'a Overrides,
 }
 
 impl Call for ReplayDeadLetter<'_> {
@@ -258,7 +258,7 @@ impl Call for ReplayDeadLetter<'_> {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let Otherwise { queue, run_at, args, max_attempts, concurrency } = self.otherwise;
+        let Overrides { queue, run_at, args, max_attempts, concurrency } = self.overrides;
         sqlx::query_as(include_str!("sql/dead_letters_replay.sql"))
             .bind(self.id)
             .bind(self.actor)

@@ -52,7 +52,7 @@ pub enum Check {
     Kinds,
     /// All else that needs [`Attention`](crate::admin::overview::Attention).
     Attention,
-    /// What workers do by themselves: sweeps, partitions for the history.
+    /// What workers do automatically: sweeps, partitions for the history.
     Upkeep,
     /// The clock of the database's host.
     Clock,

@@ -105,7 +105,7 @@ impl Call for Tables {
     }
 }
 
-/// What workers do by themselves.
+/// What workers do automatically.
 pub(crate) struct Upkeep;
 
 /// How that goes.

@@ -171,13 +171,13 @@ impl fmt::Display for Reason {
 
 impl fmt::Display for PausedQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         write!(f, "Its queue {} is paused", self.queue)?;
-        if let Some(actor) = said(&self.actor) {
+        if let Some(actor) = given(&self.actor) {
             write!(f, " by {actor}")?;
         }
         write!(f, " since {}", Time(&self.since))?;
-        said(&self.reason).map_or(Ok(()), |reason| write!(f, ": {reason}"))
+        given(&self.reason).map_or(Ok(()), |reason| write!(f, ": {reason}"))
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct LiveJob {
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
     pub(crate) pause: Option<PauseRow>,
-    /// Live workers of its queue; those of them that know its kind, and what these can run at once.
+    /// Live workers of its queue; how many know its kind, and how many jobs these can run at once.
     pub(crate) serving: i64,
     pub(crate) knowing: i64,
     pub(crate) slots: i64,

@@ -1,4 +1,4 @@
-//! One job, with all that is kept of it.
+//! One job, with everything stored about it.
 
 use chrono::{DateTime, Utc};
 
@@ -7,7 +7,7 @@ use crate::admin::Payload;
 use crate::admin::dead_letters::{DeadLetterId, FailedAttempt};
 use crate::id::JobId;
 
-/// A job with all that is kept of it: live, ended, or a dead letter.
+/// A job with everything stored about it: live, ended, or a dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobDetail {

@@ -46,7 +46,7 @@ impl JobQuery {
         Ok(())
     }
 
-    /// Whether every job that the listing's index finds is meant.
+    /// Whether every job that the listing's index finds matches.
     fn is_found_by_index(&self) -> bool {
         let keyed = self.listing == Listing::Blocked;
         let by_index = Self {
@@ -74,12 +74,12 @@ impl JobQuery {
         if self.is_large() { LARGE_TAB_WINDOW } else { TAB_WINDOW }
     }
 
-    /// Whether every job of its listing is meant.
+    /// Whether every job of its listing matches.
     fn is_any(&self) -> bool {
         *self == Self { listing: self.listing, reveal: self.reveal, ..Self::default() }
     }
 
-    /// The listing that finds what is meant; `None` when no job can be.
+    /// The listing that finds the matching jobs; `None` when no job can match.
     fn searched(&self) -> Option<Listing> {
         match (self.listing, self.worker) {
             (Listing::Live, Some(_)) => Some(Listing::Running),
@@ -111,17 +111,17 @@ impl JobQuery {
 }
 
 impl Admin {
-    /// A page of 1 to 500 jobs that the query means (a `limit` outside of that is taken for the
+    /// A page of 1 to 500 matching jobs (a `limit` outside of that is taken for the
     /// nearest end, [`JobPage::ROWS`] is usual), in the order of its listing. The next page begins
     /// after the cursor that this one returns; keep the query the same. A cursor of another listing
     /// is taken for the beginning.
     ///
-    /// It looks at as many jobs as it returns when an index finds all that is meant: any listing
-    /// by itself, ready jobs of a queue, blocked ones of a group or of a group and key, running
-    /// ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at most,
-    /// and at 2,000 when it reads their errors or payloads;
-    /// [`JobPage::gave_up_after`] says when that was not enough to fill the page. A query with an
-    /// id means a live or an ended job, in one page, and one with an id alone a dead one as well.
+    /// It looks at as many jobs as it returns when an index finds all matching jobs: any listing
+    /// without conditions, ready jobs of a queue, blocked ones of a group or of a group and key,
+    /// running ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at
+    /// most, and at 2,000 when it reads their errors or payloads; [`JobPage::gave_up_after`] says
+    /// when that was not enough to fill the page. A query with an id means a live or an ended job,
+    /// in one page, and one with an id alone a dead one as well.
     ///
     /// Jobs go from one list to another while pages are turned: what has moved on may be met again
     /// in another place, or not at all.
@@ -156,7 +156,7 @@ impl Admin {
         Ok(page)
     }
 
-    /// How many jobs the query means. 10,000 of its listing at most are looked at, in its order,
+    /// How many jobs match the query. 10,000 of its listing at most are looked at, in its order,
     /// and 2,000 when their errors or payloads are read.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Admin {
         Ok(self.sample(query, 1).await?.0)
     }
 
-    /// How many jobs the query means, as far as they are counted, and the first of them.
+    /// How many jobs match the query, as far as they are counted, and the first of them.
     pub(in crate::admin) async fn sample(
         &self,
         query: &JobQuery,
@@ -231,7 +231,7 @@ async fn page(
     Ok(JobPage { jobs, next, gave_up_after })
 }
 
-/// How many of so many are meant, and the first of them.
+/// How many of the jobs looked at match, and the first of them.
 async fn look(
     link: &mut Link,
     query: &JobQuery,

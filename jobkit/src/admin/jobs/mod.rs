@@ -22,7 +22,7 @@ pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, Stat
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cancelled {
-    /// It has ended as asked, unless it was running and just then succeeded.
+    /// It has ended as requested, unless it was running and just then succeeded.
     Now,
     /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
     /// attempt but success, the job ends as cancelled.

@@ -22,17 +22,17 @@ pub enum Listing {
     Ready,
     /// Jobs whose time has not come, the next one first.
     Scheduled,
-    /// Those of them that have failed before: they wait out their backoff, or a snooze.
+    /// Scheduled jobs that have failed before: they wait out their backoff, or a snooze.
     Retrying,
-    /// Jobs that a worker runs, the one that was claimed first first.
+    /// Jobs that a worker runs, in the order in which they were claimed.
     Running,
     /// Jobs that wait for a permit: by group, key, priority and age.
     Blocked,
     /// Ended jobs that are still kept, the newest first.
     Finished,
-    /// Those of them that were discarded.
+    /// Ended jobs that were discarded.
     Discarded,
-    /// Those of them that were cancelled.
+    /// Ended jobs that were cancelled.
     Cancelled,
 }
 
@@ -72,7 +72,7 @@ impl Listing {
     }
 }
 
-/// Which jobs are meant: those of a listing for which everything set here is so. Made field by
+/// Which jobs match: those of a listing that meet every condition set here. Made field by
 /// field, or from the words of a search box:
 ///
 /// ```
@@ -92,7 +92,7 @@ impl Listing {
 /// ```
 ///
 /// The words are `qualifier:value` with spaces between; a value with spaces stands in double
-/// quotes, in which `\"` and `\\` are a quote and a backslash. A number by itself is an id. All
+/// quotes, in which `\"` and `\\` are a quote and a backslash. A number alone is an id. All
 /// words have to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
@@ -151,7 +151,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The words that mean the same jobs.
+/// The words that match the same jobs.
 impl fmt::Display for JobQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = Vec::new();

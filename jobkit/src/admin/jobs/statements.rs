@@ -103,7 +103,7 @@ impl Call for JobsCount {
     }
 }
 
-/// A job with all that is known of it.
+/// A job with everything known about it.
 pub(crate) struct OneJob(pub(crate) i64);
 
 impl Call for OneJob {

@@ -130,7 +130,7 @@ pub struct JobSummary {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct JobPage {
-    /// Those that are meant, in the order of the listing. There may be none although more pages
+    /// The matching jobs, in the order of the listing. There may be none although more pages
     /// follow.
     pub jobs: Vec<JobSummary>,
     /// After which one the next page begins; `None` after the last.

@@ -20,8 +20,8 @@ pub struct KindSummary {
     pub retention: Option<Duration>,
     /// The group of their concurrency keys, and how many of a key its workers say may run.
     pub concurrency: Option<(String, u32)>,
-    /// After how long a dead letter of it replays by itself, and how often it may be buried until
-    /// that ends.
+    /// After how long its dead letters are replayed automatically, and how often one may be buried
+    /// until that ends.
     pub auto_replay: Option<(Duration, u32)>,
     /// When this was announced, or last changed.
     pub announced_at: DateTime<Utc>,

@@ -48,7 +48,7 @@ impl<'a> Begin<'a> {
             BulkAction::Purge(_, older_than) => *older_than,
             _ => Duration::ZERO,
         };
-        let before = action.dead_letters().and_then(|filter| filter.meant.failed_before);
+        let before = action.dead_letters().and_then(|filter| filter.criteria.failed_before);
         let until = link.call(&Until { ago, before }).await?;
         let (id, begun) = link
             .call(&BeginOperation {

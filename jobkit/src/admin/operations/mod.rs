@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use self::statements::{OperationResults, Operations};
-use crate::admin::dead_letters::statements::{Meant, Until};
+use crate::admin::dead_letters::statements::{Criteria, Until};
 use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use crate::admin::jobs::{JobQuery, Listing, list};
 use crate::admin::{Admin, Count};
@@ -24,7 +24,7 @@ pub use self::selected::Selected;
 
 /// What an operation does, and with whom.
 ///
-/// Of jobs only live ones are meant: a query about ended jobs means none.
+/// Only live jobs match: a query about ended jobs matches none.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum BulkAction {
@@ -77,7 +77,7 @@ impl BulkAction {
 
     /// Whether it is to replay what is not open: there is nothing to do.
     fn replays_none(&self) -> bool {
-        matches!(self, Self::Replay(filter) if filter.meant.state != DeadLetterState::Open)
+        matches!(self, Self::Replay(filter) if filter.criteria.state != DeadLetterState::Open)
     }
 
     pub(super) fn filter(&self) -> Value {
@@ -86,7 +86,7 @@ impl BulkAction {
                 of_jobs(query)
             }
             Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
-                of_dead_letters(&filter.meant)
+                of_dead_letters(&filter.criteria)
             }
             Self::Selected(selected) => selected.filter(),
         }
@@ -110,7 +110,7 @@ impl BulkAction {
         self.jobs().map_or(Ok(()), JobQuery::check)?;
         let Some(filter) = self.dead_letters() else { return Ok(()) };
         filter.check()?;
-        match (self, filter.meant.state) {
+        match (self, filter.criteria.state) {
             (Self::Replay(_), _) => Ok(()),
             (_, DeadLetterState::Replaying) => Err(Error::Replaying),
             _ => Ok(()),
@@ -130,12 +130,13 @@ fn of_jobs(query: &JobQuery) -> Value {
     filter
 }
 
-fn of_dead_letters(meant: &Meant) -> Value {
+fn of_dead_letters(criteria: &Criteria) -> Value {
     let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
     let mut filter = json!({
-        "state": meant.state.as_str(), "kind": meant.kind, "queue": meant.queue, "key": meant.key,
-        "fingerprint": meant.fingerprint, "failed_after": time(meant.failed_after),
-        "failed_before": time(meant.failed_before),
+        "state": criteria.state.as_str(), "kind": criteria.kind, "queue": criteria.queue,
+        "key": criteria.key,
+        "fingerprint": criteria.fingerprint, "failed_after": time(criteria.failed_after),
+        "failed_before": time(criteria.failed_before),
     });
     without_nulls(&mut filter);
     filter
@@ -173,9 +174,9 @@ impl Admin {
         if let Some(filter) = action.dead_letters().filter(|_| !action.replays_none()) {
             let mut filter = filter.clone();
             if let BulkAction::Purge(_, older_than) = action {
-                let (ago, before) = (*older_than, filter.meant.failed_before);
+                let (ago, before) = (*older_than, filter.criteria.failed_before);
                 let until = self.ask(&Until { ago, before }).await?;
-                filter.meant.failed_before = Some(until);
+                filter.criteria.failed_before = Some(until);
             }
             preview.count = self.count_dead_letters(&filter).await?;
             preview.dead_letters = self.dead_letters(&filter, None, 5).await?.entries;
@@ -199,8 +200,8 @@ impl Admin {
         Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
     }
 
-    /// With whom an operation did not go as asked, and why: 1,000 of them at most,
-    /// in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
+    /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
         let results = self.ask(&OperationResults(id)).await?;
         let result = |(subject, outcome)| OperationResult { subject, outcome };

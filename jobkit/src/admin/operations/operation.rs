@@ -7,17 +7,17 @@ use crate::admin::Count;
 use crate::admin::dead_letters::DeadLetterSummary;
 use crate::admin::jobs::JobSummary;
 
-/// How it stands with an operation.
+/// The status of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperationState {
     /// No worker has begun with it.
     Pending,
-    /// More are meant than one look could count: the rest is being counted, and nothing is done.
+    /// More match than one look could count: the rest is being counted, and nothing is changed yet.
     Counting,
     /// Some of it is done.
     Running,
-    /// All that was meant was looked at.
+    /// Everything that matched has been looked at.
     Done,
     /// Somebody cancelled it; what was done stays done.
     Cancelled,
@@ -61,12 +61,12 @@ impl OperationState {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// Numbers the operations, not without gaps.
+    /// The id of the operation; ids ascend, with gaps.
     pub id: i64,
     /// What is done: `cancel`, `discard`, `reschedule`, `replay`, `discard_dead_letters` or
     /// `purge`.
     pub verb: String,
-    /// Whom it means, as JSON.
+    /// Which jobs or dead letters match, as JSON.
     pub filter: Value,
     /// Why. Jobs that it ended have it in the history.
     pub reason: Option<String>,
@@ -74,22 +74,22 @@ pub struct Operation {
     pub run_at: Option<DateTime<Utc>>,
     /// How many jobs or dead letters a second at most; `None` is as many as there can be.
     pub per_second: Option<u32>,
-    /// Who wanted it, as they said.
+    /// Who began it, by the name they gave.
     pub actor: Option<String>,
     /// What keeps it from being begun twice.
     pub idempotency_key: String,
-    /// How it stands with it.
+    /// Its status.
     pub state: OperationState,
-    /// How many are meant; `None` until they are counted. That takes a while where there are many,
+    /// How many match; `None` until they are counted. That takes a while where there are many,
     /// so it may be a few more or fewer by the time they are met.
     pub total: Option<u64>,
     /// How many of these have been counted.
     pub counted: u64,
-    /// With how many it went as asked.
+    /// How many were changed as requested.
     pub done: u64,
     /// How many of these were running jobs, which were asked to stop: they end as soon as they do.
     pub asked: u64,
-    /// With how many it did not; of 1,000 of them
+    /// How many could not be changed; for 1,000 of them
     /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
     pub skipped: u64,
     /// Why it failed.
@@ -102,7 +102,7 @@ pub struct Operation {
     pub ended_at: Option<DateTime<Utc>>,
 }
 
-/// A job or dead letter with which an operation did not go as asked.
+/// A job or dead letter that an operation could not change as requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationResult {
@@ -116,7 +116,7 @@ pub struct OperationResult {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
-    /// How many are meant.
+    /// How many match.
     pub count: Count,
     /// Five of them, when it is about jobs.
     pub jobs: Vec<JobSummary>,

@@ -14,8 +14,8 @@ use crate::{Error, JobId, limits};
 
 /// An action on jobs or dead letters that are named: 1 to 500 of them.
 ///
-/// What has become of them since does not matter, as long as it can be done: with a job that has
-/// ended, or a dead letter that is not open any more, it does not go as asked.
+/// What has become of them since does not matter, as long as it can be done: a job that has
+/// ended, or a dead letter that is not open any more, is skipped.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Selected {

@@ -13,7 +13,7 @@ pub(crate) struct BeginOperation<'a> {
     pub(crate) filter: &'a Value,
     pub(crate) reason: Option<&'a str>,
     pub(crate) run_at: Option<DateTime<Utc>>,
-    /// How many are meant, as far as was looked, and whether there may be more.
+    /// How many match among the rows looked at, and whether there may be more.
     pub(crate) number: i64,
     pub(crate) more: bool,
     pub(crate) until: DateTime<Utc>,
@@ -93,7 +93,7 @@ fn operation(row: &PgRow) -> sqlx::Result<Operation> {
     })
 }
 
-/// What did not go as asked.
+/// Rows that could not be changed as requested.
 pub(crate) struct OperationResults(pub(crate) i64);
 
 impl Call for OperationResults {

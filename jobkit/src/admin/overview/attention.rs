@@ -208,7 +208,7 @@ impl Attention {
             Self::NoWorker { .. } => "start a worker, and see in its log why the last one ended",
             Self::LateWorker(_) => {
                 "see whether its process runs and reaches the database; else its jobs are taken \
-                 back by themselves"
+                 back automatically"
             }
             Self::Unserved { announced: true, .. } => {
                 "start a worker that serves the queue and has the kind"
@@ -221,12 +221,12 @@ impl Attention {
                 "see what its slots are busy with; give it more, or start more workers"
             }
             Self::LostWorker { .. } => {
-                "its jobs run again by themselves: see why its process ended or froze (out of \
+                "its jobs run again automatically: see why its process ended or froze (out of \
                  memory, a blocked thread, the network)"
             }
             Self::StuckJob(_) => {
                 "mend what the server says (a damaged page, a full disk, a missing replica \
-                 identity); the job goes on by itself then"
+                 identity); the job then continues automatically"
             }
             Self::StuckOperation { .. } => {
                 "see whether a worker is alive and what its log says of it, or cancel it"

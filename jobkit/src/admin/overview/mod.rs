@@ -37,7 +37,7 @@ impl Admin {
         self
     }
 
-    /// How it stands with the whole. Nine statements, each of which looks at no more than some
+    /// The status of the whole queue. Nine statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();

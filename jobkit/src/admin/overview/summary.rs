@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::attention::Attention;
 use crate::admin::Count;
 
-/// How it stands with the whole: what waits, what runs, what is dead, and what needs attention.
+/// The status of the whole queue: what waits, what runs, what is dead, and what needs attention.
 ///
 /// No count goes beyond 10,000: [`Count::AtLeast`] stands for that many and more. The parts are
 /// read one after the other, so that what changes meanwhile may show in one and not in another.
@@ -25,11 +25,11 @@ pub struct Overview {
     pub capacity: u32,
     /// Jobs whose time has not come.
     pub scheduled: Count,
-    /// Those of them that are due within an hour.
+    /// Scheduled jobs that are due within an hour.
     pub due_soon: Count,
-    /// When the next of them is due; in the past while no worker has made it ready.
+    /// When the next scheduled job is due; in the past while no worker has made it ready.
     pub next_run_at: Option<DateTime<Utc>>,
-    /// Those of them that have used an attempt up: they wait for a retry.
+    /// Scheduled jobs that have used an attempt up: they wait for a retry.
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,

@@ -17,7 +17,7 @@ pub(super) mod statements;
 pub use self::queue::{PausedQueue, QueueKind, QueueSummary};
 
 impl Admin {
-    /// How it stands with each queue that is known of: because a worker serves it, because it is
+    /// The status of each known queue: known because a worker serves it, because it is
     /// paused, or because a job is in it. By name; of those with ready jobs the first 500, and as
     /// many of those that workers serve.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {

@@ -18,7 +18,7 @@ pub struct PausedQueue {
     pub reason: Option<String>,
 }
 
-/// How it stands with a queue.
+/// The status of a queue.
 ///
 /// Of the ready jobs of a queue no more than 10,000 are counted, and no fewer than 1,000 however
 /// many queues there are; of the blocked, the scheduled and the running jobs of all queues together
@@ -35,13 +35,13 @@ pub struct QueueSummary {
     pub ready_age: Option<Duration>,
     /// Jobs that wait for a permit of their key.
     pub blocked: Count,
-    /// How long the one of those counted that waits longest does.
+    /// The longest wait among the blocked jobs counted.
     pub blocked_age: Option<Duration>,
     /// Jobs whose time has not come.
     pub scheduled: Count,
-    /// Those of them that have used an attempt up.
+    /// Scheduled jobs that have used an attempt up.
     pub retrying: Count,
-    /// When the next of them is due.
+    /// When the next scheduled job is due.
     pub next_run_at: Option<DateTime<Utc>>,
     /// Jobs that workers run.
     pub running: Count,

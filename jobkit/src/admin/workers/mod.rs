@@ -15,7 +15,7 @@ pub use self::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
 pub enum StopRequest {
     /// The worker sees it with its next heartbeat.
     Requested,
-    /// It was asked before, or it is stopping by itself.
+    /// It was asked before, or is already stopping.
     Already,
     /// There is no such worker: it has ended, was reaped, or never was.
     NotFound,

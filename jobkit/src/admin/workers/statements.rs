@@ -6,7 +6,7 @@ use super::worker::{RunningJob, ServedQueue, WorkerSummary};
 use crate::JobId;
 use crate::store::{Call, Times, duration, number};
 
-/// Workers by name: all of them, or those meant.
+/// Workers by name: all of them, or these.
 #[derive(Default)]
 pub(crate) struct Workers {
     pub(crate) only: Option<i64>,

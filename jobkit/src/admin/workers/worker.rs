@@ -52,7 +52,7 @@ pub struct ServedQueue {
 pub struct WorkerDetail {
     /// What a list shows of it.
     pub summary: WorkerSummary,
-    /// The jobs it runs, those claimed first first, 500 at most.
+    /// The jobs it runs, in the order in which they were claimed, 500 at most.
     pub jobs: Vec<RunningJob>,
 }
 

@@ -170,8 +170,8 @@ impl Claimer {
             return Ok(Next::Room);
         }
         let reservation = self.dispatch.reserve(slots);
-        let (asked, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
-        let wanted: usize = asked.iter().map(|(_, slots)| slots).sum();
+        let (requested, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
+        let slots: usize = requested.iter().map(|(_, slots)| slots).sum();
         let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
         let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
@@ -182,22 +182,22 @@ impl Claimer {
                 self.pace.failures = 0;
                 self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
-                Ok(self.receive(reservation, &asked, from_start, claimed).await)
+                Ok(self.receive(reservation, &requested, from_start, claimed).await)
             }
             Err(error) => {
                 self.pace.sleep.forget_hint();
                 let lost = !error.is_answer();
                 let took_too_long = error.code().as_deref() == Some("57014");
                 self.pace.lost += u32::from(lost);
-                let queues = asked.iter().map(|(queue, _)| *queue);
+                let queues = requested.iter().map(|(queue, _)| *queue);
                 if from_start && took_too_long {
                     self.pace.water.failed(queues, now.elapsed(), Instant::now());
                 } else {
                     self.pace.water.start_over();
                 }
-                let suspicious = wanted == 1 && self.pace.lost >= SUSPICION;
+                let suspicious = slots == 1 && self.pace.lost >= SUSPICION;
                 self.dispatch.give_up(reservation, lost && suspicious);
-                self.pace.batch = (wanted / 2).max(1);
+                self.pace.batch = (slots / 2).max(1);
                 let error = self.pace.aside.put(&mut self.link, &claim, error).await;
                 error.map_or(Ok(Next::Again), Err)
             }
@@ -221,7 +221,7 @@ impl Claimer {
     async fn receive(
         &mut self,
         mut reservation: Reservation,
-        asked: &[(usize, usize)],
+        requested: &[(usize, usize)],
         from_start: bool,
         mut claimed: Claimed,
     ) -> Next {
@@ -235,10 +235,10 @@ impl Claimer {
         let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
         if from_start {
-            let queues = asked.iter().map(|(queue, _)| *queue);
+            let queues = requested.iter().map(|(queue, _)| *queue);
             self.pace.water.started(queues, claimed.scan, Instant::now());
         }
-        for (at, (queue, slots)) in asked.iter().enumerate() {
+        for (at, (queue, slots)) in requested.iter().enumerate() {
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
             let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
             let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
@@ -248,13 +248,13 @@ impl Claimer {
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
             self.pace.water.picked(*queue, jobs);
             filled |= rows >= *slots;
-            self.slots.note(*queue, rows >= *slots);
+            self.slots.record(*queue, rows >= *slots);
         }
         // Queues that have yet to have their turn.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
-        claimed.jobs.iter_mut().for_each(|job| job.queue = asked[job.queue].0);
+        claimed.jobs.iter_mut().for_each(|job| job.queue = requested[job.queue].0);
         let suspects = self.dispatch.receive(&mut reservation, claimed.jobs);
         self.dispatch.start_suspects(reservation, suspects);
         if bytes > LARGE_ANSWER {
@@ -294,19 +294,20 @@ fn prepare<'a>(
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
     let shares = reservation.slots.left().iter().copied().enumerate();
-    let mut asked: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
+    let mut requested: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
-    fastrand::shuffle(&mut asked);
-    let from_start = pace.water.at_start(asked.iter().map(|(queue, _)| *queue), now);
-    let waters = || asked.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
+    fastrand::shuffle(&mut requested);
+    let from_start = pace.water.at_start(requested.iter().map(|(queue, _)| *queue), now);
+    let waters =
+        || requested.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
     let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let claim = Claim {
         id: reservation.claim,
         kinds,
-        queues: asked.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
-        slots: asked.iter().map(|(_, slots)| count(*slots)).collect(),
+        queues: requested.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
+        slots: requested.iter().map(|(_, slots)| count(*slots)).collect(),
         marks: waters().flat_map(|(marks, ..)| *marks).collect(),
         between: waters().map(|(_, first, last)| (count(first), count(last))).unzip(),
     };
-    (asked, claim)
+    (requested, claim)
 }

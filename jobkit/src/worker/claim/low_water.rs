@@ -11,9 +11,9 @@ const SHARE: u32 = 20;
 ///
 /// Dead index entries pile up at the head of `ready` while some transaction elsewhere pins them;
 /// a scan from the start walks them all. So once that costs more than [`CHEAP`] a scan begins at
-/// the lowest id picked last time, for each queue and (priority, permit) by itself, and starts from
-/// the very beginning for at most 5 % of the time: jobs whose insert committed late, and retries,
-/// lie below the marks.
+/// the lowest id picked last time, for each queue and (priority, permit) separately, and starts
+/// from the very beginning for at most 5 % of the time: jobs whose insert committed late, and
+/// retries, lie below the marks.
 ///
 /// A queue that is seldom asked, since it has no slot free or others take their turns, may always
 /// miss those scans. When it has missed them for as many times that long as there are queues, one

@@ -96,11 +96,11 @@ impl Slots {
 
     /// Takes what is free of so many of each queue; nothing where jobs are ready for every slot:
     /// there, priority decides who is next.
-    pub(crate) fn take_spare(self: &Arc<Self>, wanted: &[usize]) -> TakenSlots {
+    pub(crate) fn take_spare(self: &Arc<Self>, needed: &[usize]) -> TakenSlots {
         self.take(|free, taken| {
-            let of_queue = free.iter().zip(&taken.backlogged).zip(wanted);
+            let of_queue = free.iter().zip(&taken.backlogged).zip(needed);
             of_queue
-                .map(|((free, full), wanted)| if *full { 0 } else { *free.min(wanted) })
+                .map(|((free, full), needed)| if *full { 0 } else { *free.min(needed) })
                 .collect()
         })
     }
@@ -114,8 +114,8 @@ impl Slots {
         TakenSlots { slots: Arc::clone(self), left: chosen }
     }
 
-    /// Notes whether a queue had as many ready jobs as it was asked for.
-    pub(crate) fn note(&self, queue: usize, filled: bool) {
+    /// Records whether a queue had as many ready jobs as it was asked for.
+    pub(crate) fn record(&self, queue: usize, filled: bool) {
         let mut taken = self.taken();
         taken.filled[queue] = filled;
         // Those that are free beside the ones asked for would have been asked for in vain.
@@ -256,13 +256,13 @@ mod tests {
     #[test]
     fn a_queue_with_a_backlog_has_no_spare_slots() {
         let slots = slots(&[3, 5]);
-        slots.note(0, true);
+        slots.record(0, true);
         assert_eq!(slots.take_spare(&[2, 9]).left(), [2, 5], "it could have asked for more");
         let all = slots.take_within(8);
-        slots.note(0, true);
+        slots.record(0, true);
         drop(all);
         assert_eq!(slots.take_spare(&[2, 9]).left(), [0, 5]);
-        slots.note(0, false);
+        slots.record(0, false);
         assert_eq!(slots.take_spare(&[2, 0]).left(), [2, 0]);
     }
 
@@ -270,7 +270,7 @@ mod tests {
     fn a_queue_that_waits_for_its_turn_wants_more() {
         let slots = slots(&[3, 5]);
         assert!(!slots.is_wanting());
-        slots.note(0, true);
+        slots.record(0, true);
         assert!(slots.is_wanting());
         let _taken = slots.take_within(8);
         assert!(!slots.is_wanting(), "none of its slots is free");

@@ -30,7 +30,7 @@ impl Wake {
         std::mem::take(&mut self.unblocked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// There is more than one claimer fetches.
+    /// Tells the second claimer that there is more than one claimer can fetch.
     pub(crate) fn want_help(&self) {
         self.help.notify_one();
     }

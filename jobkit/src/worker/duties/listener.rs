@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Error;
-use crate::store::Ear;
+use crate::store::Notifications;
 use crate::worker::claim::wake::Wake;
 use crate::worker::ticker::Duty;
 
@@ -14,7 +14,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// A hint only: it carries no data, and the claimer polls all the same. If it never ran, jobs
 /// would start up to one poll later.
 pub(crate) struct Listener {
-    pub(crate) ear: Ear,
+    pub(crate) notifications: Notifications,
     pub(crate) wake: Arc<Wake>,
 }
 
@@ -23,14 +23,14 @@ impl Duty for Listener {
     const INTERRUPTIBLE: bool = true;
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        // Rung also after a reconnect: what was said meanwhile was not heard.
-        if self.ear.hear(SILENCE).await? {
+        // Rung after a reconnect, too: notifications sent in between were missed.
+        if self.notifications.wait(SILENCE).await? {
             self.wake.ring();
         }
         Ok(Duration::ZERO)
     }
 
     async fn close(self) {
-        self.ear.close().await;
+        self.notifications.close().await;
     }
 }

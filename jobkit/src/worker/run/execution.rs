@@ -69,7 +69,7 @@ impl Execution {
                 let executed = guard(pin!(run)).await;
                 executed.unwrap_or_else(|panic| {
                     let outcome = panicked(panic);
-                    this.told(Settlement { ran, ..Settlement::of(claim, id, outcome) })
+                    this.logged(Settlement { ran, ..Settlement::of(claim, id, outcome) })
                 })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
@@ -128,23 +128,23 @@ impl Execution {
         let start = || registration.start(&payload, attempt, &self.states);
         let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
             Ok(Ok(future)) => future,
-            Ok(Err(error)) => return self.told(ended(undecodable(&error, policy, number))),
+            Ok(Err(error)) => return self.logged(ended(undecodable(&error, policy, number))),
             Err(panic) => {
                 let error = scrubbed(&message(&*panic), &hidden);
-                return self.told(ended(undecodable(&error, policy, number)));
+                return self.logged(ended(undecodable(&error, policy, number)));
             }
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
-        let (took, asked) = (began.elapsed(), handler.reason());
+        let (took, stop_reason) = (began.elapsed(), handler.reason());
         span.in_scope(|| {
-            let outcome = outcome(run, asked, policy, number, &hidden);
-            self.told(Settlement { took, ..ended(outcome) })
+            let outcome = outcome(run, stop_reason, policy, number, &hidden);
+            self.logged(Settlement { took, ..ended(outcome) })
         })
     }
 
-    /// An outcome, after the log was told if it is a failed attempt. The event itself says of which
-    /// job: the span may be filtered out, or not be shown.
-    fn told(&self, settlement: Settlement) -> Settlement {
+    /// The settlement, after a failed attempt has been logged. The event itself names the job,
+    /// because the span may be filtered out or not shown.
+    fn logged(&self, settlement: Settlement) -> Settlement {
         let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
             return settlement;
         };

@@ -191,7 +191,7 @@ impl Settler {
                 return Err(error);
             }
         };
-        self.note(group, &settled.endings);
+        self.record(group, &settled.endings);
         self.unstick(group).await;
         if let Some(mut reservation) = reservation {
             self.counters.handed_over.add(settled.claimed.len());
@@ -211,18 +211,18 @@ impl Settler {
         if !jobs.is_empty()
             && let Err(error) = self.link.call(&Unstick(jobs)).await
         {
-            tracing::debug!(%error, "jobkit: could not note that jobs are not stuck any more");
+            tracing::debug!(%error, "jobkit: could not note that jobs are no longer stuck");
         }
     }
 
     /// Slots for what permits let run next, of jobs that held one: in their place, at once.
     fn reservation(&self, worker: i64, group: &[Settlement]) -> Option<Reservation> {
-        let mut wanted = vec![0; self.slots.queues().len()];
-        group.iter().filter_map(|s| s.keyed_in).for_each(|queue| wanted[queue] += 1);
-        if wanted.iter().all(|wanted| *wanted == 0) || !self.dispatch.is_open() {
+        let mut needed = vec![0; self.slots.queues().len()];
+        group.iter().filter_map(|s| s.keyed_in).for_each(|queue| needed[queue] += 1);
+        if needed.iter().all(|needed| *needed == 0) || !self.dispatch.is_open() {
             return None;
         }
-        let slots = self.slots.take_spare(&wanted);
+        let slots = self.slots.take_spare(&needed);
         if slots.left().iter().all(|left| *left == 0) {
             return None;
         }
@@ -242,12 +242,12 @@ impl Settler {
         self.put_off.extend(group.into_iter().map(|settlement| (at, settlement)));
     }
 
-    /// Says in the log what a job became that is dead, or did not become what was asked.
-    fn tell(&self, settlement: &Settlement, ending: Option<Ending>) {
+    /// Logs a job that became a dead letter, and one whose end differs from the one requested.
+    fn log(&self, settlement: &Settlement, ending: Option<Ending>) {
         let kind = settlement.ran.map(|ran| ran.kind);
         let queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name);
         let attempt = settlement.ran.map(|ran| ran.attempt);
-        let (job, asked) = (settlement.job, settlement.outcome.as_str());
+        let (job, requested) = (settlement.job, settlement.outcome.as_str());
         match (ending, &settlement.outcome) {
             (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => tracing::error!(
                 job.id = job,
@@ -263,7 +263,7 @@ impl Settler {
                 job.kind = kind,
                 queue,
                 attempt,
-                asked,
+                requested,
                 ?ending,
                 "jobkit: settled otherwise"
             ),
@@ -271,8 +271,8 @@ impl Settler {
         }
     }
 
-    /// Notes what was written.
-    fn note(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
+    /// Records what was written: in the ledger, the measures and the counters.
+    fn record(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
         for settlement in group {
             self.ledger.settled(settlement.claim, settlement.job);
@@ -291,7 +291,7 @@ impl Settler {
                 (None, Outcome::Release(_)) => &self.counters.released,
             };
             counter.add(1);
-            self.tell(settlement, ending);
+            self.log(settlement, ending);
         }
     }
 }
@@ -326,8 +326,8 @@ fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
 
 /// What is recorded for an outcome that the database refuses: a failed attempt.
 fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
-    let asked = settlement.outcome.as_str();
-    let text = format!("the outcome `{asked}` could not be recorded: {error}");
+    let requested = settlement.outcome.as_str();
+    let text = format!("the outcome `{requested}` could not be recorded: {error}");
     let failure = Failure::from(clean(&text));
     let delay = Duration::from_secs(60);
     Settlement {

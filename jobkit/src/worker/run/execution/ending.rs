@@ -54,7 +54,7 @@ fn backoff(policy: &Policy, attempt: u32) -> Duration {
 /// What is recorded for a run that ended this way.
 pub(super) fn outcome(
     run: Run,
-    asked: Option<StopReason>,
+    stop_reason: Option<StopReason>,
     policy: &Policy,
     attempt: u32,
     hidden: &[String],
@@ -66,7 +66,7 @@ pub(super) fn outcome(
         Run::TimedOut(limit) => JobError::from(format!("timed out after {limit:?}")),
         Run::Dropped => JobError::from("did not stop when it was asked to"),
     };
-    match asked {
+    match stop_reason {
         Some(StopReason::Cancelled) => {
             return Outcome::Cancel("cancelled while running".to_owned().into());
         }

@@ -7,20 +7,20 @@ use tokio::time::timeout;
 use crate::Error;
 
 /// A connection that listens for wake-ups.
-pub(crate) struct Ear {
+pub(crate) struct Notifications {
     pool: PgPool,
     deadline: Duration,
     listener: Option<PgListener>,
 }
 
-impl Ear {
+impl Notifications {
     pub(crate) fn new(pool: PgPool, deadline: Duration) -> Self {
         Self { pool, deadline, listener: None }
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
-    /// True when something may have been said: a notification, or a connection made anew.
-    pub(crate) async fn hear(&mut self, silence: Duration) -> Result<bool, Error> {
+    /// True when there may be news: a notification, or a connection made anew.
+    pub(crate) async fn wait(&mut self, silence: Duration) -> Result<bool, Error> {
         // Out of its place while in use: an error or a dropped future loses the connection, and
         // the next call makes a new one.
         let Some(mut listener) = self.listener.take() else {
@@ -29,7 +29,7 @@ impl Ear {
             self.listener = Some(listener.map_err(|_| Error::Deadline(deadline))??);
             return Ok(true);
         };
-        let heard = match timeout(silence, listener.try_recv()).await {
+        let notified = match timeout(silence, listener.try_recv()).await {
             Ok(said) => said?.is_some(),
             Err(_) => {
                 let ping = sqlx::query("select 1").execute(&mut listener);
@@ -40,11 +40,11 @@ impl Ear {
                 return Ok(false);
             }
         };
-        // Silence from a closed connection is no silence: keep it only when something was said.
-        if heard {
+        // A closed connection is silent, too: keep it only after a notification.
+        if notified {
             self.listener = Some(listener);
         }
-        Ok(heard)
+        Ok(notified)
     }
 
     async fn connect(&self) -> Result<PgListener, Error> {

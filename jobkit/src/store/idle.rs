@@ -32,15 +32,15 @@ pub(super) struct Open<C = PgConnection> {
 /// Each belongs to one caller at a time, who takes it out. It comes back only from a caller whose
 /// every call had a clear answer: whoever is dropped, fails or waits in vain takes it along.
 #[derive(Debug, Default)]
-pub(crate) struct Keep {
-    shelf: Mutex<Shelf<PgConnection>>,
+pub(crate) struct IdleConnections {
+    stack: Mutex<IdleStack<PgConnection>>,
 }
 
-impl Keep {
+impl IdleConnections {
     /// One that is alive, if there is any.
     pub(super) async fn take(&self) -> Option<Open> {
         loop {
-            let mut open = self.shelf().take(Instant::now())?;
+            let mut open = self.stack().take(Instant::now())?;
             match timeout(PATIENCE, open.connection.ping()).await {
                 Ok(Ok(())) => return Some(open),
                 // The server went away, then, and took the others along.
@@ -51,39 +51,39 @@ impl Keep {
 
     /// Puts one back.
     pub(super) fn put(self: &Arc<Self>, open: Open) {
-        let mut shelf = self.shelf();
-        shelf.put(open, Instant::now());
+        let mut stack = self.stack();
+        stack.put(open, Instant::now());
         // A task of a runtime that has ended has ended, too.
-        if shelf.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
-            shelf.tidying = Some(tokio::spawn(tidy(Arc::downgrade(self))));
+        if stack.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
+            stack.tidying = Some(tokio::spawn(tidy(Arc::downgrade(self))));
         }
     }
 
     /// Drops what nobody uses.
     pub(super) fn forget(&self) {
-        self.shelf().idle.clear();
+        self.stack().idle.clear();
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf<PgConnection>> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stack(&self) -> MutexGuard<'_, IdleStack<PgConnection>> {
+        self.stack.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Closes what was not used for long; ends when nothing is left.
-async fn tidy(keep: Weak<Keep>) {
+async fn tidy(connections: Weak<IdleConnections>) {
     let mut wait = IDLE;
     loop {
         sleep(wait).await;
-        let Some(keep) = keep.upgrade() else { return };
+        let Some(connections) = connections.upgrade() else { return };
         let (old, next) = {
-            let mut shelf = keep.shelf();
-            let (old, next) = shelf.tidy(Instant::now());
+            let mut stack = connections.stack();
+            let (old, next) = stack.tidy(Instant::now());
             if next.is_none() {
-                shelf.tidying = None;
+                stack.tidying = None;
             }
             (old, next)
         };
-        drop(keep);
+        drop(connections);
         for open in old {
             let _farewell = timeout(PATIENCE, open.connection.close()).await;
         }
@@ -94,7 +94,7 @@ async fn tidy(keep: Weak<Keep>) {
 
 /// What is kept, the longest unused first.
 #[derive(Debug)]
-struct Shelf<C> {
+struct IdleStack<C> {
     idle: Vec<Idle<C>>,
     tidying: Option<JoinHandle<()>>,
 }
@@ -111,13 +111,13 @@ impl<C> Idle<C> {
     }
 }
 
-impl<C> Default for Shelf<C> {
+impl<C> Default for IdleStack<C> {
     fn default() -> Self {
         Self { idle: Vec::new(), tidying: None }
     }
 }
 
-impl<C> Shelf<C> {
+impl<C> IdleStack<C> {
     /// The one that was used last.
     fn take(&mut self, now: Instant) -> Option<Open<C>> {
         self.idle.retain(|idle| !idle.is_old(now));
@@ -151,41 +151,41 @@ mod tests {
 
     #[test]
     fn each_goes_to_one_caller() {
-        let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), now);
-        shelf.put(open(2, now), now);
-        let mut take = || shelf.take(now).map(|open| open.connection);
+        let (mut stack, now) = (IdleStack::default(), Instant::now());
+        stack.put(open(1, now), now);
+        stack.put(open(2, now), now);
+        let mut take = || stack.take(now).map(|open| open.connection);
         assert_eq!([take(), take(), take()], [Some(2), Some(1), None]);
     }
 
     #[test]
     fn a_few_are_kept_those_used_last() {
-        let (mut shelf, now) = (Shelf::default(), Instant::now());
+        let (mut stack, now) = (IdleStack::default(), Instant::now());
         for connection in 1..=9 {
-            shelf.put(open(connection, now), now);
+            stack.put(open(connection, now), now);
         }
-        let kept: Vec<_> = shelf.idle.iter().map(|idle| idle.open.connection).collect();
+        let kept: Vec<_> = stack.idle.iter().map(|idle| idle.open.connection).collect();
         assert_eq!(kept, [6, 7, 8, 9]);
     }
 
     #[test]
     fn none_is_kept_unused_for_long() {
-        let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), now);
-        shelf.put(open(2, now), now + IDLE / 2);
-        let (old, next) = shelf.tidy(now + IDLE);
+        let (mut stack, now) = (IdleStack::default(), Instant::now());
+        stack.put(open(1, now), now);
+        stack.put(open(2, now), now + IDLE / 2);
+        let (old, next) = stack.tidy(now + IDLE);
         assert_eq!(old.iter().map(|open| open.connection).collect::<Vec<_>>(), [1]);
         assert_eq!(next, Some(IDLE / 2));
-        let (old, next) = shelf.tidy(now + 2 * IDLE);
+        let (old, next) = stack.tidy(now + 2 * IDLE);
         assert_eq!((old.len(), next), (1, None));
-        shelf.put(open(3, now), now);
-        assert!(shelf.take(now + IDLE).is_none(), "whoever tidies up may be late");
+        stack.put(open(3, now), now);
+        assert!(stack.take(now + IDLE).is_none(), "whoever tidies up may be late");
     }
 
     #[test]
     fn none_is_used_for_ever() {
-        let (mut shelf, now) = (Shelf::default(), Instant::now());
-        shelf.put(open(1, now), now + AGE - IDLE / 2);
-        assert!(shelf.take(now + AGE).is_none());
+        let (mut stack, now) = (IdleStack::default(), Instant::now());
+        stack.put(open(1, now), now + AGE - IDLE / 2);
+        assert!(stack.take(now + AGE).is_none());
     }
 }
