@@ -16,12 +16,12 @@ declare
     v_job jobkit.jobs;
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     v_exhausted := array(
         select j.id from jobkit.jobs j where j.id = any (p_jobs) and j.attempt >= j.max_attempts
             and j.cancel_requested_at is null
     );
-    select * into v_pulled from jobkit.pull(v_exhausted);
+    select * into v_pulled from jobkit.withdraw(v_exhausted);
     -- In one snapshot: what moves meanwhile is seen in the one place or in the other.
     v_exhausted := v_pulled.jobs || array(
         select j.id from jobkit.jobs j
@@ -57,7 +57,7 @@ begin
         v_count := v_count + 1;
     end loop;
     perform jobkit.unstick(v_exhausted);
-    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return v_count;
 end
 $$;

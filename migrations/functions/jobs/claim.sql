@@ -41,7 +41,7 @@ declare
     v_replays boolean;
     v_row jobkit.claimed;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
     -- waits for this lock, or we wait for the DELETE and find nothing.
     select clock_timestamp(), array(

@@ -47,7 +47,7 @@ declare
     v_row record;
     v_job jobkit.jobs;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     -- Claim by claim, by its key: a scan of them all would walk the dead entries that pile up under
     -- a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
     if p_n = array_fill(p_n[1], array[cardinality(p_job)]) then
@@ -106,7 +106,7 @@ begin
     end if;
 
     if v_keyed and p_next is not null and v_finish = p_job and cardinality(p_job) = 1 then
-        v_claimed := jobkit.relay(p_worker, p_next, p_job[1], p_queues, p_room);
+        v_claimed := jobkit.pass_permit(p_worker, p_next, p_job[1], p_queues, p_room);
         v_keyed := v_claimed is null;
     end if;
     if v_keyed then
@@ -145,7 +145,9 @@ begin
         end loop;
     end if;
     if v_keyed then
-        v_unblocked := array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed));
+        v_unblocked := array(
+            select jobkit.grant_permits(v_freed.groups, v_freed.keys, v_freed.freed)
+        );
         if p_next is not null and v_unblocked <> '{}' then
             v_claimed := jobkit.hand_over(p_worker, p_next, v_unblocked, p_queues, p_room);
         end if;

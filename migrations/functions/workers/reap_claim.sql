@@ -19,7 +19,7 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     select * into v_claim from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n for update skip locked;
     if not found or exists (select from jobkit.workers w where w.id = p_worker) then
@@ -39,7 +39,7 @@ begin
             v_queues := v_queues || v_job.queue;
         end if;
     end loop;
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

@@ -21,7 +21,7 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     for v_claim in
         select * from jobkit.claims c
         where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
@@ -52,7 +52,7 @@ begin
                 null, null);
         end if;
     end loop;
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

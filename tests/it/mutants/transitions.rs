@@ -173,12 +173,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
     cancel_take: "order by j.id for update" => "order by j.id desc for update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
-    pull: "))
+    withdraw: "))
                 for update skip locked" =>
         "))
                 for update",
         cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
-    pull: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
+    withdraw: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
         "q.run_at = j.run_at and q.job_id = j.id for update",
         cancel::a_promotion_in_flight_is_not_waited_for_by_a_cancel;
     promote: "limit p_limit for update skip locked\n            ))" =>
