@@ -128,7 +128,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
-    settle: "except select unnest(v_claimed)" => "",
+    settle_grant: "except select unnest(v_claimed)" => "",
         succession::as_many_go_along_as_there_is_room_for;
     // Who is next.
     grant_permits: "order by b.priority, b.job_id limit" =>
@@ -205,11 +205,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "jobkit.signal(v_held," => "jobkit.signal(v_finish,",
         handover::every_way_out_hands_the_permit_on;
     settle: "jobkit.signal(v_held," => "jobkit.signal(p_job," with
-    settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
+    settle_partial: "keyed := false;" => "keyed := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
-    settle: "v_keyed := v_keyed or v_claim.keyed;" => "v_keyed := v_claim.keyed and v_n < 0;",
+    settle_partial: "keyed := keyed or v_claim.keyed;" => "keyed := v_claim.keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
-    settle: "select jobkit.grant_permits(v_freed.groups, v_freed.keys, v_freed.freed)" =>
+    settle_grant: "select jobkit.grant_permits(p_groups, p_keys, p_freed)" =>
         "select 0::bigint where false",
         permits::t06_two_finishes_unblock_two;
     reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
