@@ -55,6 +55,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "jobs/errors_of",
     "jobs/finish",
     "jobs/finish_all",
+    "jobs/lock_jobs",
     "jobs/log_attempt",
     "jobs/make_ready",
     "jobs/make_scheduled",

@@ -45,11 +45,7 @@ begin
                     and b.job_id = j.id
             )
     );
-    perform from jobkit.jobs j where j.id = any (v_exhausted) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_exhausted)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_exhausted) loop
         perform jobkit.bury(v_job, v_job.attempt, 'exhausted', coalesce(
             (select a.error from jobkit.attempts a where a.job_id = v_job.id
                 order by a.attempt desc, a.ended_at desc limit 1),

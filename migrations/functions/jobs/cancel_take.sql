@@ -17,11 +17,7 @@ begin
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
-    perform from jobkit.jobs j where j.id = any (v_pulled.jobs) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_pulled.jobs)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
         perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
             (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
     end loop;

@@ -27,11 +27,7 @@ begin
     end if;
     v_ids := jobkit.unclaim(v_claim, p_jobs);
     select * into v_freed from jobkit.signal(v_ids);
-    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_ids) loop
         v_count := v_count + 1;
         if jobkit.crash(v_job, p_worker,
             format('the worker died: no heartbeat of worker %s', to_hex(p_worker))) = 'ready'

@@ -37,11 +37,7 @@ begin
         return 0;
     end if;
     select * into v_freed from jobkit.signal(v_ids);
-    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_ids) loop
         v_count := v_count + 1;
         v_queues := v_queues || v_job.queue;
         if v_job.id = any (v_suspects) then

@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     prune_resolved: "l.resolved_at < clock_timestamp() - p_keep" => "true",
         dead_letters::a_prune_spares_what_failed_again;
     // Moved once, whatever their number.
-    recover: "order by j.id for update" => "order by j.id",
+    lock_jobs: "order by j.id for update" => "order by j.id",
         recovery::t54_two_recoveries_bury_a_job_in_no_place_once;
     recover: "and not exists (select from jobkit.claims c where j.id = any (c.job_ids))" => "",
         recovery::a_recovery_leaves_alone_what_a_claim_holds;

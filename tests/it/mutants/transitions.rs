@@ -172,7 +172,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Cancels and promotions.
     cancel_mark: "order by j.id for no key update" => "order by j.id desc for no key update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
-    cancel_take: "order by j.id for update" => "order by j.id desc for update",
+    lock_jobs: "order by j.id for update" => "order by j.id desc for update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
     withdraw: "))
                 for update skip locked" =>
