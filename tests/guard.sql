@@ -85,8 +85,8 @@ language sql as $$
     )
 $$;
 
--- note_fill: notes the snapshot of the first `fill` or `relay`. Stable, so that it sees what that
--- saw.
+-- note_fill: notes the snapshot of the first `grant_permits` or `pass_permit`. Stable, so that it
+-- sees what that saw.
 create function guard.note_fill() returns trigger
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -125,7 +125,7 @@ impl Case {
         let groups = format!("array_fill('g'::text, array[{}])", names.len());
         format!(
             "select coalesce(array_agg(f.job_id order by f.job_id), '{{}}')
-            from jobkit.fill({groups}, array[{}], array{freed:?}) f (job_id)",
+            from jobkit.grant_permits({groups}, array[{}], array{freed:?}) f (job_id)",
             names.join(", ")
         )
     }

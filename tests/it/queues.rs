@@ -54,7 +54,7 @@ async fn the_one_queue_that_has_jobs_has_most_of_a_claim() {
 async fn a_worker_that_is_asleep_goes_on_scanning_no_dear_queues() {
     let lab = Lab::guarded().await;
     lab.run("create sequence looks").await;
-    let gate = "perform jobkit.gate();";
+    let gate = "perform jobkit.decide_lock();";
     lab.mutate("claim", gate, &format!("{gate} perform nextval('public.looks');")).await;
     lab.mutate("claim", "* 1000000", "* 1000000 + 5000").await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);

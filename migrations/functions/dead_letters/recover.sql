@@ -16,12 +16,12 @@ declare
     v_job jobkit.jobs;
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     v_exhausted := array(
         select j.id from jobkit.jobs j where j.id = any (p_jobs) and j.attempt >= j.max_attempts
             and j.cancel_requested_at is null
     );
-    select * into v_pulled from jobkit.pull(v_exhausted);
+    select * into v_pulled from jobkit.withdraw(v_exhausted);
     -- In one snapshot: what moves meanwhile is seen in the one place or in the other.
     v_exhausted := v_pulled.jobs || array(
         select j.id from jobkit.jobs j
@@ -45,11 +45,7 @@ begin
                     and b.job_id = j.id
             )
     );
-    perform from jobkit.jobs j where j.id = any (v_exhausted) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_exhausted)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_exhausted) loop
         perform jobkit.bury(v_job, v_job.attempt, 'exhausted', coalesce(
             (select a.error from jobkit.attempts a where a.job_id = v_job.id
                 order by a.attempt desc, a.ended_at desc limit 1),
@@ -57,7 +53,7 @@ begin
         v_count := v_count + 1;
     end loop;
     perform jobkit.unstick(v_exhausted);
-    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return v_count;
 end
 $$;

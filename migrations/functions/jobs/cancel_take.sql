@@ -12,20 +12,16 @@ declare
     v_pulled record;
     v_job jobkit.jobs;
 begin
-    perform jobkit.gate();
-    select * into v_pulled from jobkit.pull(array(
+    perform jobkit.decide_lock();
+    select * into v_pulled from jobkit.withdraw(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
-    perform from jobkit.jobs j where j.id = any (v_pulled.jobs) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_pulled.jobs)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
         perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
             (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
     end loop;
-    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query
     select p.id from unnest(p_jobs) as p (id)
     where not exists (select from jobkit.jobs j where j.id = p.id);

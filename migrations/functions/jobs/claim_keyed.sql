@@ -1,7 +1,7 @@
--- claim_keyed: the part of a claim that waits for other transactions: `wait`, but for no semaphore
--- longer than 100 ms. Then the jobs of the keys that are in other hands go back to ready, and the
--- claim has the others. Returns the jobs it does without. Those are tried in order, so that two
--- claims do not refuse each other their keys; a deadlock would end with the 2 ms.
+-- claim_keyed: the part of a claim that waits for other transactions: `acquire_or_block`, but for
+-- no semaphore longer than 100 ms. Then the jobs of the keys that are in other hands go back to
+-- ready, and the claim has the others. Returns the jobs it does without. Those are tried in order,
+-- so that two claims do not refuse each other their keys; a deadlock would end with the 2 ms.
 create or replace function jobkit.claim_keyed(p_jobs bigint[], p_queues text[], p_kinds text[])
 returns bigint[]
 language plpgsql
@@ -12,7 +12,7 @@ declare
     v_free bigint[] := '{}';
     v_held bigint[] := '{}';
 begin
-    return jobkit.wait(p_jobs, p_queues, p_kinds);
+    return jobkit.acquire_or_block(p_jobs, p_queues, p_kinds);
 exception when lock_not_available then
     perform set_config('lock_timeout', '2ms', true);
     for v_key in
@@ -32,6 +32,6 @@ exception when lock_not_available then
     if v_free = '{}' then
         return v_held;
     end if;
-    return v_held || jobkit.wait(v_free, p_queues, p_kinds);
+    return v_held || jobkit.acquire_or_block(v_free, p_queues, p_kinds);
 end
 $$;

@@ -1,14 +1,16 @@
--- claim_within: cuts a claim down to a number of bytes of payload, but to no less than one job: of
--- the first queue first, each in the order of priority, then permit, then age. The rest goes back
--- to ready, with its permits: by now every job with a key has one. A ready row without a job is
--- gone.
--- Returns what stays, whether dead letters are replayed by it, and how many had no job.
+-- claim_within: notes a claim of these jobs, cut down to a number of bytes of payload (p_budget),
+-- but to no less than one job: of the first queue first, each in the order of priority, then
+-- permit, then age. The rest goes back to ready, with its permits: by now every job with a key has
+-- one. A ready row without a job is gone.
+-- Returns what stays, and how many had no job.
 -- Payloads are stored uncompressed: their stored size is their size.
 create or replace function jobkit.claim_within(
-    p_ids bigint[], p_queues text[], p_budget bigint,
-    out ids bigint[], out replays boolean, out gone integer
+    p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
+    p_budget bigint, out ids bigint[], out gone integer
 )
 language plpgsql as $$
+declare
+    v_replays boolean;
 begin
     with picked as materialized (
         select j.id, j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key,
@@ -28,6 +30,8 @@ begin
     select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
         coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
         cardinality(p_ids) - count(*)
-    into ids, replays, gone from picked p;
+    into ids, v_replays, gone from picked p;
+    insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
+    select p_worker, p_n, ids, p_keyed, v_replays where ids <> '{}';
 end
 $$;

@@ -18,8 +18,8 @@ declare
     v_pulled record;
 begin
     perform jobkit.require_time(p_run_at);
-    perform jobkit.gate();
-    select * into v_pulled from jobkit.pull(array(
+    perform jobkit.decide_lock();
+    select * into v_pulled from jobkit.withdraw(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is null
     ));
@@ -35,7 +35,7 @@ begin
         insert into jobkit.scheduled (run_at, job_id, retrying)
         select v_run_at, j.id, j.attempt > 0 from jobkit.jobs j where j.id = any (v_taken);
     end if;
-    perform jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
+    perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     if v_run_at = v_now and v_taken <> '{}' then
         perform jobkit.wake(array(
             select distinct j.queue from jobkit.jobs j where j.id = any (v_taken)

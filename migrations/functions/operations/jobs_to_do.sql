@@ -8,11 +8,11 @@ declare
     v_gone bigint[];
 begin
     if not p_operation.filter ? 'ids' then
-        select m.jobs, m.last into jobs, last from jobkit.jobs_meant(p_operation.filter,
+        select m.jobs, m.last into jobs, last from jobkit.matching_jobs(p_operation.filter,
             p_operation.after_id, p_operation.up_to, p_rows) m;
         return;
     end if;
-    select i.ids, i.last into jobs, last from jobkit.ids_meant(p_operation, p_rows) i;
+    select i.ids, i.last into jobs, last from jobkit.matching_ids(p_operation, p_rows) i;
     v_gone := array(
         select unnest(jobs) except select j.id from jobkit.jobs j where j.id = any (jobs)
     );

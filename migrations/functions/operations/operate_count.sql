@@ -13,7 +13,7 @@ declare
 begin
     if p_operation.verb in ('cancel', 'discard', 'reschedule') then
         select m.jobs as ids, p_operation.after_at as last_at, m.last as last_id into v_window
-        from jobkit.jobs_meant(v_filter, p_operation.after_id, p_operation.up_to, 2000) m;
+        from jobkit.matching_jobs(v_filter, p_operation.after_id, p_operation.up_to, 2000) m;
     else
         select * into v_window from jobkit.dead_letters_page(v_filter ->> 'state',
             v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',

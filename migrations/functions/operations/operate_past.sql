@@ -17,7 +17,7 @@ begin
         update jobkit.operations o set after_id = coalesce(v_page.last, o.up_to)
         where o.id = p_operation.id;
     elsif v_filter ? 'ids' then
-        select * into v_page from jobkit.ids_meant(p_operation, 1);
+        select * into v_page from jobkit.matching_ids(p_operation, 1);
         v_subject := v_page.last;
         update jobkit.operations o set after_id = v_page.last where o.id = p_operation.id;
     else

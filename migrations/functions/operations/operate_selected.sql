@@ -10,7 +10,7 @@ declare
     v_left bigint[];
     v_replay constant boolean := p_operation.verb = 'replay';
 begin
-    select * into v_page from jobkit.ids_meant(p_operation, p_rows);
+    select * into v_page from jobkit.matching_ids(p_operation, p_rows);
     if v_page.last is null then
         return true;
     end if;

@@ -1,4 +1,4 @@
--- block: these jobs wait for a permit of their keys, and `fill` follows.
+-- block: these jobs wait for a permit of their keys, and `grant_permits` follows.
 create or replace function jobkit.block(p_jobs bigint[]) returns void
 language plpgsql as $$
 begin

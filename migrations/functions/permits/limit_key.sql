@@ -10,7 +10,7 @@ as $$
 declare
     v_before integer;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     if not exists (select from jobkit.concurrency_groups g where g.name = p_group) then
         return false;
     end if;
@@ -21,7 +21,7 @@ begin
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
     perform jobkit.note(p_actor, 'limit', 'concurrency_key', null, jsonb_build_object(
         'group', p_group, 'limit', p_limit, 'before', v_before), p_key);
-    if jobkit.fill_and_wake(array[p_group], array[p_key], null) >= 1000 then
+    if jobkit.grant_and_wake(array[p_group], array[p_key], null) >= 1000 then
         update jobkit.concurrency_groups g set changed_at = clock_timestamp()
         where g.name = p_group;
     end if;

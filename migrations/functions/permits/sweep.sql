@@ -21,7 +21,7 @@ declare
     v_keys text[];
     v_seen integer;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     unblocked := 0;
     with recursive page (grp, key) as (
         (
@@ -74,7 +74,7 @@ begin
         from unnest(v_groups, v_keys) as k (grp, key)
         where s.concurrency_group = k.grp and s.concurrency_key = k.key
             and (s.from_id > 0 or not s.crowded);
-        unblocked := jobkit.fill_and_wake(v_groups, v_keys, null);
+        unblocked := jobkit.grant_and_wake(v_groups, v_keys, null);
     end if;
 end
 $$;

@@ -9,7 +9,7 @@ as $$
 declare
     v_jobs bigint[];
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     select coalesce(array_agg(h.job_id), '{}') into v_jobs
     from (
         select r.job_id from jobkit.ready_queues() q

@@ -17,7 +17,7 @@ declare
 begin
     perform jobkit.require_read_committed();
     lock table jobkit.queues in exclusive mode;
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     v_new := not exists (
         select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
     );

@@ -28,7 +28,7 @@ begin
     select coalesce(array_agg(g.job_id), '{}') into v_taken from gone g;
     select * into v_freed from jobkit.signal(v_taken, v_key.groups, v_key.keys);
     perform jobkit.block(v_taken);
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     return cardinality(v_taken);
 end
 $$;

@@ -20,7 +20,7 @@ declare
     v_stuck record;
     v_retrying boolean;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     for v_ready in
         select f.* from unnest(p_queues, p_slots) as q (name, slots)
         cross join lateral (
@@ -53,7 +53,7 @@ begin
         end;
         perform jobkit.make_scheduled(v_stuck.id, v_stuck.retry_at, coalesce(v_retrying, false));
     end loop;
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     return query select * from unnest(v_jobs, v_errors);
 end
 $$;

@@ -19,7 +19,7 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     select * into v_claim from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n for update skip locked;
     if not found or exists (select from jobkit.workers w where w.id = p_worker) then
@@ -27,11 +27,7 @@ begin
     end if;
     v_ids := jobkit.unclaim(v_claim, p_jobs);
     select * into v_freed from jobkit.signal(v_ids);
-    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_ids) loop
         v_count := v_count + 1;
         if jobkit.crash(v_job, p_worker,
             format('the worker died: no heartbeat of worker %s', to_hex(p_worker))) = 'ready'
@@ -39,7 +35,7 @@ begin
             v_queues := v_queues || v_job.queue;
         end if;
     end loop;
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

@@ -21,7 +21,7 @@ declare
     v_queues text[] := '{}';
     v_count integer := 0;
 begin
-    perform jobkit.gate();
+    perform jobkit.decide_lock();
     for v_claim in
         select * from jobkit.claims c
         where c.worker_id = p_worker and c.n <= p_concluded and c.n <> all (p_held)
@@ -37,11 +37,7 @@ begin
         return 0;
     end if;
     select * into v_freed from jobkit.signal(v_ids);
-    perform from jobkit.jobs j where j.id = any (v_ids) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_ids)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_ids) loop
         v_count := v_count + 1;
         v_queues := v_queues || v_job.queue;
         if v_job.id = any (v_suspects) then
@@ -52,7 +48,7 @@ begin
                 null, null);
         end if;
     end loop;
-    perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
+    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;

@@ -15,7 +15,7 @@ struct Mutant {
 /// Of `signal` and `lock_semaphores`.
 const LOCK: &str = " for update\n    ) locked;";
 
-/// Of `take`.
+/// Of `acquire`.
 const TAKE: &str = "do update
             set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
             where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
@@ -32,7 +32,11 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "a permit is passed on without the lock",
-        passages: &[("relay", "= p.concurrency_key\n        for update", "= p.concurrency_key")],
+        passages: &[(
+            "pass_permit",
+            "= p.concurrency_key\n        for update",
+            "= p.concurrency_key",
+        )],
         specs: &["finish_finish"],
     },
     Mutant {
@@ -42,7 +46,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "a semaphore that is there already is not locked",
-        passages: &[("take", TAKE, "do nothing")],
+        passages: &[("acquire", TAKE, "do nothing")],
         specs: &["forget_later"],
     },
     Mutant {
@@ -51,7 +55,7 @@ const MUTANTS: &[Mutant] = &[
             ("signal", LOCK, "\n    ) locked;"),
             ("lock_semaphores", LOCK, "\n    ) locked;"),
             ("create_semaphores", CREATE, "do nothing"),
-            ("take", TAKE, "do nothing"),
+            ("acquire", TAKE, "do nothing"),
         ],
         specs: &["fresh_key", "fresh_key_of_two", "raise_finish", "lower_finish", "park_finish"],
     },
@@ -59,9 +63,9 @@ const MUTANTS: &[Mutant] = &[
         what: "the statement that locks is the one that looks",
         passages: &[
             ("signal", LOCK, "\n    ) locked;"),
-            ("take", TAKE, "do nothing"),
+            ("acquire", TAKE, "do nothing"),
             (
-                "fill",
+                "grant_permits",
                 "select * from jobkit.limits l",
                 "select l.* from jobkit.limits l cross join lateral (
                     select from jobkit.semaphores s where s.concurrency_group = k.grp
@@ -74,7 +78,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "a pause waits for nobody",
         passages: &[(
-            "gate",
+            "decide_lock",
             "lock table jobkit.queues, jobkit.concurrency_groups in row share mode;",
             "",
         )],
@@ -93,7 +97,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "a cancel looks for a job that is just being unblocked",
         passages: &[(
-            "pull",
+            "withdraw",
             "from jobkit.lock_semaphores(p_jobs) l",
             "from (select array_agg(j.concurrency_group) as groups,
                 array_agg(j.concurrency_key) as keys
@@ -124,7 +128,7 @@ async fn each_mutant_is_found_by_its_specs() {
         let lab = stage().await;
         for (function, find, replace) in *passages {
             lab.mutate(function, find, replace).await;
-            if *function == "relay" {
+            if *function == "pass_permit" {
                 // Which is called only where there is some.
                 make_room(&lab).await;
             }

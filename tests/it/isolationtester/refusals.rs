@@ -9,13 +9,13 @@ const CALLS: &[(&str, &str)] = &[
     ("announce_limits", "array['g'], array[7]"),
     ("cancel_take", "array[2], 'cancel', 'unwanted'"),
     ("claim", "1, 9, array['act'], array['default'], array[1]"),
+    ("decide_lock", ""),
     ("discard_dead_letter", "1, 'somebody'"),
     (
         "discard_page",
         "'open', null, null, null, null, 'infinity', '-infinity', 0, 9, 'somebody', 'purge'",
     ),
     ("finished_prepare", "9"),
-    ("gate", ""),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
     ("operate", "1, 100"),
@@ -56,7 +56,7 @@ async fn names(lab: &Lab) -> Vec<String> {
     let sql = "select proname::text from pg_proc
         where pronamespace = 'jobkit'::regnamespace
             and (prosrc like '%jobkit.require_read_committed()%'
-                or prosrc like '%jobkit.gate()%')
+                or prosrc like '%jobkit.decide_lock()%')
         order by proname";
     sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap()
 }

@@ -122,18 +122,18 @@ async fn the_tables_say_what_the_model_says(lab: Lab) {
     assert_eq!(counts.len(), 21, "some kind of step was never taken: {counts:?}");
 }
 
-const FILL: &str = "array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed))";
+const GRANT: &str = "select jobkit.grant_permits(p_groups, p_keys, p_freed)";
 
 /// A function, a passage of it and what replaces that: mistakes that few seeds are enough to find.
 const WRONG: [(&str, &str, &str); 8] = [
-    ("fill", "limit least(f.free, f.freed + 1000)", "limit least(f.free, 1)"),
-    ("fill", "order by b.priority, b.job_id limit", "order by b.job_id limit"),
-    ("settle", FILL, "'{}'"),
+    ("grant_permits", "limit least(f.free, f.freed + 1000)", "limit least(f.free, 1)"),
+    ("grant_permits", "order by b.priority, b.job_id limit", "order by b.job_id limit"),
+    ("settle_grant", GRANT, "select 0::bigint where false"),
     ("reap_claim", "jobkit.signal(v_ids)", "jobkit.signal('{}')"),
     ("signal", "where p.job_id = any (p_jobs)", "where p.job_id > 0"),
-    ("cancel_take", "perform jobkit.fill_and_wake(", "perform concat("),
+    ("cancel_take", "perform jobkit.grant_and_wake(", "perform concat("),
     ("sweep_unserved", "return jobkit.take_back(v_jobs);", "return 0;"),
-    ("park", "and q.without_permit and", "and"),
+    ("block_backlog", "and q.without_permit and", "and"),
 ];
 
 #[tokio::test]

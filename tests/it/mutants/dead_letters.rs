@@ -28,9 +28,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_replay_of_what_was_purged_resolves_nothing;
     bury: "d.cycles + 1 < v_kind.max_cycles" => "d.cycles < v_kind.max_cycles",
         dead_letters::t52_ten_failed_replays_are_ten_cycles_of_one_dead_letter;
-    settle: "order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job" => "order by o.job",
+    settle_others: "order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job" =>
+        "order by o.job",
         dead_letters::batches_that_bury_the_same_keys_in_opposite_order_do_not_deadlock;
-    settle: "order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job" => "order by o.job",
+    settle_others: "order by j.kind, j.dead_letter_key, j.dead_letter_id, o.job" =>
+        "order by o.job",
         dead_letters::a_resolve_and_a_bury_in_opposite_order_do_not_deadlock;
     // Replayed once.
     replay: "where d.id = p_id for update" => "where d.id = p_id",
@@ -65,10 +67,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
     finish: "perform jobkit.reopen(p_job);" => "null;",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
-    settle: "v_replaying := v_claim.replays;" => "",
+    settle: "c.keyed, c.replays into" => "c.keyed, false into",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     settle: "c.job_ids = p_job" => "false" with
-    settle: "v_replaying := v_replaying or v_claim.replays;" => "",
+    settle_partial: "replaying := replaying or v_claim.replays;" => "",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     // Removed only while nothing replays it.
     discard_dead_letter: "where d.id = p_id for update" => "where d.id = p_id",
@@ -84,7 +86,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     prune_resolved: "l.resolved_at < clock_timestamp() - p_keep" => "true",
         dead_letters::a_prune_spares_what_failed_again;
     // Moved once, whatever their number.
-    recover: "order by j.id for update" => "order by j.id",
+    lock_jobs: "order by j.id for update" => "order by j.id",
         recovery::t54_two_recoveries_bury_a_job_in_no_place_once;
     recover: "and not exists (select from jobkit.claims c where j.id = any (c.job_ids))" => "",
         recovery::a_recovery_leaves_alone_what_a_claim_holds;

@@ -4,14 +4,14 @@ use super::Mutant;
 use crate::races::{blocked, gate, handover, limits, order, patience, pause, permits, succession};
 use crate::{grants, plans};
 
-/// How `take` locks and gives.
+/// How `acquire` locks and gives.
 const TAKE: &str = "do update
             set concurrency_key = excluded.concurrency_key, taken = s.taken + excluded.taken
             where not s.crowded and excluded.taken > 0 and s.taken + excluded.taken <= coalesce(
                 s.override_limit, (select l.n from lim l where l.name = s.concurrency_group), 1)";
 
 /// Whoever may give a permit.
-const GATE: &str = "perform jobkit.gate();";
+const GATE: &str = "perform jobkit.decide_lock();";
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The lock of a key.
@@ -20,17 +20,17 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     signal: "k.key for update" => "k.key for update skip locked",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
     signal: "k.key for update" => "k.key" with
-    take: TAKE => "do nothing",
+    acquire: TAKE => "do nothing",
         permits::t03_the_second_at_a_fresh_key_holds_it_too;
-    take: TAKE => "do nothing",
+    acquire: TAKE => "do nothing",
         limits::t127_a_claim_behind_a_finish_that_forgets_its_key_loses_nothing;
-    take: "order by 2, 1" => "order by 2 desc, 1",
+    acquire: "order by 2, 1" => "order by 2 desc, 1",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
     signal: "order by 2, 1" => "order by 2 desc, 1",
         order::a_finish_and_a_claim_of_the_same_keys_do_not_deadlock;
     signal: "order by 2, 1" => "order by 2 desc, 1",
         order::a_sweep_and_a_finish_of_the_same_keys_do_not_deadlock;
-    take: "from demand d order by 2, 1" => "from demand d order by 1, 2",
+    acquire: "from demand d order by 2, 1" => "from demand d order by 1, 2",
         order::keys_of_two_groups_are_locked_in_one_order;
     signal: "order by 2, 1" => "order by 1, 2",
         order::keys_of_two_groups_are_locked_in_one_order;
@@ -38,57 +38,58 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         order::keys_of_two_groups_are_locked_in_one_order;
     create_semaphores: "order by 2, 1" => "order by 1, 2",
         order::keys_of_two_groups_are_locked_in_one_order;
-    pull: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
+    withdraw: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
         "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
             or (j.concurrency_group, j.concurrency_key) in (",
         order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
-    pull: "and (q.without_permit or" => "and (true or",
+    withdraw: "and (q.without_permit or" => "and (true or",
         order::a_permit_granted_behind_a_cancel_is_not_lost;
-    pull: "from jobkit.signal(jobs, groups, keys) s" =>
+    withdraw: "from jobkit.signal(jobs, groups, keys) s" =>
         "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
     // What a claim reads.
-    fill: "c.key offset 0" => "c.key",
+    grant_permits: "c.key offset 0" => "c.key",
         plans::a_claim_of_a_key_without_permits_reads_none_that_it_blocks;
-    relay: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
+    pass_permit: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
         plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     // Who runs it.
-    relay: "and w.lease_until > clock_timestamp()" => "",
+    pass_permit: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    relay: "and not w.stopping" => "",
+    pass_permit: "and not w.stopping" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;
-    relay: "for key share skip locked" => "",
+    pass_permit: "for key share skip locked" => "",
         succession::a_reaper_passes_over_a_worker_that_takes_over;
-    relay: "for key share skip locked" => "for key share",
+    pass_permit: "for key share skip locked" => "for key share",
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
-    relay: "and p_room[array_position(p_queues, j.queue)] > 0" => "",
+    pass_permit: "and p_room[array_position(p_queues, j.queue)] > 0" => "",
         succession::as_many_go_along_as_there_is_room_for;
-    relay: "and pg_column_size(j.args)" => "and 0 * pg_column_size(j.args)",
+    pass_permit: "and pg_column_size(j.args)" => "and 0 * pg_column_size(j.args)",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
-    relay: "and j.kind = any (w.kinds)" => "",
+    pass_permit: "and j.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
-    relay: "and j.crashes < 2" => "",
+    pass_permit: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
-    relay: "s.concurrency_key = p.concurrency_key\n        for update" =>
+    pass_permit: "s.concurrency_key = p.concurrency_key\n        for update" =>
         "s.concurrency_key = p.concurrency_key",
         succession::two_who_end_at_once_take_two;
-    relay: "order by n.priority, n.job_id limit" => "order by n.priority, n.job_id desc limit",
+    pass_permit: "order by n.priority, n.job_id limit" =>
+        "order by n.priority, n.job_id desc limit",
         succession::the_blocked_job_of_the_best_priority_goes_along;
-    relay: "order by n.priority, n.job_id limit" => "order by n.job_id limit",
+    pass_permit: "order by n.priority, n.job_id limit" => "order by n.job_id limit",
         succession::the_blocked_job_of_the_best_priority_goes_along;
-    relay: "and l.taken = l.effective_limit" => "",
+    pass_permit: "and l.taken = l.effective_limit" => "",
         succession::after_a_lowered_limit_nobody_goes_along;
-    relay: "and l.taken = l.effective_limit" => "and l.taken >= l.effective_limit",
+    pass_permit: "and l.taken = l.effective_limit" => "and l.taken >= l.effective_limit",
         succession::after_a_lowered_limit_nobody_goes_along;
-    relay: "and l.taken = l.effective_limit" => "and l.taken <= l.effective_limit",
+    pass_permit: "and l.taken = l.effective_limit" => "and l.taken <= l.effective_limit",
         succession::after_a_raised_limit_all_that_fit_follow;
-    relay: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
+    pass_permit: "and exists (select from jobkit.serving(n.queue, n.kind))" => "",
         succession::a_paused_queue_hands_nothing_over;
-    relay: ", since = clock_timestamp()" => "",
+    pass_permit: ", since = clock_timestamp()" => "",
         succession::a_permit_is_held_since_it_was_passed_on;
-    relay: "j.dead_letter_id is not null as replays" => "false as replays",
+    pass_permit: "j.dead_letter_id is not null as replays" => "false as replays",
         succession::a_replay_that_goes_along_resolves_its_dead_letter;
-    relay: "perform jobkit.skip_dead(array[v_key.grp], array[v_key.key]);" => "",
+    pass_permit: "perform jobkit.skip_dead(array[v_key.grp], array[v_key.key]);" => "",
         succession::the_search_begins_behind_dead_entries_that_made_it_slow;
     settle: "and cardinality(p_job) = 1 then" => "then",
         succession::as_many_go_along_as_there_is_room_for;
@@ -127,32 +128,33 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
-    settle: "except select unnest(v_claimed)" => "",
+    settle_grant: "except select unnest(v_claimed)" => "",
         succession::as_many_go_along_as_there_is_room_for;
     // Who is next.
-    fill: "order by b.priority, b.job_id limit" => "order by b.priority, b.job_id desc limit",
+    grant_permits: "order by b.priority, b.job_id limit" =>
+        "order by b.priority, b.job_id desc limit",
         blocked::never_a_newer_candidate_of_the_same_claim;
-    fill: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
+    grant_permits: "order by b.priority, b.job_id limit" => "order by b.job_id limit",
         permits::t37_the_blocked_job_of_the_best_priority_is_next;
-    fill: "order by b.priority, b.job_id limit" => "order by b.since desc limit",
+    grant_permits: "order by b.priority, b.job_id limit" => "order by b.since desc limit",
         blocked::an_older_blocked_job_goes_before_a_candidate;
-    fill: "order by b.priority, b.job_id limit" => "order by b.since limit",
+    grant_permits: "order by b.priority, b.job_id limit" => "order by b.since limit",
         blocked::a_candidate_of_a_better_priority_goes_first;
-    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
+    grant_permits: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
-    fill: "limit least(f.free, f.freed + 1000)" => "limit least(f.free, 1)",
+    grant_permits: "limit least(f.free, f.freed + 1000)" => "limit least(f.free, 1)",
         handover::two_jobs_of_a_batch_unblock_two;
-    fill: "limit least(f.free, f.freed + 1000)" => "limit f.free + 1",
+    grant_permits: "limit least(f.free, f.freed + 1000)" => "limit f.free + 1",
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
-    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
+    grant_permits: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
-    take: "coalesce(g.override_limit, g.default_limit) as n" => "g.default_limit as n",
+    acquire: "coalesce(g.override_limit, g.default_limit) as n" => "g.default_limit as n",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
-    fill: "greatest(0, l.effective_limit" =>
+    grant_permits: "greatest(0, l.effective_limit" =>
         "greatest(0, coalesce((select g.override_limit from jobkit.concurrency_groups g
             where g.name = k.grp), l.effective_limit)",
         grants::permits_go_to_the_first_that_are_served;
-    fill: "- l.taken + coalesce(k.freed, 0))" => "- l.taken)",
+    grant_permits: "- l.taken + coalesce(k.freed, 0))" => "- l.taken)",
         grants::permits_go_to_the_first_that_are_served;
     serving: "not w.stopping and " => "",
         pause::workers_that_stop_get_no_permit;
@@ -163,7 +165,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
         if v_keyed and p_next is not null" with
-    relay: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
+    pass_permit: "and exists (select from jobkit.serving(n.queue, n.kind))" =>
         "and exists (select from jobkit.serving(n.queue, n.kind))
         and n.job_id::text = any (string_to_array(current_setting('test.seen', true), ' '))",
         succession::a_finish_behind_a_claim_that_blocks_takes_what_that_blocked;
@@ -171,21 +173,21 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "perform set_config('test.seen', (select coalesce(string_agg(b.job_id::text, ' '), '-')
             from jobkit.blocked_executions b), true);
         if v_keyed then\n        select * into v_freed" with
-    fill: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
+    grant_permits: "and exists (select from jobkit.serving(b.queue, b.kind))" =>
         "and exists (select from jobkit.serving(b.queue, b.kind))
         and (coalesce(current_setting('test.seen', true), '') = ''
             or b.job_id::text = any (string_to_array(current_setting('test.seen', true), ' ')))",
         permits::t01_a_finish_behind_a_claim_that_blocks_unblocks_what_that_blocked;
     // Permits given at once.
-    take: "not s.crowded and " => "",
+    acquire: "not s.crowded and " => "",
         blocked::an_older_blocked_job_goes_before_a_candidate;
-    take: "s.taken + excluded.taken <=" => "excluded.taken <=",
+    acquire: "s.taken + excluded.taken <=" => "excluded.taken <=",
         permits::t03_the_second_at_a_fresh_key_holds_it_too;
-    take: "case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end" => "count(*)",
+    acquire: "case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end" => "count(*)",
         blocked::never_a_newer_candidate_of_the_same_claim;
     block: "set crowded = true" => "set crowded = s.crowded",
         permits::t06_two_finishes_unblock_two;
-    fill: "crowded = c.stays_crowded" => "crowded = false",
+    grant_permits: "crowded = c.stays_crowded" => "crowded = false",
         limits::t24_after_a_lowered_limit_nobody_follows_until_fewer_run;
     // Permits that come back.
     signal: "delete from jobkit.permits p where p.job_id = any (p_jobs)
@@ -203,24 +205,25 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "jobkit.signal(v_held," => "jobkit.signal(v_finish,",
         handover::every_way_out_hands_the_permit_on;
     settle: "jobkit.signal(v_held," => "jobkit.signal(p_job," with
-    settle: "v_keyed boolean := false;" => "v_keyed boolean := true;",
+    settle_partial: "keyed := false;" => "keyed := true;",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
-    settle: "v_keyed := v_keyed or v_claim.keyed;" => "v_keyed := v_claim.keyed and v_n < 0;",
+    settle_partial: "keyed := keyed or v_claim.keyed;" => "keyed := v_claim.keyed and v_n < 0;",
         handover::a_mixed_batch_frees_what_it_held;
-    settle: "array(select jobkit.fill(v_freed.groups, v_freed.keys, v_freed.freed))" => "'{}'",
+    settle_grant: "select jobkit.grant_permits(p_groups, p_keys, p_freed)" =>
+        "select 0::bigint where false",
         permits::t06_two_finishes_unblock_two;
     reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
         handover::t18_two_reapers_free_a_permit_once;
-    reap_claim: "perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    reap_claim: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t15_a_finish_behind_a_reap_frees_nothing;
-    release_lost: "perform jobkit.fill_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    release_lost: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t26_a_job_given_back_keeps_its_turn;
-    cancel_take: "jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+    cancel_take: "jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
         "null",
         handover::t21_a_bulk_cancel_frees_as_many_as_it_took;
-    reschedule: "jobkit.fill_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
+    reschedule: "jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
         "null",
         handover::every_way_to_wait_gives_the_permit_up;
     take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
@@ -238,16 +241,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limits::a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then;
     signal: "where s.ctid = any (v_unused)" => "where false",
         limits::a_finish_behind_a_change_of_its_key_judges_what_the_key_is_then;
-    fill: "c.crowded and (count(c.job_id) > 0" =>
+    grant_permits: "c.crowded and (count(c.job_id) > 0" =>
         "c.crowded and count(c.job_id) > 0 and (count(c.job_id) > 0",
         pause::kinds_nobody_serves_get_no_permit;
-    fill: "c.taken = c.freed and c.override_limit is null" => "c.override_limit is null",
+    grant_permits: "c.taken = c.freed and c.override_limit is null" => "c.override_limit is null",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
-    fill: " and c.override_limit is null" => "",
+    grant_permits: " and c.override_limit is null" => "",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
-    fill: "c.free = 0 and c.taken > c.freed" => "c.free = 0",
+    grant_permits: "c.free = 0 and c.taken > c.freed" => "c.free = 0",
         limits::a_key_emptied_under_a_limit_of_zero_is_forgotten;
-    fill: "where c.unused and not c.stays_crowded" => "where false",
+    grant_permits: "where c.unused and not c.stays_crowded" => "where false",
         limits::a_key_with_a_limit_of_its_own_is_kept_while_idle;
     // Where the search begins.
     block: "crowded = true, from_priority = k.priority, from_id = k.job_id" => "crowded = true",
@@ -264,27 +267,27 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     sweep: "if v_seen < p_limit then" => "if true then",
         blocked::t34_a_sweep_goes_past_a_thousand_busy_keys;
     // Parking.
-    park: "and q.without_permit and q.job_id" => "and q.job_id",
+    block_backlog: "and q.without_permit and q.job_id" => "and q.job_id",
         blocked::parking_leaves_the_holder_of_a_permit;
-    park: "for update skip locked" => "for update",
+    block_backlog: "for update skip locked" => "for update",
         blocked::parking_passes_over_rows_in_other_hands;
-    park: " and q.kind = any (p_kinds)" => "",
+    block_backlog: " and q.kind = any (p_kinds)" => "",
         blocked::parking_keeps_to_the_kinds_and_queues_of_the_claim;
-    park: "1000 / count(*) over ()" => "1000 + 0 * count(*) over ()",
+    block_backlog: "1000 / count(*) over ()" => "1000 + 0 * count(*) over ()",
         blocked::parking_shares_a_thousand_among_the_keys;
-    wait: "if v_denied.jobs <> '{}' then" => "if false then",
+    acquire_or_block: "if v_denied.jobs <> '{}' then" => "if false then",
         blocked::a_backlog_behind_a_busy_key_is_parked_at_once;
     // Pauses.
-    claim: "perform jobkit.gate();" => "",
+    claim: "perform jobkit.decide_lock();" => "",
         pause::t93_a_pause_waits_for_claims_in_flight;
-    claim: "perform jobkit.gate();" => "" with
-    claim: "if not v_plain then" => "perform jobkit.gate(); if not v_plain then",
+    claim: "perform jobkit.decide_lock();" => "" with
+    claim: "if not v_plain then" => "perform jobkit.decide_lock(); if not v_plain then",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     claim: "and p.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
-    settle: "perform jobkit.gate();" => "",
+    settle: "perform jobkit.decide_lock();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
-    pause: "perform jobkit.gate();" => "",
+    pause: "perform jobkit.decide_lock();" => "",
         limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
     limit_key: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_limit_gives;
@@ -304,7 +307,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         gate::a_pause_takes_back_what_a_sweep_of_the_unserved_gives;
     sweep_start: "lock table jobkit.queues in exclusive mode;" => "",
         pause::a_start_waits_for_those_who_decided_without_it;
-    park: "and l.taken >= l.effective_limit" => "",
+    block_backlog: "and l.taken >= l.effective_limit" => "",
         blocked::parking_leaves_a_key_with_free_permits_alone;
     pause: "and not r.without_permit" => "and false",
         pause::a_pause_gives_the_permits_of_its_queue_to_others;
@@ -313,9 +316,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
     announce_limits: "lock table jobkit.concurrency_groups in exclusive mode;" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
-    settle: "perform jobkit.gate();" => "",
+    settle: "perform jobkit.decide_lock();" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
-    limit_key: "jobkit.fill_and_wake(array[p_group], array[p_key], null) >= 1000" => "false",
+    limit_key: "jobkit.grant_and_wake(array[p_group], array[p_key], null) >= 1000" => "false",
         limits::t23_a_raised_limit_and_a_finish_both_unblock;
     limit_key: "perform jobkit.create_semaphores(array[p_group], array[p_key]);" =>
         "insert into jobkit.semaphores (concurrency_group, concurrency_key)

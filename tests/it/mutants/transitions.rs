@@ -7,19 +7,19 @@ use crate::{clock, plans};
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
     settle: "c.job_ids = p_job" => "false" with
-    settle: "c.n = v_n for update" => "c.n = v_n for key share",
+    settle_partial: "c.n = v_n for update" => "c.n = v_n for key share",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle: "c.n = v_n for update" => "c.n = v_n",
+    settle_partial: "c.n = v_n for update" => "c.n = v_n",
         settle::outcomes_of_one_batch_take_turns;
     settle: "c.job_ids = p_job" => "false" with
-    settle: "c.n = v_n for update" => "c.n = v_n for update skip locked",
+    settle_partial: "c.n = v_n for update" => "c.n = v_n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle: "intersect select unnest(v_listed)" => "",
+    settle_partial: "intersect select unnest(v_listed)" => "",
         settle::two_retries_of_a_job_are_charged_once;
     settle: "c.job_ids = p_job" => "false" with
-    settle: "where o.n = v_n" => "",
+    settle_partial: "where o.n = v_n" => "",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
@@ -63,55 +63,56 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_without_a_lease_is_refused;
     claim: "for update of f skip locked" => "for update of f",
         claim::two_claims_share_nothing;
-    claim: "n.xmax = '0'" => "true" with
-    claim: "n.job_id limit q.slots for update skip locked" => "n.job_id limit q.slots for update",
+    claim_above: "n.xmax = '0'" => "true" with
+    claim_above: "n.job_id limit q.slots for update skip locked" =>
+        "n.job_id limit q.slots for update",
         claim::two_claims_from_the_marks_share_nothing;
-    claim: "m.xmax = '0'" => "true" with
-    claim: "for update of m skip locked" => "for update of m",
+    claim_above: "m.xmax = '0'" => "true" with
+    claim_above: "for update of m skip locked" => "for update of m",
         claim::two_claims_beside_the_marks_share_nothing;
-    claim: "then -3" => "then -2",
+    claim_above: "then -3" => "then -2",
         claim::a_claim_from_the_marks_finds_every_priority;
-    claim: "then 3" => "then 2",
+    claim_above: "then 3" => "then 2",
         claim::a_claim_from_the_marks_finds_every_priority;
-    claim: "q.last / 2 - 2 end" => "q.last / 2 - 1 end",
+    claim_above: "q.last / 2 - 2 end" => "q.last / 2 - 1 end",
         claim::a_claim_from_the_marks_finds_every_priority;
-    claim: "q.first / 2 - 4 end" => "q.first / 2 - 5 end",
+    claim_above: "q.first / 2 - 4 end" => "q.first / 2 - 5 end",
         claim::a_claim_from_the_marks_finds_every_priority;
-    claim: "n.xmax = '0'" => "true",
+    claim_above: "n.xmax = '0'" => "true",
         claim::what_a_claim_gave_up_is_found_from_the_start;
-    claim: "m.xmax = '0'" => "true",
+    claim_above: "m.xmax = '0'" => "true",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "j.cancel_requested_at is not null, j" => "false, j",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What it tells of those that became no job.
-    claim: "v_row.waiting := v_some.n;" => "",
+    claim_permits: "v_row.waiting := v_some.n;" => "",
         claim::a_claim_says_what_came_to_no_job;
     claim_within: "cardinality(p_ids) - count(*)" => "0",
         claim::a_claim_says_what_came_to_no_job;
     claim: "count(*) = cardinality(v_ids) and" => "",
         claim::a_claim_says_what_came_to_no_job;
-    claim: "(h.held is null)::integer" => "1",
+    claim_permits: "(h.held is null)::integer" => "1",
         claim::a_claim_says_where_each_lane_begins;
-    claim: "min(p.id)" => "max(p.id)",
+    claim_permits: "min(p.id)" => "max(p.id)",
         claim::a_claim_says_where_each_lane_begins;
-    claim: "and h.held is null as needy" => "as needy",
+    claim_permits: "and h.held is null as needy" => "as needy",
         claim::a_claim_says_where_each_lane_begins;
     // What a claim reads.
     claim: "f.without_permit, f.job_id" => "f.without_permit, f.job_id + 0",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "order by n.job_id limit" => "order by n.job_id + 0 limit",
+    claim_above: "order by n.job_id limit" => "order by n.job_id + 0 limit",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "n.queue = q.name and" => "n.queue || '' = q.name and",
+    claim_above: "n.queue = q.name and" => "n.queue || '' = q.name and",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "order by m.priority," => "order by m.priority + 0,",
+    claim_above: "order by m.priority," => "order by m.priority + 0,",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "m.queue = q.name and" => "m.queue || '' = q.name and",
+    claim_above: "m.queue = q.name and" => "m.queue || '' = q.name and",
         plans::a_claim_reads_what_it_takes_of_ten_thousand;
-    claim: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
+    claim_above: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
-    claim: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
+    claim_above: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
     // What a settle asks for.
     finish_all: "greatest(least(v_now + i.keep, v_last), v_first)" =>
@@ -188,14 +189,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Cancels and promotions.
     cancel_mark: "order by j.id for no key update" => "order by j.id desc for no key update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
-    cancel_take: "order by j.id for update" => "order by j.id desc for update",
+    lock_jobs: "order by j.id for update" => "order by j.id desc for update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
-    pull: "))
+    withdraw: "))
                 for update skip locked" =>
         "))
                 for update",
         cancel::a_claim_in_flight_is_not_waited_for_by_a_cancel;
-    pull: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
+    withdraw: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
         "q.run_at = j.run_at and q.job_id = j.id for update",
         cancel::a_promotion_in_flight_is_not_waited_for_by_a_cancel;
     promote: "limit p_limit for update skip locked\n            ))" =>

@@ -194,7 +194,7 @@ pub(crate) async fn a_replay_that_goes_along_resolves_its_dead_letter(lab: Lab) 
 /// Any search is too slow for this one.
 pub(crate) async fn the_search_begins_behind_dead_entries_that_made_it_slow(lab: Lab) {
     let world = World::limited(lab, 1).await;
-    world.lab.mutate("relay", "interval '700 us'", "interval '-1 s'").await;
+    world.lab.mutate("pass_permit", "interval '700 us'", "interval '-1 s'").await;
     let (n, [x]) = world.running_keyed(["a"]).await;
     let [y, z] = world.blocked(["a", "a"]).await;
     let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);

@@ -1,6 +1,6 @@
--- ids_meant: the jobs or dead letters that were selected one by one, in the order of their ids,
+-- matching_ids: the jobs or dead letters that were selected one by one, in the order of their ids,
 -- p_rows at most, and the last of them, null when none is left.
-create or replace function jobkit.ids_meant(
+create or replace function jobkit.matching_ids(
     p_operation jobkit.operations, p_rows integer, out ids bigint[], out last bigint
 )
 language sql stable as $$

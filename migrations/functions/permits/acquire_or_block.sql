@@ -1,8 +1,8 @@
--- wait: asks for a permit for each of these jobs, just taken from `ready`. While nothing else waits
--- for its key it may get one at once; else it is blocked, and those that come first among all that
--- wait get what is free. Returns those that got none, and blocks up to 1,000 more of their keys
--- (p_queues, p_kinds: where this worker may look).
-create or replace function jobkit.wait(p_jobs bigint[], p_queues text[], p_kinds text[])
+-- acquire_or_block: asks for a permit for each of these jobs, just taken from `ready`. While
+-- nothing else waits for its key it may get one at once; else it is blocked, and those that come
+-- first among all that wait get what is free. Returns those that got none, and blocks up to 1,000
+-- more of their keys (p_queues, p_kinds: where this worker may look).
+create or replace function jobkit.acquire_or_block(p_jobs bigint[], p_queues text[], p_kinds text[])
 returns bigint[]
 language plpgsql as $$
 declare
@@ -10,12 +10,12 @@ declare
     v_unblocked bigint[];
     v_mine bigint[];
 begin
-    select * into v_denied from jobkit.take(p_jobs);
+    select * into v_denied from jobkit.acquire(p_jobs);
     if v_denied.jobs = '{}' then
         return v_denied.jobs;
     end if;
     perform jobkit.block(v_denied.jobs);
-    v_unblocked := array(select jobkit.fill(v_denied.groups, v_denied.keys, null));
+    v_unblocked := array(select jobkit.grant_permits(v_denied.groups, v_denied.keys, null));
     if v_unblocked <> '{}' then
         v_mine := array(select unnest(v_denied.jobs) intersect select unnest(v_unblocked));
         v_denied.jobs := array(select unnest(v_denied.jobs) except select unnest(v_mine));
@@ -24,7 +24,7 @@ begin
         from jobkit.unblock(array(select unnest(v_unblocked) except select unnest(v_mine))) u;
     end if;
     if v_denied.jobs <> '{}' then
-        perform jobkit.park(v_denied.jobs, p_queues, p_kinds);
+        perform jobkit.block_backlog(v_denied.jobs, p_queues, p_kinds);
     end if;
     return v_denied.jobs;
 end

@@ -10,9 +10,9 @@
 -- table, or compare each with each. So rows are looked up one by one in LATERAL subqueries that it
 -- cannot flatten (a lock, a LIMIT, OFFSET 0), and changed by where they are (ctid).
 
--- gate: from here to the end of the transaction no queue is paused or resumed, and no limit of a
--- group changes. For functions that need READ COMMITTED.
-create or replace function jobkit.gate() returns void
+-- decide_lock: from here to the end of the transaction no queue is paused or resumed, and no limit
+-- of a group changes. For functions that need READ COMMITTED.
+create or replace function jobkit.decide_lock() returns void
 language plpgsql as $$
 begin
     -- Asked before the call: each claim and settle comes here, and it costs more than the question.

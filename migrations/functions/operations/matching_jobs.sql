@@ -1,6 +1,6 @@
--- jobs_meant: the live jobs of a filter, in the order of their ids: of the next 2,000 those that
+-- matching_jobs: the live jobs of a filter, in the order of their ids: of the next 2,000 those that
 -- fit, p_rows at most, and the job after which the next page begins, null after the last.
-create or replace function jobkit.jobs_meant(
+create or replace function jobkit.matching_jobs(
     p_filter jsonb, p_after bigint, p_up_to bigint, p_rows integer,
     out jobs bigint[], out last bigint
 )

@@ -1,6 +1,6 @@
--- park: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key would be
--- claimed row by row. Never one that holds a permit.
-create or replace function jobkit.park(p_denied bigint[], p_queues text[], p_kinds text[])
+-- block_backlog: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key
+-- would be claimed row by row. Never one that holds a permit.
+create or replace function jobkit.block_backlog(p_denied bigint[], p_queues text[], p_kinds text[])
 returns void
 language plpgsql as $$
 declare

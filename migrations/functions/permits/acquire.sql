@@ -1,9 +1,9 @@
--- take: locks the semaphores of these jobs' keys, missing ones are made, and gives permits at once
--- where nothing is blocked and all these jobs of the key can have one. Returns the others, and
+-- acquire: locks the semaphores of these jobs' keys, missing ones are made, and gives permits at
+-- once where nothing is blocked and all these jobs of the key can have one. Returns the others, and
 -- their keys. The condition is judged on the row as it is when the lock is had, and the limits of
--- groups stand still behind the gate. Writing a key column makes it the lock of FOR UPDATE.
+-- groups stand still behind `decide_lock`. Writing a key column makes it the lock of FOR UPDATE.
 -- Joins of keys that hash: any other plan would compare each with each.
-create or replace function jobkit.take(
+create or replace function jobkit.acquire(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[]
 )
 language plpgsql

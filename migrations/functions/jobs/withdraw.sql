@@ -1,9 +1,9 @@
--- pull: takes jobs out of where they wait, with their permits. Returns those it found, and what it
--- freed, for `fill`, which has to follow. Under the lock of its semaphore a job moves between
--- blocked and ready no more. One whose semaphore was made only after they were locked is left alone
--- while it is blocked or holds a permit: to lock it now would be out of order.
+-- withdraw: takes jobs out of where they wait, with their permits. Returns those it found, and what
+-- it freed, for `grant_permits`, which has to follow. Under the lock of its semaphore a job moves
+-- between blocked and ready no more. One whose semaphore was made only after they were locked is
+-- left alone while it is blocked or holds a permit: to lock it now would be out of order.
 -- It never waits for a ready or scheduled row: a claim holds those while it waits for others.
-create or replace function jobkit.pull(
+create or replace function jobkit.withdraw(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[], out freed integer[]
 )
 language plpgsql as $$

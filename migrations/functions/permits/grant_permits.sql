@@ -1,11 +1,12 @@
--- fill: gives the free permits of these semaphores, which the caller has locked, to the first
--- blocked executions of each key that somebody serves, in the order of priority, then age. The
--- caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken back
--- and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore that is
--- left with no permit, no blocked execution and no override is forgotten. A key with more than
--- 1,000 to give gives the others in the next fill: after a raised limit a sweep sees to that.
--- Callers set how it is planned (`fill_and_wake`, claim, settle), and so for `hand_over`, `relay`.
-create or replace function jobkit.fill(p_groups text[], p_keys text[], p_freed integer[])
+-- grant_permits: gives the free permits of these semaphores, which the caller has locked, to the
+-- first blocked executions of each key that somebody serves, in the order of priority, then age.
+-- The caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken
+-- back and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore
+-- that is left with no permit, no blocked execution and no override is forgotten. A key with more
+-- than 1,000 to give gives the others in the next call: after a raised limit a sweep sees to that.
+-- Callers set how it is planned (`grant_and_wake`, claim, settle), and so for `hand_over`,
+-- `pass_permit`.
+create or replace function jobkit.grant_permits(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$
 declare

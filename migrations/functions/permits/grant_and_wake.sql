@@ -1,6 +1,6 @@
--- fill_and_wake: all of it, for those who do nothing else with what became ready. Returns how many
+-- grant_and_wake: all of it, for those who do nothing else with what became ready. Returns how many
 -- jobs did.
-create or replace function jobkit.fill_and_wake(p_groups text[], p_keys text[], p_freed integer[])
+create or replace function jobkit.grant_and_wake(p_groups text[], p_keys text[], p_freed integer[])
 returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -9,7 +9,7 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-    v_unblocked constant bigint[] := array(select jobkit.fill(p_groups, p_keys, p_freed));
+    v_unblocked constant bigint[] := array(select jobkit.grant_permits(p_groups, p_keys, p_freed));
 begin
     if v_unblocked <> '{}' then
         perform jobkit.wake(array_agg(distinct u.queue)) from jobkit.unblock(v_unblocked) u;

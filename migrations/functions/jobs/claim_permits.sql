@@ -1,0 +1,54 @@
+-- claim_permits: of a claim that picked jobs which hold or need permits, asks for those that are
+-- needed. Returns the jobs that stay, and what the claim answers of lanes and of those that wait.
+create or replace function jobkit.claim_permits(
+    p_ids bigint[], p_queues text[], p_kinds text[],
+    out ids bigint[], out answers jobkit.claimed[]
+)
+language plpgsql as $$
+declare
+    v_some record;
+    v_keyed bigint[] := '{}';                    -- those that need one …
+    v_denied bigint[];                           -- … and got none
+    v_row jobkit.claimed;
+begin
+    ids := p_ids;
+    -- Where the next scan of a lane may begin, although no job came of what this one picked.
+    for v_some in
+        select p.queue, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy
+        from (
+            select j.id, j.queue,
+                j.concurrency_key is not null and h.held is null as needy,
+                (j.priority + 3) * 2 + (h.held is null)::integer as lane
+            from jobkit.jobs j
+            left join lateral (
+                select true as held from jobkit.permits h where h.job_id = j.id offset 0
+            ) h on true
+            where j.id = any (p_ids)
+        ) p
+        group by p.queue, p.lane
+    loop
+        v_row := null;
+        v_row.queue := v_some.queue;
+        v_row.lane := v_some.lane;
+        v_row.lowest := v_some.id;
+        answers := answers || v_row;
+        v_keyed := v_keyed || v_some.needy;
+    end loop;
+    if v_keyed <> '{}' then
+        v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+    end if;
+    if v_denied <> '{}' then
+        v_row := null;
+        for v_some in
+            select j.queue, count(*) as n
+            from jobkit.jobs j where j.id = any (v_denied) group by 1
+        loop
+            v_row.queue := v_some.queue;
+            v_row.waiting := v_some.n;
+            answers := answers || v_row;
+        end loop;
+        -- Not a join: it could compare each with each.
+        ids := array(select unnest(p_ids) except select unnest(v_denied));
+    end if;
+end
+$$;

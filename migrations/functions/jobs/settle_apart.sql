@@ -1,0 +1,23 @@
+-- settle_apart: of the jobs that are settled, those that `finish_all` ends, and the others, which
+-- go one by one (`settle_others`): whatever did not succeed, and what replays a dead letter.
+create or replace function jobkit.settle_apart(
+    p_held bigint[], p_job bigint[], p_outcome text[], p_replaying boolean,
+    out finish bigint[], out other bigint[]
+)
+language plpgsql as $$
+begin
+    finish := array(
+        select o.job from unnest(p_job, p_outcome) as o (job, outcome)
+        where o.outcome = 'finish'
+        intersect select unnest(p_held)
+    );
+    other := array(select unnest(p_held) except select unnest(finish));
+    if p_replaying then
+        other := other || array(
+            select j.id from jobkit.jobs j
+            where j.id = any (finish) and j.dead_letter_id is not null
+        );
+        finish := array(select unnest(finish) except select unnest(other));
+    end if;
+end
+$$;
