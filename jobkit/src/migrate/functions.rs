@@ -65,6 +65,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "jobs/require_tags",
     "jobs/require_time",
     "jobs/reschedule",
+    "jobs/run_again",
     "jobs/settle",
     "jobs/settle_apart",
     "jobs/settle_grant",
