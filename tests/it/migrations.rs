@@ -240,3 +240,27 @@ async fn odd_defaults_of_the_database_do_no_harm() {
     worker.stop().await;
     assert_eq!(lab.count("jobkit.dead_letters").await, 0);
 }
+
+/// The set is made without a look at what its bodies name.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_body_of_the_set_is_valid() {
+    let lab = Lab::new().await;
+    let bodies: String = lab
+        .value(
+            "select string_agg(pg_get_functiondef(p.oid), ';' order by p.oid) from pg_proc p
+            where p.pronamespace = 'jobkit'::regnamespace",
+        )
+        .await;
+    lab.run(&bodies).await;
+}
+
+/// Claims of keys read a view of the set, and a reader may last.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_set_waits_for_no_reader_of_a_view_that_is_as_it_was() {
+    let lab = Lab::new().await;
+    let mut reader = lab.session("reader").await;
+    reader.run("begin; select * from jobkit.limits, jobkit.violations limit 0").await.unwrap();
+    lab.run("delete from jobkit._migrations where name = 'functions'").await;
+    jobkit::migrate(lab.pool()).await.unwrap();
+    reader.run("commit").await.unwrap();
+}

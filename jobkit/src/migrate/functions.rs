@@ -6,8 +6,8 @@ macro_rules! functions {
     };
 }
 
-/// Each with its place under `migrations/functions/`; views last, since they are read when they are
-/// created, and bodies of functions are not.
+/// Each function with its place under `migrations/functions/`, in any order: bodies are not read
+/// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
     "audit/note",
     "audit/note_jobs",
@@ -65,6 +65,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "jobs/require_tags",
     "jobs/require_time",
     "jobs/reschedule",
+    "jobs/run_again",
     "jobs/settle",
     "jobs/settle_apart",
     "jobs/settle_grant",
@@ -143,6 +144,11 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "workers/stop_worker",
     "workers/wake",
     "retired/has_lapsed",
+};
+
+/// The views, after what they read. One that is as it was is left alone: to replace it takes an
+/// exclusive lock, and claims of keys read `limits`.
+const VIEWS: &[(&str, &str)] = functions! {
     "permits/limits",
     "violations/places",
     "violations/job_violations",
@@ -172,9 +178,27 @@ select jobkit.finished_prepare(15);
 ///
 /// Calls under way are not in the way of a replacement, nor it in theirs: a function that runs goes
 /// on with the body it began with, and the next call, in any session, looks up the new one, since
-/// the server tells all sessions at the commit. The transaction that replaces them has an exclusive
-/// lock of no table but those that a step changes.
+/// the server tells all sessions at the commit. Of a function no table lock is taken; of a view that
+/// has changed, one of itself.
 pub(super) fn script() -> String {
-    let texts = FUNCTIONS.iter().map(|(_, text)| *text);
-    [BEFORE, DROPPED].into_iter().chain(texts).chain([AFTER]).collect()
+    let functions = FUNCTIONS.iter().map(|(_, text)| (*text).to_owned());
+    let views = VIEWS.iter().map(|(path, text)| view(path, text));
+    let begin = [BEFORE, DROPPED].map(str::to_owned).into_iter();
+    begin.chain(functions).chain(views).chain([AFTER.to_owned()]).collect()
+}
+
+/// Puts a view in place, and notes in its comment which text it has, unless it has that already.
+fn view(path: &str, text: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let checksum = super::checksum(text);
+    format!(
+        "do $view$ begin
+    if obj_description(to_regclass('jobkit.{name}'), 'pg_class') is distinct from
+        '{checksum}' then
+{text}
+        comment on view jobkit.{name} is '{checksum}';
+    end if;
+end $view$;
+"
+    )
 }

@@ -31,11 +31,6 @@ begin
             v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation, coalesce(p_args, e.args),
             e.tags, e.metadata
         from entry e
-    ), now_ready as (
-        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
-            concurrency_key)
-        select e.to_queue, e.priority, e.new_id, e.kind, e.grp, e.ckey
-        from entry e where v_run_at <= v_now
     ), later as (
         insert into jobkit.scheduled (run_at, job_id)
         select v_run_at, e.new_id from entry e where v_run_at > v_now
@@ -44,6 +39,11 @@ begin
         from entry e where d.id = e.id
     )
     select e.id, e.new_id from entry e;
+    if v_run_at <= v_now then
+        perform jobkit.make_ready(array(
+            select d.replay_id from jobkit.dead_letters d where d.id = any (p_ids)
+        ));
+    end if;
     perform jobkit.wake(array(
         select distinct coalesce(p_queue, d.queue) from jobkit.dead_letters d
         where d.id = any (p_ids)

@@ -26,9 +26,7 @@ exception when lock_not_available then
             v_held := v_held || v_key.jobs;
         end;
     end loop;
-    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-    select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-    from jobkit.jobs j where j.id = any (v_held);
+    perform jobkit.make_ready(v_held);
     if v_free = '{}' then
         return v_held;
     end if;

@@ -11,26 +11,22 @@ create or replace function jobkit.claim_within(
 language plpgsql as $$
 declare
     v_replays boolean;
+    v_returned bigint[];
 begin
     with picked as materialized (
-        select j.id, j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key,
-            j.dead_letter_id, row_number() over w = 1
+        select j.id, j.dead_letter_id, row_number() over w = 1
             or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
                 <= p_budget as fits
         from jobkit.jobs j where j.id = any (p_ids)
         window w as (order by array_position(p_queues, j.queue), j.priority,
             j.concurrency_key is null, j.id)
-    ), returned as (
-        insert into jobkit.ready (queue, priority, without_permit, job_id, kind,
-            concurrency_group, concurrency_key)
-        select p.queue, p.priority, p.concurrency_key is null, p.id, p.kind,
-            p.concurrency_group, p.concurrency_key
-        from picked p where not p.fits
     )
     select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
+        array_agg(p.id) filter (where not p.fits),
         coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
         cardinality(p_ids) - count(*)
-    into ids, v_replays, gone from picked p;
+    into ids, v_returned, v_replays, gone from picked p;
+    perform jobkit.make_ready(v_returned, true);
     insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
     select p_worker, p_n, ids, p_keyed, v_replays where ids <> '{}';
 end

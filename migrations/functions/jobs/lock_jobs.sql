@@ -1,6 +1,6 @@
--- lock_jobs: locks these jobs in the order of ids, as whoever locks several has to, after claims and
--- semaphores (`signal`, `withdraw`). Returns them as they are then, in the order of dead letters, in
--- which they have to end.
+-- lock_jobs: locks these jobs in the order of ids, as whoever locks several has to, after claims
+-- and semaphores (`signal`, `withdraw`). Returns them as they are then, in the order of dead
+-- letters, in which they have to end.
 create or replace function jobkit.lock_jobs(p_jobs bigint[]) returns setof jobkit.jobs
 language plpgsql as $$
 begin

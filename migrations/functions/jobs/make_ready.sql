@@ -1,13 +1,17 @@
--- make_ready: a job without a concurrency key that must run again at once; one with a key asks for
--- its permit again (`block`).
-create or replace function jobkit.make_ready(p_job jobkit.jobs) returns void
+-- make_ready: these jobs may be claimed. Whoever calls it has taken them from where they were; with
+-- p_permits those that have a key hold their permit, and go ahead of the backlog. Returns them.
+-- Only what enqueues writes rows of its own (`enqueue_jobs`, and the statement for one job): there
+-- a call would be a part of what each job costs.
+create or replace function jobkit.make_ready(p_jobs bigint[], p_permits boolean default false)
+returns table (queue text, priority smallint, job_id bigint)
 language plpgsql as $$
 begin
-    if p_job.concurrency_key is not null then
-        perform jobkit.block(array[p_job.id]);
-    else
-        insert into jobkit.ready (queue, priority, job_id, kind)
-        values (p_job.queue, p_job.priority, p_job.id, p_job.kind);
-    end if;
+    return query
+    insert into jobkit.ready (queue, priority, without_permit, job_id, kind, concurrency_group,
+        concurrency_key)
+    select j.queue, j.priority, j.concurrency_key is null or not p_permits, j.id, j.kind,
+        j.concurrency_group, j.concurrency_key
+    from jobkit.jobs j where j.id = any (p_jobs)
+    returning ready.queue, ready.priority, ready.job_id;
 end
 $$;

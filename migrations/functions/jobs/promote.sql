@@ -16,6 +16,7 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_stuck bigint[] := jobkit.stuck();
     v_due record;
+    v_jobs bigint[];
     v_queues text[];
 begin
     begin
@@ -27,15 +28,9 @@ begin
                 order by d.run_at, d.job_id limit p_limit for update skip locked
             ))
             returning s.job_id
-        ), moved as (
-            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
-                concurrency_key)
-            select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-            from due d join jobkit.jobs j on j.id = d.job_id
-            returning queue
         )
-        select (select count(*) from due), array(select distinct m.queue from moved m)
-        into promoted, v_queues;
+        select count(*), array_agg(d.job_id) into promoted, v_jobs from due d;
+        v_queues := array(select distinct r.queue from jobkit.make_ready(v_jobs) r);
     exception when others then
         if sqlstate like '40%' then
             raise;
@@ -48,10 +43,7 @@ begin
             order by d.run_at, d.job_id limit p_limit for update skip locked
         loop
             begin
-                insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
-                    concurrency_key)
-                select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-                from jobkit.jobs j where j.id = v_due.job_id;
+                perform jobkit.make_ready(array[v_due.job_id]);
                 delete from jobkit.scheduled s
                 where s.run_at = v_due.run_at and s.job_id = v_due.job_id;
                 promoted := promoted + 1;

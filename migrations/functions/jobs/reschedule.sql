@@ -27,10 +27,7 @@ begin
     perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;
     update jobkit.jobs j set run_at = v_run_at where j.id = any (v_taken);
     if v_run_at = v_now then
-        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
-            concurrency_key)
-        select j.queue, j.priority, j.id, j.kind, j.concurrency_group, j.concurrency_key
-        from jobkit.jobs j where j.id = any (v_taken);
+        perform jobkit.make_ready(v_taken);
     else
         insert into jobkit.scheduled (run_at, job_id, retrying)
         select v_run_at, j.id, j.attempt > 0 from jobkit.jobs j where j.id = any (v_taken);

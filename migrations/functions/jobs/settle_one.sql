@@ -29,7 +29,7 @@ begin
             perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
         when 'release' then
             if p_delay is null then
-                perform jobkit.make_ready(p_job);
+                perform jobkit.run_again(p_job);
             else
                 update jobkit.jobs j set run_at = v_run_at where j.id = p_job.id;
                 perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);

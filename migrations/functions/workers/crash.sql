@@ -28,7 +28,7 @@ begin
         perform jobkit.make_scheduled(p_job.id, v_run_at, true);
         return 'scheduled';
     end if;
-    perform jobkit.make_ready(p_job);
+    perform jobkit.run_again(p_job);
     return 'ready';
 end
 $$;

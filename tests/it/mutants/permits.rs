@@ -325,15 +325,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         values (p_group, p_key) on conflict do nothing;",
         limits::a_limit_behind_the_end_of_its_semaphore_is_kept;
     // What a claim gives back.
-    claim_keyed: "from jobkit.jobs j where j.id = any (v_held);" =>
-        "from jobkit.jobs j where j.id = any (v_held) and false;",
+    claim_keyed: "perform jobkit.make_ready(v_held);" => "",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
     claim_keyed: "'100ms'" => "'5s'",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
-    claim_within: "select p.queue, p.priority, p.concurrency_key is null" =>
-        "select p.queue, p.priority, true",
+    claim_within: "jobkit.make_ready(v_returned, true)" => "jobkit.make_ready(v_returned)",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;
-    claim_within: "select p.queue, p.priority, p.concurrency_key is null" =>
-        "select p.queue, p.priority, false",
+    make_ready: "j.concurrency_key is null or not p_permits" => "not p_permits",
         patience::what_is_cut_off_at_8_mib_keeps_its_permits;
 };
