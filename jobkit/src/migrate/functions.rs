@@ -178,8 +178,8 @@ select jobkit.finished_prepare(15);
 ///
 /// Calls under way are not in the way of a replacement, nor it in theirs: a function that runs goes
 /// on with the body it began with, and the next call, in any session, looks up the new one, since
-/// the server tells all sessions at the commit. Of a function no table lock is taken; of a view that
-/// has changed, one of itself.
+/// the server tells all sessions at the commit. No table is locked for a function; for a view that
+/// has changed, that view is.
 pub(super) fn script() -> String {
     let functions = FUNCTIONS.iter().map(|(_, text)| (*text).to_owned());
     let views = VIEWS.iter().map(|(path, text)| view(path, text));
