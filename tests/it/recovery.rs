@@ -177,7 +177,7 @@ async fn a_connection_that_ended_when_idle_is_no_gap_in_a_lease() {
     .await;
     assert_eq!(lab.count("jobkit.claims").await, 1);
     let cut = "(select count(pg_terminate_backend(pid)) from pg_stat_activity
-        where datname = current_database() and application_name = 'jobkit heart'
+        where datname = current_database() and application_name = 'jobkit heartbeat'
             and state = 'idle' and state_change < clock_timestamp() - interval '100 ms')
         is not null";
     lab.until_within(
