@@ -16,7 +16,8 @@ use crate::races::calls;
 
 /// Tables whose rows a publication could not name: without a primary key and without another
 /// replica identity. What is unlogged is not published.
-const NAMELESS: &str = "select coalesce(string_agg(c.relname, ', '), '') from pg_class c
+const NAMELESS: &str = "
+    select coalesce(string_agg(c.relname, ', ' order by c.relname), '') from pg_class c
     where c.relnamespace = 'jobkit'::regnamespace and c.relkind in ('r', 'p')
         and c.relpersistence = 'p' and c.relreplident <> 'f' and not exists (
             select from pg_index i where i.indrelid = c.oid and i.indisvalid
