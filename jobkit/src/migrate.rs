@@ -140,7 +140,8 @@ impl Migration {
     /// The step and the note that it was applied, as one script.
     fn script(&self) -> String {
         let Self { version, name, readable_by, .. } = self;
-        let (sql, checksum) = (self.sql(), checksum(&self.sql()));
+        let sql = self.sql();
+        let checksum = checksum(&sql);
         format!(
             "\n-- {name}\n{sql}\ninsert into jobkit._migrations (version, name, checksum, \
              readable_by) values ({version}, '{name}', '{checksum}', {readable_by});\n"
