@@ -403,7 +403,7 @@ async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
     let blocked = BulkAction::Cancel("state:blocked".parse().unwrap());
     let begun = admin.begin_operation(&blocked, "", "once").await.unwrap();
     admin.carry_out(begun.id).await.unwrap();
-    let page = watch.take().blocks_of("with looked_at as materialized").unwrap();
+    let page = watch.take().blocks_of("jobkit.matching_jobs(p_operation.filter").unwrap();
     assert!(page <= 7 * JOBS as u64, "{page} blocks for the states of a page");
     admin.explain(JobId(JOBS / 2)).await.unwrap().unwrap();
     let explained = watch.take().blocks_of("explain: where a live job is").unwrap();

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use sqlx::PgPool;
 
 use crate::Error;
@@ -149,6 +150,14 @@ impl Admin {
         link.close().await;
         Ok(answer)
     }
+}
+
+/// A filter as the database and an operation have it: only what it says.
+fn without_nulls(mut filter: Value) -> Value {
+    if let Some(fields) = filter.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    filter
 }
 
 /// Gives whoever has a job in hand the time to put it down, before another attempt: 5 ms, then 10,

@@ -9,8 +9,8 @@ create or replace function jobkit.dead_letter_purge(
 language sql
 set search_path = pg_catalog, pg_temp
 as $$
-    select d.discarded
-    from jobkit.discard_page(p_state, p_kind, p_queue, p_key, p_fingerprint,
+    select s.done
+    from jobkit.dead_letters_step('discard', p_state, p_kind, p_queue, p_key, p_fingerprint,
         clock_timestamp() - p_older_than, '-infinity', 0, least(p_limit, 10000),
-        coalesce(p_actor, session_user), 'purge') d
+        coalesce(p_actor, session_user), 'purge') s
 $$;

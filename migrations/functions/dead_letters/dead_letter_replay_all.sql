@@ -10,7 +10,7 @@ create or replace function jobkit.dead_letter_replay_all(
 language sql
 set search_path = pg_catalog, pg_temp
 as $$
-    select r.replayed, r.skipped, 0
-    from jobkit.replay_page(p_kind, p_queue, p_key, p_fingerprint, p_until, '-infinity', 0,
-        least(p_limit, 10000), coalesce(p_actor, session_user)) r
+    select s.done, s.skipped, 0
+    from jobkit.dead_letters_step('replay', 'open', p_kind, p_queue, p_key, p_fingerprint, p_until,
+        '-infinity', 0, least(p_limit, 10000), coalesce(p_actor, session_user), 'replay') s
 $$;

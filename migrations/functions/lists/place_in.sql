@@ -10,6 +10,8 @@ language sql stable as $$
         when 'running' then jsonb_build_array(p_since, j.id)
         when 'blocked' then
             jsonb_build_array(j.concurrency_group, j.concurrency_key, j.priority, j.id)
-        else jsonb_build_array(j.id) end
-    from jobkit.jobs j where j.id = p_job
+        else jsonb_build_array(i.id) end
+    from (select p_job as id) i
+    left join jobkit.jobs j on j.id = i.id
+    where i.id is not null
 $$;

@@ -35,8 +35,6 @@ begin
     begin
         v_last := case when v_operation.verb in ('cancel', 'discard', 'reschedule')
             then jobkit.operate_jobs(v_operation, v_rows)
-            when v_operation.filter ? 'ids'
-            then jobkit.operate_selected(v_operation, v_rows)
             else jobkit.operate_dead_letters(v_operation, v_rows) end;
     exception when others then
         if v_rows > 1 or sqlstate similar to '(40|55P03)%'

@@ -1,38 +1,40 @@
--- operate_dead_letters: a page of dead letters. Left out are those that others have in hand.
+-- operate_dead_letters: a page of dead letters. Left out are those that others have in hand, and
+-- those that are not what they have to be: in the state of the filter; of those that were selected
+-- one by one open for a replay, not replaying for a discard; and none that failed again since.
+-- Whether it was the last page.
 create or replace function jobkit.operate_dead_letters(
     p_operation jobkit.operations, p_rows integer
 )
 returns boolean
 language plpgsql as $$
 declare
-    v_filter constant jsonb := p_operation.filter;
+    v_replay constant boolean := p_operation.verb = 'replay';
     v_state constant text := p_operation.filter ->> 'state';
-    v_done record;
+    v_states constant text[] := case when v_state is not null then array[v_state]
+        when v_replay then '{open}' else '{open,resolved}' end;
+    v_page record;
     v_left bigint[];
 begin
-    if p_operation.verb = 'replay' and v_state <> 'open' then
+    if v_replay and v_state <> 'open' then
         return true;
-    elsif p_operation.verb = 'replay' then
-        select r.replayed as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
-        from jobkit.replay_page(v_filter ->> 'kind', v_filter ->> 'queue', v_filter ->> 'key',
-            v_filter ->> 'fingerprint', p_operation.until, p_operation.after_at,
-            p_operation.after_id, p_rows, p_operation.actor, null) r;
-    else
-        select r.discarded as n, r.skipped, r.last_at, r.last_id, r.ids into v_done
-        from jobkit.discard_page(v_state, v_filter ->> 'kind', v_filter ->> 'queue',
-            v_filter ->> 'key', v_filter ->> 'fingerprint', p_operation.until,
-            p_operation.after_at, p_operation.after_id, p_rows, p_operation.actor, null) r;
     end if;
+    select * into v_page from jobkit.operation_page(p_operation, p_rows);
     v_left := array(
-        select d.id from jobkit.dead_letters d
-        where d.id = any (v_done.ids) and d.state = v_state and d.failed_at <= p_operation.until
-        order by d.id
+        select unnest(v_page.ids) except select unnest(jobkit.take_dead_letters(
+            p_operation.verb, v_page.ids, v_states, p_operation.until)) order by 1
     );
-    perform jobkit.operation_took(p_operation.id, v_done.n, v_left,
-        array_fill('in other hands'::text, array[cardinality(v_left)]));
-    update jobkit.operations o set after_at = coalesce(v_done.last_at, o.after_at),
-        after_id = coalesce(v_done.last_id, o.after_id)
+    perform jobkit.operation_took(p_operation.id,
+        cardinality(v_page.ids) - cardinality(v_left), v_left, array(
+            select case when d.id is null then 'there is none'
+                when d.state <> all (v_states) then d.state
+                when d.failed_at > p_operation.until then 'failed again'
+                else 'in other hands' end
+            from unnest(v_left) as u (id)
+            left join jobkit.dead_letters d on d.id = u.id order by u.id
+        ));
+    update jobkit.operations o set after_at = coalesce(v_page.last_at, o.after_at),
+        after_id = coalesce(v_page.last_id, o.after_id)
     where o.id = p_operation.id;
-    return v_done.last_at is null;
+    return v_page.last_id is null;
 end
 $$;

@@ -1,12 +1,14 @@
 -- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
--- they are, and marks those that are to be cancelled: nothing but an end awaits them from its
--- commit on. The second takes them from where they wait; what a claim has in hand just now is
--- tried again, three times in all; but not where p_rows has it done in parts.
+-- they are, tells of those that have ended by now, and marks those that are to be cancelled:
+-- nothing but an end awaits them from its commit on. The second takes them from where they wait;
+-- what a claim has in hand just now is tried again, three times in all; but not where p_rows has it
+-- done in parts.
 create or replace function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
 returns boolean
 language plpgsql as $$
 declare
     v_page record;
+    v_gone bigint[];
     v_batch constant bigint[] := p_operation.batch[1 : p_rows];
     v_rest constant bigint[] := p_operation.batch[p_rows + 1 :];
     v_left bigint[];
@@ -15,14 +17,21 @@ declare
     v_ended constant boolean := p_operation.verb <> 'reschedule';
 begin
     if p_operation.batch = '{}' then
-        select * into v_page from jobkit.jobs_to_do(p_operation, p_rows);
-        if v_ended and v_page.jobs <> '{}' then
-            v_page.jobs := array(select jobkit.cancel_mark(v_page.jobs, null));
+        select * into v_page from jobkit.operation_page(p_operation, p_rows);
+        v_gone := array(
+            select unnest(v_page.ids) except select j.id from jobkit.jobs j
+            where j.id = any (v_page.ids)
+        );
+        perform jobkit.operation_took(p_operation.id, 0, v_gone,
+            array_fill('ended by itself'::text, array[cardinality(v_gone)]));
+        v_page.ids := array(select unnest(v_page.ids) except select unnest(v_gone) order by 1);
+        if v_ended and v_page.ids <> '{}' then
+            v_page.ids := array(select jobkit.cancel_mark(v_page.ids, null));
         end if;
-        update jobkit.operations o set batch = v_page.jobs, tries = 0,
-            after_id = coalesce(v_page.last, o.up_to)
+        update jobkit.operations o set batch = v_page.ids, tries = 0,
+            after_id = coalesce(v_page.last_id, o.up_to)
         where o.id = p_operation.id;
-        return v_page.jobs = '{}' and v_page.last is null;
+        return v_page.ids = '{}' and v_page.last_id is null;
     end if;
     if v_ended then
         v_left := array(select jobkit.cancel_take(v_batch, p_operation.verb,

@@ -41,11 +41,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     replay: "elsif v_entry.state <> 'open' then" => "elsif v_entry.state = 'resolved' then",
         dead_letters::t40_the_second_replay_waits_and_is_told_of_the_first;
-    replay_page: "for update skip locked" => "for update",
+    take_dead_letters: "for update skip locked" => "for update",
         dead_letters::t42_a_bulk_replay_passes_over_what_is_being_replayed;
-    replay_page: "for update skip locked" => "",
+    take_dead_letters: "for update skip locked" => "",
         dead_letters::t43_two_bulk_replays_share_nothing;
-    replay_page: "and d.failed_at <= p_until" => "",
+    take_dead_letters: "and d.failed_at <= p_until" => "",
         dead_letters::a_bulk_replay_spares_what_failed_after_it_began;
     replay_due: "for update skip locked" => "for update",
         recovery::an_automatic_replay_passes_over_what_is_being_replayed;
@@ -77,9 +77,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::t46_a_replay_behind_a_discard_finds_nothing;
     discard_dead_letter: "elsif v_entry.state = 'replaying' then" => "elsif false then",
         dead_letters::t46_a_replay_behind_a_discard_finds_nothing;
-    discard_page: "for update skip locked" => "for update",
+    take_dead_letters: "for update skip locked" => "for update",
         dead_letters::t45_a_purge_passes_over_what_is_being_replayed;
-    discard_page: "for update skip locked" => "",
+    take_dead_letters: "for update skip locked" => "",
         dead_letters::a_purge_spares_what_failed_again;
     prune_resolved: "for update skip locked" => "",
         dead_letters::a_prune_spares_what_failed_again;

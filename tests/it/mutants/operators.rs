@@ -24,7 +24,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     operate: "'running' end
     where o.id = p_id;" => "'running' end
     where false;" with
-    replay_page: "order by d.failed_at, d.id for update skip locked" => "",
+    take_dead_letters: "order by d.failed_at, d.id for update skip locked" => "",
         carried_out::many_carry_out_one_operation_together;
     operation_end: "ended_at = clock_timestamp()" =>
         "ended_at = case when p_state = 'done' then clock_timestamp() end",

@@ -406,8 +406,9 @@ pub(crate) async fn a_purge_spares_what_failed_again(lab: Lab) {
 /// It has read its page, and has not locked it yet.
 pub(crate) async fn a_bulk_replay_spares_what_failed_after_it_began(lab: Lab) {
     let world = World::new(lab).await;
-    let stop = "perform pg_advisory_xact_lock(1); v_open := array(";
-    world.lab.mutate("replay_page", "v_open := array(", stop).await;
+    let take = "v_taken := jobkit.take_dead_letters(";
+    let stop = format!("perform pg_advisory_xact_lock(1); {take}");
+    world.lab.mutate("dead_letters_step", take, &stop).await;
     let (letter, _) = dead(&world, "k").await;
     let until: String = world.lab.value("select clock_timestamp()::text").await;
     let page =

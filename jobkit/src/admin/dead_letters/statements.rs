@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
@@ -17,6 +17,7 @@ use crate::JobId;
 use crate::admin::Count;
 use crate::admin::count::count;
 use crate::admin::payload::{metadata, payload};
+use crate::admin::without_nulls;
 use crate::store::{Call, Time, Times, interval, number};
 
 /// Which dead letters match; `None` is any.
@@ -29,6 +30,18 @@ pub(crate) struct Criteria {
     pub(crate) fingerprint: Option<String>,
     pub(crate) failed_before: Option<DateTime<Utc>>,
     pub(crate) failed_after: Option<DateTime<Utc>>,
+}
+
+impl Criteria {
+    /// As the database and an operation have it.
+    pub(crate) fn filter(&self) -> Value {
+        let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
+        without_nulls(json!({
+            "state": self.state.as_str(), "kind": self.kind, "queue": self.queue,
+            "key": self.key, "fingerprint": self.fingerprint,
+            "failed_after": time(self.failed_after), "failed_before": time(self.failed_before),
+        }))
+    }
 }
 
 /// A page of dead letters, the newest failure first.
@@ -47,11 +60,7 @@ impl Call for DeadLetters<'_> {
         let bound = criteria.failed_before.map(|at| (at, i64::MIN));
         let place = self.after.map(|cursor| (cursor.failed_at, cursor.id.0)).or(bound);
         let rows = sqlx::query(include_str!("sql/dead_letters_list.sql"))
-            .bind(criteria.state.as_str())
-            .bind(criteria.kind.as_deref())
-            .bind(criteria.queue.as_deref())
-            .bind(criteria.key.as_deref())
-            .bind(criteria.fingerprint.as_deref())
+            .bind(criteria.filter())
             .bind(place.map(|(at, _)| Time(at)))
             .bind(place.map(|(_, id)| id))
             .bind(criteria.failed_after)
@@ -103,11 +112,7 @@ impl Call for DeadLetterCount<'_> {
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Count> {
         let criteria = self.0;
         let counted = sqlx::query_as(include_str!("sql/dead_letters_count.sql"))
-            .bind(criteria.state.as_str())
-            .bind(criteria.kind.as_deref())
-            .bind(criteria.queue.as_deref())
-            .bind(criteria.key.as_deref())
-            .bind(criteria.fingerprint.as_deref())
+            .bind(criteria.filter())
             .bind(criteria.failed_before)
             .bind(criteria.failed_after);
         let (counted, more): (i64, bool) = counted.fetch_one(connection).await?;

@@ -1,10 +1,13 @@
 //! Lists of jobs.
 
+use serde_json::{Value, json};
+
 use super::query::{JobQuery, Listing};
 use super::statements::{JobsCount, JobsList, Listed, OneJob};
 use super::summary::{Ended, JobCursor, JobPage, JobSummary, State};
 use crate::Error;
-use crate::admin::{Admin, Count};
+use crate::admin::count::count;
+use crate::admin::{Admin, Count, without_nulls};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::store::Link;
 use crate::store::number;
@@ -44,6 +47,17 @@ impl JobQuery {
             limits::text("value of a path", value, TEXT_BYTES)?;
         }
         Ok(())
+    }
+
+    /// As the database and an operation have it.
+    pub(in crate::admin) fn filter(&self) -> Value {
+        let (paths, values): (Vec<_>, Vec<_>) = self.args.iter().cloned().unzip();
+        without_nulls(json!({
+            "listing": self.listing.as_str(), "kind": self.kind, "queue": self.queue,
+            "tag": self.tag, "group": self.group, "key": self.key, "error": self.error,
+            "worker": self.worker, "id": self.id.map(|id| id.0), "paths": paths, "values": values,
+            "reveal": self.reveal,
+        }))
     }
 
     /// Whether every job that the listing's index finds matches.
@@ -223,11 +237,11 @@ async fn page(
     let after = after.filter(|cursor| cursor.listing == listing);
     let place = after.as_ref().map(|cursor| &*cursor.place);
     let window = if query.is_found_by_index() { rows } else { query.window() };
-    let Listed { jobs, looked_at, page_end, search_end, .. } =
+    let Listed { jobs, looked_at, next, .. } =
         link.call(&JobsList { listing, query, place, window, rows }).await?;
-    let full = page_end.is_some();
-    let gave_up_after = search_end.as_ref().filter(|_| !full).map(|_| number(looked_at));
-    let next = page_end.or(search_end).map(|place| JobCursor { listing, place });
+    let full = number(jobs.len()) == number(rows);
+    let gave_up_after = next.as_ref().filter(|_| !full).map(|_| number(looked_at));
+    let next = next.map(|place| JobCursor { listing, place });
     Ok(JobPage { jobs, next, gave_up_after })
 }
 
@@ -240,12 +254,8 @@ async fn look(
 ) -> Result<(Count, Vec<JobSummary>), Error> {
     let Some(listing) = query.searched() else { return Ok((Count::Exactly(0), Vec::new())) };
     let list = JobsList { listing, query, place: None, window, rows };
-    let Listed { jobs, meant, search_end, .. } = link.call(&list).await?;
-    let counted = match search_end {
-        Some(_) => Count::AtLeast(number(meant)),
-        None => Count::Exactly(number(meant)),
-    };
-    Ok((counted, jobs))
+    let Listed { jobs, matching, looked_at, .. } = link.call(&list).await?;
+    Ok((count(matching, looked_at == i64::from(window)), jobs))
 }
 
 /// The page of a query with an id.

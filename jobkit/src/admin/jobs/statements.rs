@@ -32,13 +32,12 @@ pub(crate) struct JobsList<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     pub(crate) jobs: Vec<JobSummary>,
-    /// Of those looked at.
-    pub(crate) meant: i64,
+    /// How many match of those looked at.
+    pub(crate) matching: i64,
     pub(crate) looked_at: i64,
-    /// The place of the last of its jobs, when it is full.
-    pub(crate) page_end: Option<String>,
-    /// The place of the last job looked at, when there may be more.
-    pub(crate) search_end: Option<String>,
+    /// The place of the last of its jobs when it is full, else of the last job looked at when there
+    /// may be more.
+    pub(crate) next: Option<String>,
 }
 
 impl Call for JobsList<'_> {
@@ -52,32 +51,19 @@ impl Call for JobsList<'_> {
             }
             _ => include_str!("sql/jobs_list.sql"),
         };
-        let (paths, values): (Vec<_>, Vec<_>) =
-            query.args.iter().map(|(path, value)| (path.as_str(), value.as_str())).unzip();
         let rows = sqlx::query(sql)
+            .bind(query.filter())
             .bind(self.listing.as_str())
             .bind(self.place)
             .bind(self.window)
             .bind(self.rows)
-            .bind(query.kind.as_deref())
-            .bind(query.queue.as_deref())
-            .bind(query.tag.as_deref())
-            .bind(query.group.as_deref())
-            .bind(query.key.as_deref())
-            .bind(query.error.as_deref())
-            .bind(query.worker)
-            .bind(query.id.map(|id| id.0))
-            .bind(paths)
-            .bind(values)
-            .bind(query.reveal)
             .fetch_all(connection)
             .await?;
         let mut listed = Listed::default();
         for row in &rows {
-            listed.meant = row.try_get("meant")?;
+            listed.matching = row.try_get("matching")?;
             listed.looked_at = row.try_get("looked_at")?;
-            listed.page_end = row.try_get("page_end")?;
-            listed.search_end = row.try_get("search_end")?;
+            listed.next = row.try_get("next")?;
             if row.try_get::<Option<i64>, _>("id")?.is_some() {
                 listed.jobs.push(summary(row)?);
             }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::statements::{OperationResults, Operations};
-use crate::admin::dead_letters::statements::{Criteria, Until};
+use crate::admin::dead_letters::statements::Until;
 use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use crate::admin::jobs::{JobQuery, Listing, list};
 use crate::admin::{Admin, Count};
@@ -83,10 +83,10 @@ impl BulkAction {
     pub(super) fn filter(&self) -> Value {
         match self {
             Self::Cancel(query) | Self::Discard(query) | Self::Reschedule(query, _) => {
-                of_jobs(query)
+                query.filter()
             }
             Self::Replay(filter) | Self::DiscardDeadLetters(filter) | Self::Purge(filter, _) => {
-                of_dead_letters(&filter.criteria)
+                filter.criteria.filter()
             }
             Self::Selected(selected) => selected.filter(),
         }
@@ -115,36 +115,6 @@ impl BulkAction {
             (_, DeadLetterState::Replaying) => Err(Error::Replaying),
             _ => Ok(()),
         }
-    }
-}
-
-fn of_jobs(query: &JobQuery) -> Value {
-    let (paths, values): (Vec<_>, Vec<_>) = query.args.iter().cloned().unzip();
-    let mut filter = json!({
-        "listing": query.listing.as_str(), "kind": query.kind, "queue": query.queue,
-        "tag": query.tag, "group": query.group, "key": query.key, "error": query.error,
-        "worker": query.worker, "id": query.id.map(|id| id.0), "paths": paths, "values": values,
-        "reveal": query.reveal,
-    });
-    without_nulls(&mut filter);
-    filter
-}
-
-fn of_dead_letters(criteria: &Criteria) -> Value {
-    let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
-    let mut filter = json!({
-        "state": criteria.state.as_str(), "kind": criteria.kind, "queue": criteria.queue,
-        "key": criteria.key,
-        "fingerprint": criteria.fingerprint, "failed_after": time(criteria.failed_after),
-        "failed_before": time(criteria.failed_before),
-    });
-    without_nulls(&mut filter);
-    filter
-}
-
-fn without_nulls(filter: &mut Value) {
-    if let Some(fields) = filter.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
     }
 }
 

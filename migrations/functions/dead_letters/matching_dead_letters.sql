@@ -1,0 +1,40 @@
+-- matching_dead_letters: which dead letters a filter matches, for lists, counts and operations: of
+-- the next 10,000 between two places (`dead_letters_between`) those that it matches, p_rows at most
+-- (null: all); in the order in which they failed, or the newest failure first. Each with the place
+-- behind which the next page begins, as `matching_jobs` has it. Where it matches none there is one
+-- row without a dead letter.
+create or replace function jobkit.matching_dead_letters(
+    p_filter jsonb, p_newest_first boolean, p_after_at timestamptz, p_after_id bigint,
+    p_before_at timestamptz, p_before_id bigint, p_rows bigint
+) returns table (next_at timestamptz, next_id bigint, nth bigint, id bigint)
+language sql stable as $$
+    with looked_at as materialized (
+        select row_number() over () as nth, l.id, l.failed_at,
+            (p_filter ->> 'kind' is null or l.kind = p_filter ->> 'kind')
+            and (p_filter ->> 'queue' is null or l.queue = p_filter ->> 'queue')
+            and (p_filter ->> 'fingerprint' is null
+                or l.fingerprint = p_filter ->> 'fingerprint') as matches
+        from (
+            (
+                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
+                from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
+                    p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
+                where not p_newest_first order by d.failed_at, d.id limit 10000
+            ) union all (
+                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
+                from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
+                    p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
+                where p_newest_first order by d.failed_at desc, d.id desc limit 10000
+            )
+        ) l
+    ), page as materialized (
+        -- As they were numbered: to sort them would read on behind a full page.
+        select l.nth, l.id from looked_at l where l.matches limit p_rows
+    )
+    select e.failed_at, e.id, p.nth, p.id
+    from (select case when count(*) = p_rows then max(p.nth) else 10000 end as nth from page p) n
+    left join lateral (
+        select l.failed_at, l.id from looked_at l where l.nth = n.nth limit 1
+    ) e on true
+    left join page p on true
+$$;

@@ -1,0 +1,81 @@
+-- matching_jobs: which jobs a filter (`JobQuery`) matches, for lists, counts and operations. Of the
+-- next p_window of a listing behind a place (`jobs_in`, `ended_in`) it returns those that match,
+-- p_rows at most, in the order of the listing; with the listing `all` of live jobs in the order of
+-- their ids, behind the first of the place up to the second. Each has how many match of how many
+-- were looked at, and the place behind which the next page begins: of the last job of a full page,
+-- else of the last one looked at, null where these were all. Where none matches there is one row
+-- without a job.
+-- To be planned for its filter: then nothing is left of a condition that this does not have.
+create or replace function jobkit.matching_jobs(
+    p_filter jsonb, p_listing text, p_place jsonb, p_window integer, p_rows integer
+) returns table (
+    matching bigint, looked_at bigint, next jsonb, nth bigint, id bigint, expires_at timestamptz,
+    worker_id bigint, since timestamptz
+)
+language sql stable as $$
+    with looked_at as materialized (
+        select row_number() over () as nth, l.id, l.expires_at, l.without_permit, l.since,
+            l.worker_id,
+            (p_filter ->> 'kind' is null or l.kind = p_filter ->> 'kind')
+            and (p_filter ->> 'queue' is null or l.queue = p_filter ->> 'queue')
+            and (p_filter ->> 'tag' is null or p_filter ->> 'tag' = any (l.tags))
+            and (p_filter ->> 'group' is null or l.concurrency_group = p_filter ->> 'group')
+            and (p_filter ->> 'key' is null or l.concurrency_key = p_filter ->> 'key')
+            and (p_filter ->> 'id' is null or l.id = (p_filter ->> 'id')::bigint)
+            and (p_filter ->> 'worker' is null or (p_filter ->> 'worker')::bigint = coalesce(
+                l.worker_id,
+                (select c.worker_id from jobkit.claims c where l.id = any (c.job_ids))))
+            and (p_filter ->> 'error' is null or exists (
+                select from (
+                    select a.error from jobkit.attempts a where a.job_id = l.id
+                    union all select l.reason
+                    union all select e.value ->> 'error' from jsonb_array_elements(l.errors) e
+                ) e where position(lower(p_filter ->> 'error') in lower(e.error)) > 0))
+            and (jsonb_array_length(p_filter -> 'paths') = 0 or jobkit.has_args(l.kind, l.args,
+                array(select jsonb_array_elements_text(p_filter -> 'paths')),
+                array(select jsonb_array_elements_text(p_filter -> 'values')),
+                (p_filter ->> 'reveal')::boolean))
+            -- A listing has no others. By its id, for those alone that fit otherwise.
+            and (p_listing <> 'all' or p_filter ->> 'listing' = 'live' or (
+                select case p_filter ->> 'listing'
+                    when 'retrying' then s.state = 'scheduled' and s.attempt > 0
+                    else s.state = p_filter ->> 'listing' end
+                from jobkit.listed_jobs s where s.id = l.id)) as matches
+        from (
+            select i.*, j.kind, j.queue, j.tags, j.concurrency_group, j.concurrency_key, j.args,
+                null::timestamptz as expires_at, null as reason, null::jsonb as errors
+            from jobkit.jobs_in(p_listing, p_place, p_window, p_filter ->> 'queue',
+                p_filter ->> 'group', p_filter ->> 'key', (p_filter ->> 'worker')::bigint,
+                (p_filter ->> 'id')::bigint) i
+            cross join lateral (select * from jobkit.jobs j where j.id = i.id offset 0) j
+            union all (
+                select j.id, null, null, null, j.kind, j.queue, j.tags, j.concurrency_group,
+                    j.concurrency_key, j.args, null, null, null
+                from jobkit.jobs j
+                where p_listing = 'all' and j.id > (p_place ->> 0)::bigint
+                    and j.id <= (p_place ->> 1)::bigint
+                order by j.id limit p_window
+            )
+            union all
+            select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
+                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors
+            from jobkit.ended_in(p_listing,
+                -- The places of others begin with other things.
+                case when p_listing in ('finished', 'discarded', 'cancelled')
+                    then (p_place ->> 0)::bigint end,
+                p_window, (p_filter ->> 'id')::bigint) f
+        ) l
+    ), page as materialized (
+        select * from looked_at l where l.matches order by l.nth limit p_rows
+    )
+    select n.*, p.nth, p.id, p.expires_at, p.worker_id, p.since
+    from (
+        select count(*) filter (where l.matches) as matching, count(*) as looked_at, (
+            select jobkit.place_in(p_listing, e.id, e.without_permit, e.since) from looked_at e
+            where e.nth = (select case when count(*) = p_rows then max(p.nth) else p_window end
+                from page p)
+        ) as next
+        from looked_at l
+    ) n
+    left join page p on true
+$$;
