@@ -10,7 +10,7 @@ language sql
 set search_path = pg_catalog, pg_temp
 as $$
     select s.done
-    from jobkit.dead_letters_step('discard', p_state, p_kind, p_queue, p_key, p_fingerprint,
-        clock_timestamp() - p_older_than, '-infinity', 0, least(p_limit, 10000),
+    from jobkit.dead_letters_step('discard_dead_letters', p_state, p_kind, p_queue, p_key,
+        p_fingerprint, clock_timestamp() - p_older_than, '-infinity', 0, least(p_limit, 10000),
         coalesce(p_actor, session_user), 'purge') s
 $$;

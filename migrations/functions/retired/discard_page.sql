@@ -6,6 +6,6 @@ create or replace function jobkit.discard_page(
     out discarded integer, out skipped integer, out last_at timestamptz, out last_id bigint
 )
 language sql as $$
-    select * from jobkit.dead_letters_step('discard', p_state, p_kind, p_queue, p_key,
+    select * from jobkit.dead_letters_step('discard_dead_letters', p_state, p_kind, p_queue, p_key,
         p_fingerprint, p_until, p_after_at, p_after_id, p_limit, p_actor, p_action)
 $$;
