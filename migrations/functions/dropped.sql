@@ -12,6 +12,11 @@ drop function if exists
 -- only other functions, which go with them: a call under way fails at most once, and is repeated.
 drop function if exists
     jobkit.claim_within(bigint[], text[], bigint),
+    jobkit.crash(jobkit.jobs, bigint, text),
+    jobkit.dead_letter_discard(bigint, text),
+    jobkit.dead_letter_purge(interval, text, text, text, text, text, integer, text),
+    jobkit.dead_letter_replay(bigint, text, timestamptz, jsonb, integer, text),
+    jobkit.dead_letter_replay_all(text, text, text, text, timestamptz, integer, text),
     jobkit.dead_letters_after(text, text, text, timestamptz, bigint, timestamptz, integer),
     jobkit.dead_letters_page(
         text, text, text, text, text, timestamptz, timestamptz, bigint, integer),
@@ -26,5 +31,7 @@ drop function if exists
     jobkit.park(bigint[], text[], text[]),
     jobkit.pull(bigint[]),
     jobkit.relay(bigint, bigint, bigint, text[], integer[]),
+    jobkit.reopen(jobkit.jobs),
+    jobkit.resolve(jobkit.jobs),
     jobkit.take(bigint[]),
     jobkit.wait(bigint[], text[], text[]);

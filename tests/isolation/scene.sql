@@ -108,7 +108,8 @@ $$;
 
 create function scene.replay_all() returns text
 language sql as $$
-    select 'replayed ' || replayed from jobkit.dead_letter_replay_all(p_until => 'infinity')
+    select 'replayed ' || replayed from jobkit.replay_page(null, null, null, null, 'infinity',
+        '-infinity', 0, 1000, 'somebody')
 $$;
 
 create function scene.discard(p_letter bigint) returns text
@@ -118,7 +119,8 @@ $$;
 
 create function scene.purge() returns text
 language sql as $$
-    select 'purged ' || jobkit.dead_letter_purge('0')
+    select 'purged ' || discarded from jobkit.discard_page('open', null, null, null, null,
+        clock_timestamp(), '-infinity', 0, 1000, 'somebody', 'purge')
 $$;
 
 create function scene.cancel_mark(variadic p_jobs bigint[]) returns text

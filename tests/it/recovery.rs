@@ -117,7 +117,7 @@ async fn only_what_was_resolved_long_ago_is_pruned() {
     lab.until("count(*) = 3 from jobkit.dead_letters").await;
     let args = payload(Then::Succeed);
     lab.run(&format!(
-        "select jobkit.dead_letter_replay(id, p_args => '{args}') from jobkit.dead_letters
+        "select jobkit.replay(id, p_args => '{args}') from jobkit.dead_letters
         where key <> 'open'"
     ))
     .await;

@@ -18,8 +18,7 @@ begin
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
     for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
-        perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason,
-            (select k.retention from jobkit.kinds k where k.kind = v_job.kind), null, null);
+        perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason, null, null, null);
     end loop;
     perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query

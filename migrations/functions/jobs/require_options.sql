@@ -6,21 +6,14 @@ create or replace function jobkit.require_options(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_wrong constant text := case
+begin
+    perform jobkit.refuse(case
         when octet_length(p_queue) not between 1 and 128 then
             'the name of a queue has 1 to 128 bytes, not ' || octet_length(p_queue)
         when p_priority not between -3 and 3 then 'a priority is -3 to 3, not ' || p_priority
         when p_max_attempts not between 1 and 1000 then
             'a number of attempts is 1 to 1000, not ' || p_max_attempts
-        when (select max(octet_length(k.key)) from unnest(p_keys) as k (key)) > 512 then
-            'a key has 512 bytes at most, not '
-                || (select max(octet_length(k.key)) from unnest(p_keys) as k (key))
-    end;
-begin
-    if v_wrong is not null then
-        raise exception 'jobkit: %', v_wrong
-            using errcode = 'JK008', hint = 'Nothing was stored.';
-    end if;
+        when k.bytes > 512 then 'a key has 512 bytes at most, not ' || k.bytes end)
+    from (select max(octet_length(k.key)) as bytes from unnest(p_keys) as k (key)) k;
 end
 $$;

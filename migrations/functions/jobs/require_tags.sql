@@ -3,23 +3,15 @@ create or replace function jobkit.require_tags(p_tags jsonb[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_wrong text;
 begin
-    select case
+    perform jobkit.refuse(min(case
         when jsonb_typeof(t.tags) <> 'array' then 'the tags are no array'
         when jsonb_path_exists(t.tags, 'strict $[*] ? (@.type() != "string")') then
             'a tag is null, or no text'
         when jsonb_array_length(t.tags) > 32 then
             'a job has 32 tags at most, not ' || jsonb_array_length(t.tags)
         when (select max(octet_length(e.tag)) from jsonb_array_elements_text(t.tags) as e (tag))
-            > 128 then 'a tag has 128 bytes at most'
-    end as wrong
-    into v_wrong
-    from unnest(p_tags) as t (tags) order by wrong nulls last limit 1;
-    if v_wrong is not null then
-        raise exception 'jobkit: %', v_wrong
-            using errcode = 'JK008', hint = 'Nothing was stored.';
-    end if;
+            > 128 then 'a tag has 128 bytes at most' end))
+    from unnest(p_tags) as t (tags);
 end
 $$;

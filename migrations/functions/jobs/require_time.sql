@@ -5,8 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_at not between '0001-01-01 00:00:00 UTC' and '9999-12-31 23:59:59 UTC' then
-        raise exception 'jobkit: a time to run at is in the years 1 to 9999, not %', p_at
-            using errcode = 'JK008', hint = 'Nothing was stored. Null means at once.';
+        perform jobkit.refuse('a time to run at is in the years 1 to 9999, not ' || p_at);
     end if;
 end
 $$;

@@ -18,32 +18,23 @@ begin
         perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
             p_took);
     end if;
-    case v_ending
-        when 'retry' then
-            update jobkit.jobs j set attempt = v_attempt, crashes = 0, run_at = v_run_at
-            where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at, true);
-        when 'snooze' then
-            update jobkit.jobs j set snoozes = j.snoozes + 1, crashes = 0, run_at = v_run_at
-            where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
-        when 'release' then
-            if p_delay is null then
-                perform jobkit.run_again(p_job);
-            else
-                update jobkit.jobs j set run_at = v_run_at where j.id = p_job.id;
-                perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);
-            end if;
-        when 'bury' then
+    case
+        when v_ending = 'bury' then
             perform jobkit.bury(
                 p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
-        when 'finish' then
-            perform jobkit.finish(p_job, v_ending, v_attempt, null, p_keep, p_worker, p_took);
-        when 'discard', 'cancel' then
-            -- One that was to go on brings no retention along.
-            perform jobkit.finish(p_job, v_ending, v_attempt, p_error, coalesce(p_keep,
-                (select k.retention from jobkit.kinds k where k.kind = p_job.kind)),
-                p_worker, p_took);
+        when v_ending = 'release' and p_delay is null then
+            perform jobkit.run_again(p_job);
+        when v_ending in ('retry', 'snooze', 'release') then
+            update jobkit.jobs j set run_at = v_run_at,
+                attempt = j.attempt + (v_ending = 'retry')::integer,
+                snoozes = j.snoozes + (v_ending = 'snooze')::integer,
+                crashes = case when v_ending = 'release' then j.crashes else 0 end
+            where j.id = p_job.id;
+            perform jobkit.make_scheduled(
+                p_job.id, v_run_at, v_ending = 'retry' or p_job.attempt > 0);
+        when v_ending in ('finish', 'discard', 'cancel') then
+            perform jobkit.finish(
+                p_job, v_ending, v_attempt, p_error, p_keep, p_worker, p_took);
     end case;
     return v_ending;
 end

@@ -12,19 +12,13 @@ create or replace view jobkit.job_violations as
     select a.job_id, 'attempts of an ended job'
     from jobkit.attempts a where not exists (select from jobkit.jobs j where j.id = a.job_id)
     union all
-    select e.job_id, 'ended twice'
+    select e.job_id, case when count(*) = count(j.id) then 'ended and live' else 'ended twice' end
     from (
         select f.job_id from jobkit.finished f
         union all select d.job_id from jobkit.dead_letters d
     ) e
-    group by e.job_id having count(*) > 1
-    union all
-    select e.job_id, 'ended and live'
-    from (
-        select f.job_id from jobkit.finished f
-        union all select d.job_id from jobkit.dead_letters d
-    ) e
-    join jobkit.jobs j on j.id = e.job_id
+    left join jobkit.jobs j on j.id = e.job_id
+    group by e.job_id having count(*) > 1 or count(j.id) > 0
     union all
     select d.replay_id, 'replays a dead letter and is gone'
     from jobkit.dead_letters d

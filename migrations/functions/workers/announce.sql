@@ -21,9 +21,5 @@ language sql as $$
         concurrency_group = excluded.concurrency_group,
         concurrency_limit = excluded.concurrency_limit, auto_replay = excluded.auto_replay,
         max_cycles = excluded.max_cycles, redact = excluded.redact, announced_at = clock_timestamp()
-    where (k.queue, k.priority, k.max_attempts, k.retention, k.concurrency_group,
-            k.concurrency_limit, k.auto_replay, k.max_cycles, k.redact)
-        is distinct from (excluded.queue, excluded.priority, excluded.max_attempts,
-            excluded.retention, excluded.concurrency_group, excluded.concurrency_limit,
-            excluded.auto_replay, excluded.max_cycles, excluded.redact)
+    where to_jsonb(k) - 'announced_at' <> to_jsonb(excluded) - 'announced_at'
 $$;

@@ -1,21 +1,20 @@
--- crash: charges a job an attempt whose worker did not live to tell, and says where it went.
+-- crash: charges a job an attempt whose worker did not live to tell.
 -- The wait from the second crash on is our own: a reaper may not know the kind.
 create or replace function jobkit.crash(p_job jobkit.jobs, p_worker bigint, p_error text)
-returns text
+returns void
 language plpgsql as $$
 declare
     v_attempt constant integer := p_job.attempt + 1;
     v_run_at timestamptz := clock_timestamp();
 begin
     if p_job.cancel_requested_at is not null then
-        perform jobkit.finish(p_job, 'cancel', v_attempt, 'cancelled',
-            (select k.retention from jobkit.kinds k where k.kind = p_job.kind), p_worker, null);
-        return 'cancel';
+        perform jobkit.finish(p_job, 'cancel', v_attempt, 'cancelled', null, p_worker, null);
+        return;
     end if;
     perform jobkit.log_attempt(p_job.id, v_attempt, 'crash', p_error, null, p_worker, null);
     if v_attempt >= p_job.max_attempts then
         perform jobkit.bury(p_job, v_attempt, 'crashed', p_error, p_worker);
-        return 'bury';
+        return;
     end if;
     if p_job.crashes > 0 then
         v_run_at := v_run_at + interval '1 second'
@@ -26,9 +25,8 @@ begin
     where j.id = p_job.id;
     if p_job.crashes > 0 then
         perform jobkit.make_scheduled(p_job.id, v_run_at, true);
-        return 'scheduled';
+    else
+        perform jobkit.run_again(p_job);
     end if;
-    perform jobkit.run_again(p_job);
-    return 'ready';
 end
 $$;

@@ -13,11 +13,7 @@ set jit = off
 as $$
 declare
     v_claim jobkit.claims;
-    v_ids bigint[];
-    v_freed record;
-    v_job jobkit.jobs;
-    v_queues text[] := '{}';
-    v_count integer := 0;
+    v_jobs bigint[];
 begin
     perform jobkit.decide_lock();
     select * into v_claim from jobkit.claims c
@@ -25,20 +21,8 @@ begin
     if not found or exists (select from jobkit.workers w where w.id = p_worker) then
         return 0;
     end if;
-    v_ids := jobkit.unclaim(v_claim, p_jobs);
-    select * into v_freed from jobkit.signal(v_ids);
-    for v_job in select * from jobkit.lock_jobs(v_ids) loop
-        v_count := v_count + 1;
-        if jobkit.crash(v_job, p_worker,
-            format('the worker died: no heartbeat of worker %s', to_hex(p_worker))) = 'ready'
-        then
-            v_queues := v_queues || v_job.queue;
-        end if;
-    end loop;
-    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
-    end if;
-    return v_count;
+    v_jobs := jobkit.unclaim(v_claim, p_jobs);
+    return jobkit.give_back(p_worker, v_jobs, v_jobs,
+        format('the worker died: no heartbeat of worker %s', to_hex(p_worker)));
 end
 $$;

@@ -16,10 +16,6 @@ declare
     v_taken bigint[];
     v_ids bigint[] := '{}';
     v_suspects bigint[] := '{}';
-    v_freed record;
-    v_job jobkit.jobs;
-    v_queues text[] := '{}';
-    v_count integer := 0;
 begin
     perform jobkit.decide_lock();
     for v_claim in
@@ -33,25 +29,7 @@ begin
             v_suspects := v_suspects || v_taken;
         end if;
     end loop;
-    if v_ids = '{}' then
-        return 0;
-    end if;
-    select * into v_freed from jobkit.signal(v_ids);
-    for v_job in select * from jobkit.lock_jobs(v_ids) loop
-        v_count := v_count + 1;
-        v_queues := v_queues || v_job.queue;
-        if v_job.id = any (v_suspects) then
-            perform jobkit.crash(v_job, p_worker,
-                'claimed alone, and the answer with its payload was lost');
-        else
-            perform jobkit.settle_one(v_job, p_worker, 'release', null, null, null, null,
-                null, null);
-        end if;
-    end loop;
-    perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
-    if v_queues <> '{}' then
-        perform jobkit.wake(v_queues);
-    end if;
-    return v_count;
+    return jobkit.give_back(p_worker, v_ids, v_suspects,
+        'claimed alone, and the answer with its payload was lost');
 end
 $$;

@@ -129,7 +129,7 @@ const WRONG: [(&str, &str, &str); 8] = [
     ("grant_permits", "limit least(f.free, f.freed + 1000)", "limit least(f.free, 1)"),
     ("grant_permits", "order by b.priority, b.job_id limit", "order by b.job_id limit"),
     ("settle_grant", GRANT, "select 0::bigint where false"),
-    ("reap_claim", "jobkit.signal(v_ids)", "jobkit.signal('{}')"),
+    ("give_back", "jobkit.signal(p_jobs)", "jobkit.signal('{}')"),
     ("signal", "where p.job_id = any (p_jobs)", "where p.job_id > 0"),
     ("cancel_take", "perform jobkit.grant_and_wake(", "perform concat("),
     ("sweep_unserved", "return jobkit.take_back(v_jobs);", "return 0;"),

@@ -56,16 +56,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     replay_open: "replay_id = e.new_id, replay_at = null" => "replay_id = e.new_id",
         recovery::t53_a_dead_letter_replays_itself_when_its_time_has_come;
     // Resolved by success, open after every other end.
-    resolve: "and d.generation = p_job.generation" => "",
+    finish: "and d.generation = p_job.generation" => "",
         dead_letters::an_old_replay_resolves_nothing;
-    resolve: "and d.generation = p_job.generation" => "" with
-    resolve: "and d.state = 'replaying'" => "",
+    finish: "and d.generation = p_job.generation" => "" with
+    finish: "and d.state = 'replaying'" => "",
         dead_letters::t51_a_success_behind_a_failure_resolves_nothing;
-    reopen: "and d.generation = p_job.generation" => "",
-        dead_letters::an_old_replay_resolves_nothing;
-    reopen: "generation = d.generation + 1" => "generation = d.generation",
+    finish: "d.generation + (not v_success)::integer" => "d.generation",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
-    finish: "perform jobkit.reopen(p_job);" => "null;",
+    finish: "where d.id = p_job.dead_letter_id" => "where v_success and d.id = p_job.dead_letter_id",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
     settle: "c.keyed, c.replays into" => "c.keyed, false into",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;

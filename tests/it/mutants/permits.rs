@@ -212,12 +212,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle_grant: "select jobkit.grant_permits(p_groups, p_keys, p_freed)" =>
         "select 0::bigint where false",
         permits::t06_two_finishes_unblock_two;
-    reap_claim: "jobkit.signal(v_ids)" => "jobkit.signal('{}')",
+    give_back: "jobkit.signal(p_jobs)" => "jobkit.signal('{}')",
         handover::t18_two_reapers_free_a_permit_once;
-    reap_claim: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    give_back: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t15_a_finish_behind_a_reap_frees_nothing;
-    release_lost: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
+    give_back: "perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);" =>
         "",
         handover::t26_a_job_given_back_keeps_its_turn;
     cancel_take: "jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>

@@ -30,17 +30,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What an outcome becomes.
     settle_one: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_mark_on_a_running_job_turns_every_wait_into_an_end;
-    settle_one: "crashes = 0, run_at = v_run_at
-            where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);" =>
-        "crashes = 0, run_at = v_run_at
-            where j.id = p_job.id;
-            perform jobkit.make_scheduled(p_job.id, v_run_at, false);",
+    settle_one: "or p_job.attempt > 0" => "or v_ending = 'release' and p_job.attempt > 0",
         settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
-    settle_one: "set run_at = v_run_at where j.id = p_job.id;
-                perform jobkit.make_scheduled(p_job.id, v_run_at, p_job.attempt > 0);" =>
-        "set run_at = v_run_at where j.id = p_job.id;
-                perform jobkit.make_scheduled(p_job.id, v_run_at, false);",
+    settle_one: "or p_job.attempt > 0" => "or v_ending = 'snooze' and p_job.attempt > 0",
         settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
     reschedule: "j.attempt > 0" => "false",
         settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;

@@ -79,8 +79,10 @@ impl Call for JobsCount {
     type Answer = Vec<(Listing, Count)>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let rows: Vec<(String, i64)> =
-            sqlx::query_as(include_str!("sql/jobs_count.sql")).fetch_all(connection).await?;
+        let rows: Vec<(String, i64)> = sqlx::query_as(include_str!("sql/jobs_count.sql"))
+            .bind(&Listing::ALL.map(Listing::as_str)[..])
+            .fetch_all(connection)
+            .await?;
         let counted = |listing: Listing| {
             let row = rows.iter().find(|(name, ..)| name == listing.as_str());
             (listing, capped(row.map_or(0, |(_, number)| *number)))

@@ -1,9 +1,7 @@
--- Many dead letters at once, page by page: each call is one short transaction, and takes of its
--- page what nobody else holds. And what operators call in psql.
-
--- dead_letters_step: replays or removes the next p_limit dead letters of a filter behind a place,
--- in the order in which they failed. Skipped: those that are in other hands, or not any more what
--- they were. The next page begins behind (last_at, last_id), null after the last.
+-- dead_letters_step: for the operators of version 29, who act on many without an operation; replays
+-- or removes the next p_limit dead letters of a filter behind a place, in the order in which they
+-- failed. Skipped: those that are in other hands, or not any more what they were. The next page
+-- begins behind (last_at, last_id), null after the last.
 create or replace function jobkit.dead_letters_step(
     p_verb text, p_state text, p_kind text, p_queue text, p_key text, p_fingerprint text,
     p_until timestamptz, p_after_at timestamptz, p_after_id bigint, p_limit integer, p_actor text,
