@@ -24,8 +24,7 @@ begin
     if v_kind.concurrency_group is not null and p_concurrency_key is null then
         raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
             using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
-    end if;
-    if v_kind.concurrency_group is null and p_concurrency_key is not null then
+    elsif v_kind.concurrency_group is null and p_concurrency_key is not null then
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
     end if;

@@ -2,13 +2,9 @@
 -- most are counted.
 -- $1 group and $2 key after which it begins, $3 how many at most; $4 group, $5 key: null for any;
 -- $6 only those with no permit left, $7 only those with blocked jobs
-select s.concurrency_group, s.concurrency_key, l.effective, s.override_limit, s.taken,
-    b.blocked, b.oldest
-from jobkit.semaphores s
-left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-cross join lateral (
-    select coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective
-) l
+select s.concurrency_group, s.concurrency_key, s.effective_limit as effective, s.override_limit,
+    s.taken, b.blocked, b.oldest
+from jobkit.limits s
 cross join lateral (
     select count(*) as blocked, min(f.since) as oldest
     from (
@@ -20,6 +16,6 @@ cross join lateral (
 where (s.concurrency_group, s.concurrency_key) > ($1, $2)
     and ($4::text is null or s.concurrency_group = $4)
     and ($5::text is null or s.concurrency_key = $5)
-    and (not $6 or s.taken >= l.effective)
+    and (not $6 or s.taken >= s.effective_limit)
     and (not $7 or s.crowded) and (not $7 or b.blocked > 0)
 order by s.concurrency_group, s.concurrency_key limit $3
