@@ -1,6 +1,6 @@
 -- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or
--- open again, if it is the replay of this generation. Kept for p_keep; when that is null, not at all
--- after a success, else as its kind says: one that was to go on brings no retention along.
+-- open again, if it is the replay of this generation. Kept for p_keep; when that is null, not at
+-- all after a success, else as its kind says: one that was to go on brings no retention along.
 create or replace function jobkit.finish(
     p_job jobkit.jobs, p_outcome text, p_attempt integer, p_reason text, p_keep interval,
     p_worker bigint, p_took interval

@@ -63,7 +63,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::t51_a_success_behind_a_failure_resolves_nothing;
     finish: "d.generation + (not v_success)::integer" => "d.generation",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
-    finish: "where d.id = p_job.dead_letter_id" => "where v_success and d.id = p_job.dead_letter_id",
+    finish: "where d.id = p_job.dead_letter_id" =>
+        "where v_success and d.id = p_job.dead_letter_id",
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
     settle: "c.keyed, c.replays into" => "c.keyed, false into",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;

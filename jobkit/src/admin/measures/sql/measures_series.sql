@@ -1,5 +1,5 @@
--- Measures in stretches of equal length up to now (`measured`); one in which nothing was measured is
--- there, too.
+-- Measures in stretches of equal length up to now (`measured`); one in which nothing was measured
+-- is there, too.
 -- $1 how far back, $2 how long a stretch, a multiple of $3, the minutes of the rows to read; null
 -- for any: $4 queue, $5 kind
 select s.at, m.outcomes, m.numbers, m.places, m.run, m.wait
