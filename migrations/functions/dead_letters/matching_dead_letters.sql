@@ -1,11 +1,11 @@
--- matching_dead_letters: which dead letters a filter matches, for lists, counts and operations: of
--- the next 10,000 between two places (`dead_letters_between`) those that it matches, p_rows at most
--- (null: all); in the order in which they failed, or the newest failure first. Each with the place
--- behind which the next page begins, as `matching_jobs` has it. Where it matches none there is one
--- row without a dead letter.
+-- matching_dead_letters: which dead letters a filter matches, for lists, counts and operations. Of
+-- the next p_window between two places (`dead_letters_between`) it returns those that match, p_rows
+-- at most (null: all), in the order in which they failed, or the newest failure first; each with
+-- the place behind which the next page begins, as `matching_jobs` has it. Where none matches there
+-- is one row without a dead letter.
 create or replace function jobkit.matching_dead_letters(
     p_filter jsonb, p_newest_first boolean, p_after_at timestamptz, p_after_id bigint,
-    p_before_at timestamptz, p_before_id bigint, p_rows bigint
+    p_before_at timestamptz, p_before_id bigint, p_window bigint, p_rows bigint
 ) returns table (next_at timestamptz, next_id bigint, nth bigint, id bigint)
 language sql stable as $$
     with looked_at as materialized (
@@ -19,12 +19,12 @@ language sql stable as $$
                 select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
                 from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
                     p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
-                where not p_newest_first order by d.failed_at, d.id limit 10000
+                where not p_newest_first order by d.failed_at, d.id limit p_window
             ) union all (
                 select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
                 from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
                     p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
-                where p_newest_first order by d.failed_at desc, d.id desc limit 10000
+                where p_newest_first order by d.failed_at desc, d.id desc limit p_window
             )
         ) l
     ), page as materialized (
@@ -32,7 +32,7 @@ language sql stable as $$
         select l.nth, l.id from looked_at l where l.matches limit p_rows
     )
     select e.failed_at, e.id, p.nth, p.id
-    from (select case when count(*) = p_rows then max(p.nth) else 10000 end as nth from page p) n
+    from (select case when count(*) = p_rows then max(p.nth) else p_window end as nth from page p) n
     left join lateral (
         select l.failed_at, l.id from looked_at l where l.nth = n.nth limit 1
     ) e on true

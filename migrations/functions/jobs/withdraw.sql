@@ -7,17 +7,17 @@ create or replace function jobkit.withdraw(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[], out freed integer[]
 )
 language plpgsql as $$
-declare
-    v_ready bigint[];
-    v_scheduled bigint[];
-    v_blocked bigint[];
 begin
     select l.groups, l.keys into groups, keys from jobkit.lock_semaphores(p_jobs) l;
+    with asked as materialized (
+        select j.id, j.queue, j.priority, j.run_at, j.concurrency_group, j.concurrency_key
+        from jobkit.jobs j where j.id = any (p_jobs)
+    ),
     -- Job by job: a join could walk all that is ready, scheduled or blocked.
-    with gone as (
+    of_ready as (
         delete from jobkit.ready r
         where r.ctid = any (array(
-            select r.at from jobkit.jobs j
+            select r.at from asked j
             -- Each in its own probe: one for both could walk the whole priority.
             cross join unnest('{f,t}'::boolean[]) as w (without_permit)
             cross join lateral (
@@ -29,42 +29,35 @@ begin
                     ))
                 for update skip locked
             ) r
-            where j.id = any (p_jobs)
         ))
         returning r.job_id
-    )
-    select coalesce(array_agg(g.job_id), '{}') into v_ready from gone g;
-    with gone as (
+    ), of_scheduled as (
         delete from jobkit.scheduled s
         where s.ctid = any (array(
-            select s.at from jobkit.jobs j
+            select s.at from asked j
             cross join lateral (
                 select q.ctid as at from jobkit.scheduled q
                 where q.run_at = j.run_at and q.job_id = j.id for update skip locked
             ) s
-            where j.id = any (p_jobs)
         ))
         returning s.job_id
-    )
-    select coalesce(array_agg(g.job_id), '{}') into v_scheduled from gone g;
-    with gone as (
+    ), of_blocked as (
         delete from jobkit.blocked_executions b
         where b.ctid = any (array(
-            select b.at from jobkit.jobs j
+            select b.at from asked j
             cross join lateral (
                 select q.ctid as at from jobkit.blocked_executions q
                 where q.concurrency_group = j.concurrency_group
                     and q.concurrency_key = j.concurrency_key and q.priority = j.priority
                     and q.job_id = j.id offset 0
             ) b
-            where j.id = any (p_jobs) and (j.concurrency_group, j.concurrency_key) in (
+            where (j.concurrency_group, j.concurrency_key) in (
                 select * from unnest(groups, keys)
             )
         ))
         returning b.job_id
     )
-    select coalesce(array_agg(g.job_id), '{}') into v_blocked from gone g;
-    jobs := v_ready || v_scheduled || v_blocked;
+    select array(table of_ready union all table of_scheduled union all table of_blocked) into jobs;
     select s.groups, s.keys, s.freed into groups, keys, freed
     from jobkit.signal(jobs, groups, keys) s;
 end

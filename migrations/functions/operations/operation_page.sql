@@ -26,7 +26,8 @@ begin
             max(m.next_id)
         into ids, last_at, last_id
         from jobkit.matching_dead_letters(p_operation.filter, false, p_operation.after_at,
-            p_operation.after_id, p_operation.until, 9223372036854775807, p_rows) m;
+            p_operation.after_id, p_operation.until, 9223372036854775807, 10000,
+            p_rows) m;
     end if;
     ids := coalesce(ids, '{}');
 end

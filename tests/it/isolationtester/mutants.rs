@@ -113,8 +113,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "a success looks at no generation",
         passages: &[
-            ("resolve", "and d.generation = p_job.generation", ""),
-            ("resolve", "and d.state = 'replaying'", ""),
+            ("finish", "and d.generation = p_job.generation", ""),
+            ("finish", "and d.state = 'replaying'", ""),
         ],
         specs: &["resolve_bury"],
     },

@@ -38,8 +38,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         order::keys_of_two_groups_are_locked_in_one_order;
     create_semaphores: "order by 2, 1" => "order by 1, 2",
         order::keys_of_two_groups_are_locked_in_one_order;
-    withdraw: "(p_jobs) and (j.concurrency_group, j.concurrency_key) in (" =>
-        "(p_jobs) and (j.concurrency_group, j.concurrency_key) is not null
+    withdraw: "where (j.concurrency_group, j.concurrency_key) in (" =>
+        "where (j.concurrency_group, j.concurrency_key) is not null
             or (j.concurrency_group, j.concurrency_key) in (",
         order::a_job_blocked_behind_a_cancel_does_not_deadlock_it;
     withdraw: "and (q.without_permit or" => "and (true or",

@@ -1,6 +1,7 @@
--- How many dead letters a filter matches, of the newest 10,000 of those that an index finds; and
--- whether there may be more.
+-- How many dead letters a filter matches, of the newest 10,001 of those that an index finds; and
+-- whether there are that many.
 -- $1 filter, $2 failed before this, $3 failed after this, null for any
 select count(m.id), bool_or(m.next_id is not null)
 from jobkit.matching_dead_letters($1, true, coalesce($3::timestamptz, '-infinity'),
-    9223372036854775807, coalesce($2::timestamptz, 'infinity'), -9223372036854775808, null) m
+    9223372036854775807, coalesce($2::timestamptz, 'infinity'), -9223372036854775808, 10001,
+    null) m

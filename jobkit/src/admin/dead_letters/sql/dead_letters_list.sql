@@ -7,6 +7,6 @@ select m.next_at, m.next_id, d.id, d.state, d.kind, d.queue, d.key, d.reason,
     left(d.error, 300) as error, d.fingerprint, d.cycles, d.attempts, d.first_failed_at, d.failed_at
 from jobkit.matching_dead_letters($1, true, coalesce($4::timestamptz, '-infinity'),
     9223372036854775807, coalesce($2::timestamptz, 'infinity'), coalesce($3, 9223372036854775807),
-    $5) m
+    10000, $5) m
 left join jobkit.dead_letters d on d.id = m.id
 order by m.nth
