@@ -407,13 +407,11 @@ pub(crate) async fn a_purge_spares_what_failed_again(lab: Lab) {
 pub(crate) async fn a_bulk_replay_spares_what_failed_after_it_began(lab: Lab) {
     let world = World::new(lab).await;
     let take = "v_taken := jobkit.take_dead_letters(";
-    let stop = format!("perform pg_advisory_xact_lock(1); {take}");
-    world.lab.mutate("dead_letters_step", take, &stop).await;
+    let between = world.hold_before("dead_letters_step", take).await;
     let (letter, _) = dead(&world, "k").await;
     let until: String = world.lab.value("select clock_timestamp()::text").await;
     let page =
         replay_page(10).replace("'infinity', '-infinity'", &format!("'{until}', '-infinity'"));
-    let between = world.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await;
     let replaying = between.waiter(page).await;
     let (_, again) = dead(&world, "k").await;
     between.end(End::Commit).await;

@@ -243,6 +243,13 @@ impl World {
         Holder { lab: &self.lab, session, answer }
     }
 
+    /// Whoever calls this function from now on stops before this passage of it, until this ends.
+    pub(super) async fn hold_before(&self, function: &str, passage: &str) -> Holder<'_> {
+        let stop = format!("perform pg_advisory_xact_lock(1); {passage}");
+        self.lab.mutate(function, passage, &stop).await;
+        self.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await
+    }
+
     /// Where a job is: "ready, charged 0", "ready with permit, charged 0", "blocked, charged 0",
     /// "running 1/7, charged 1", "finish", …
     pub(super) async fn place(&self, job: i64) -> String {

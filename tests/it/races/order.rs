@@ -223,22 +223,21 @@ pub(crate) async fn keys_of_two_groups_are_locked_in_one_order(lab: Lab) {
 /// the semaphore is about to unblock it.
 pub(crate) async fn a_job_blocked_behind_a_cancel_does_not_deadlock_it(lab: Lab) {
     let world = World::limited(lab, 1).await;
+    // Keeps the cancel between its look for semaphores and its look for blocked jobs.
+    let hold = world.hold_before("withdraw", "with asked as materialized").await;
     let [x, y] = world.keyed(["a", "a"]).await;
     assert_eq!(world.call(cancel_mark_all(&[y])).await, "1");
     let n = next_n();
     let claimed = world.hold(claim(1, n, 2)).await;
     assert_eq!(claimed.answer, list(&[x]));
-    // Keeps the cancel between its look for semaphores and its look for blocked jobs.
-    let lock = "lock table jobkit.scheduled in share mode";
-    let scheduled = world.hold_after(lock, "select null".to_owned()).await;
-    let cancel = scheduled.waiter(cancel_take_all(&[y])).await;
+    let cancel = hold.waiter(cancel_take_all(&[y])).await;
     claimed.end(End::Commit).await;
     world.expect_key("a", &[x], &[y]).await;
     // Keeps the finish between its semaphore and the job it unblocks.
     let lock = format!("select kind from jobkit.jobs where id = {x} for update");
     let job = world.hold(lock).await;
     let finish = job.waiter(settle_all(1, n, &[(x, "finish")])).await;
-    scheduled.end(End::Commit).await;
+    hold.end(End::Commit).await;
     cancel.until_answered_or_held_up().await;
     job.end(End::Commit).await;
     assert_eq!(finish.answer().await, Ok(format!("{y} unblock")));
@@ -258,9 +257,8 @@ pub(crate) async fn a_key_made_behind_a_cancel_does_not_deadlock_it(lab: Lab) {
     let [blocked] = world.blocked(["m"]).await;
     let [other, ready] = world.keyed(["a", "a"]).await;
     assert_eq!(world.call(cancel_mark_all(&[blocked, ready])).await, "2");
-    let lock = "lock table jobkit.scheduled in share mode";
-    let scheduled = world.hold_after(lock, "select null".to_owned()).await;
-    let cancel = scheduled.waiter(cancel_take_all(&[blocked, ready])).await;
+    let hold = world.hold_before("withdraw", "select s.groups, s.keys, s.freed into").await;
+    let cancel = hold.waiter(cancel_take_all(&[blocked, ready])).await;
     let n = world.claim(2, &[other]).await;
     let claims = format!(
         "delete from jobkit.claims where worker_id = 1;
@@ -269,7 +267,7 @@ pub(crate) async fn a_key_made_behind_a_cancel_does_not_deadlock_it(lab: Lab) {
     world.lab.run(&claims).await;
     let both = settle_all(2, n, &[(other, "finish"), (m, "finish")]);
     let finish = cancel.waiter(both).await;
-    scheduled.end(End::Commit).await;
+    hold.end(End::Commit).await;
     assert_eq!(cancel.answer().await, Ok(list(&[blocked, ready])));
     assert_eq!(finish.answer().await.as_deref(), Ok(""));
     for job in [blocked, ready] {
