@@ -8,8 +8,7 @@ returns boolean
 language plpgsql as $$
 declare
     v_page record;
-    v_gone bigint[];
-    v_batch constant bigint[] := p_operation.batch[1 : p_rows];
+    v_batch bigint[] := p_operation.batch[1 : p_rows];
     v_rest constant bigint[] := p_operation.batch[p_rows + 1 :];
     v_left bigint[];
     v_again bigint[];
@@ -18,20 +17,15 @@ declare
 begin
     if p_operation.batch = '{}' then
         select * into v_page from jobkit.operation_page(p_operation, p_rows);
-        v_gone := array(
-            select unnest(v_page.ids) except select j.id from jobkit.jobs j
-            where j.id = any (v_page.ids)
-        );
-        perform jobkit.operation_took(p_operation.id, 0, v_gone,
-            array_fill('ended by itself'::text, array[cardinality(v_gone)]));
-        v_page.ids := array(select unnest(v_page.ids) except select unnest(v_gone) order by 1);
-        if v_ended and v_page.ids <> '{}' then
-            v_page.ids := array(select jobkit.cancel_mark(v_page.ids, null));
-        end if;
-        update jobkit.operations o set batch = v_page.ids, tries = 0,
+        v_batch := case when v_ended then array(select jobkit.cancel_mark(v_page.ids, null))
+            else array(select j.id from jobkit.jobs j where j.id = any (v_page.ids) order by 1) end;
+        v_left := array(select unnest(v_page.ids) except select unnest(v_batch) order by 1);
+        perform jobkit.operation_took(p_operation.id, 0, v_left,
+            array_fill('ended by itself'::text, array[cardinality(v_left)]));
+        update jobkit.operations o set batch = v_batch, tries = 0,
             after_id = coalesce(v_page.last_id, o.up_to)
         where o.id = p_operation.id;
-        return v_page.ids = '{}' and v_page.last_id is null;
+        return v_batch = '{}' and v_page.last_id is null;
     end if;
     if v_ended then
         v_left := array(select jobkit.cancel_take(v_batch, p_operation.verb,

@@ -9,5 +9,5 @@ language sql as $$
     limit 1000 on conflict do nothing;
     update jobkit.operations o set done = o.done + p_done,
         skipped = o.skipped + coalesce(cardinality(p_skipped), 0)
-    where o.id = p_id
+    where o.id = p_id and (p_done > 0 or p_skipped <> '{}')
 $$;

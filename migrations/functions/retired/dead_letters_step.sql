@@ -20,9 +20,6 @@ declare
     v_taken bigint[];
 begin
     perform jobkit.require_read_committed();
-    if p_state not in ('open', 'resolved') then
-        raise exception 'jobkit: what is % cannot be discarded', p_state using errcode = 'JK007';
-    end if;
     v_operation.verb := p_verb;
     v_operation.filter := jsonb_strip_nulls(jsonb_build_object('state', p_state, 'kind', p_kind,
         'queue', p_queue, 'key', p_key, 'fingerprint', p_fingerprint, 'until', p_until));
