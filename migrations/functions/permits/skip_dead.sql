@@ -1,26 +1,21 @@
 -- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
 create or replace function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
-declare
-    v_key record;
 begin
-    for v_key in
+    update jobkit.semaphores s set from_priority = m.priority, from_id = m.job_id
+    from unnest(p_groups, p_keys) as k (grp, key)
+    cross join lateral (
         select s.ctid as at, h.priority, h.job_id
-        from unnest(p_groups, p_keys) as k (grp, key)
-        cross join lateral (
-            select s.ctid, s.from_priority, s.from_id from jobkit.semaphores s
-            where s.concurrency_group = k.grp and s.concurrency_key = k.key offset 0
-        ) s
+        from jobkit.semaphores s
         cross join lateral (
             select b.priority, b.job_id from jobkit.blocked_executions b
             where b.concurrency_group = k.grp and b.concurrency_key = k.key
                 and (b.priority, b.job_id) >= (s.from_priority, s.from_id)
             order by b.priority, b.job_id limit 1
         ) h
-        where (s.from_priority, s.from_id) <> (h.priority, h.job_id)
-    loop
-        update jobkit.semaphores s set from_priority = v_key.priority, from_id = v_key.job_id
-        where s.ctid = v_key.at;
-    end loop;
+        where s.concurrency_group = k.grp and s.concurrency_key = k.key
+            and (s.from_priority, s.from_id) <> (h.priority, h.job_id) offset 0
+    ) m
+    where s.ctid = m.at;
 end
 $$;

@@ -2,22 +2,17 @@
 -- `workers`, which are small. A worker lives as long as its lease; one that does not say how many
 -- slots it has has many.
 -- $1 job
-select j.kind, j.queue, j.priority, j.concurrency_group, j.concurrency_key, j.cancel_requested_at,
-    c.worker_id, c.claimed_at, s.run_at, s.run_at <= clock_timestamp() as due,
-    b.job_id is not null as blocked, r.without_permit,
+select j.kind, j.queue, j.priority, j.concurrency_group, j.concurrency_key, p.cancel_requested_at,
+    c.worker_id, c.claimed_at, case when j.state = 'scheduled' then j.run_at end as run_at,
+    j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
+    case when j.state = 'ready' then exists (
+        select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
+            and r.without_permit and r.job_id = j.id
+    ) end as without_permit,
     q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.slots
-from jobkit.jobs j
+from jobkit.listed_jobs j
+join jobkit.jobs p on p.id = j.id
 left join jobkit.claims c on j.id = any (c.job_ids)
-left join jobkit.scheduled s on s.run_at = j.run_at and s.job_id = j.id
-left join jobkit.blocked_executions b on b.concurrency_group = j.concurrency_group
-    and b.concurrency_key = j.concurrency_key and b.priority = j.priority and b.job_id = j.id
-left join lateral (
-    select true as without_permit from jobkit.ready r where r.queue = j.queue
-        and r.priority = j.priority and r.without_permit and r.job_id = j.id
-    union all
-    select false from jobkit.ready r where r.queue = j.queue
-        and r.priority = j.priority and not r.without_permit and r.job_id = j.id
-) r on true
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,
