@@ -28,6 +28,9 @@ begin
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
+    if p_job.dead_letter_id is null then
+        return;
+    end if;
     update jobkit.dead_letters d
     set state = case when v_success then 'resolved' else 'open' end,
         resolved_at = case when v_success then clock_timestamp() end,
