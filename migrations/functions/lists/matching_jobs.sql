@@ -66,16 +66,15 @@ language sql stable as $$
                 p_window, (p_filter ->> 'id')::bigint) f
         ) l
     ), page as materialized (
-        select * from looked_at l where l.matches order by l.nth limit p_rows
+        -- As they were numbered: to sort them would read on behind a full page.
+        select * from looked_at l where l.matches limit p_rows
     )
-    select n.*, p.nth, p.id, p.expires_at, p.worker_id, p.since
-    from (
-        select count(*) filter (where l.matches) as matching, count(*) as looked_at, (
-            select jobkit.place_in(p_listing, e.id, e.without_permit, e.since) from looked_at e
-            where e.nth = (select case when count(*) = p_rows then max(p.nth) else p_window end
-                from page p)
-        ) as next
-        from looked_at l
-    ) n
+    select (select count(*) from looked_at l where l.matches), (select count(*) from looked_at l),
+        e.next, p.nth, p.id, p.expires_at, p.worker_id, p.since
+    from (select case when count(*) = p_rows then max(p.nth) else p_window end as nth from page p) n
+    left join lateral (
+        select jobkit.place_in(p_listing, l.id, l.without_permit, l.since) as next
+        from looked_at l where l.nth = n.nth limit 1
+    ) e on true
     left join page p on true
 $$;
