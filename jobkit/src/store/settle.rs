@@ -3,8 +3,9 @@ use std::time::Duration;
 use sqlx::{PgConnection, Row};
 use tracing::Span;
 
+use super::call::sparse;
 use super::lane::Lane;
-use super::worker::{interval, sparse};
+use super::time::interval;
 use super::{Call, ClaimId, ClaimedJob};
 
 /// Where a settle's answer has what makes up a job that it claimed.

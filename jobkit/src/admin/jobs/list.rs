@@ -1,7 +1,7 @@
 //! Lists of jobs.
 
 use super::query::{JobQuery, Listing};
-use super::statements::{JobsCount, JobsList, Listed, OneJob};
+use super::statements::{JobsList, Listed, OneJob, jobs_count, jobs_list};
 use super::summary::{Ended, JobCursor, JobPage, JobSummary, State};
 use crate::Error;
 use crate::admin::{Admin, Count};
@@ -194,7 +194,7 @@ impl Admin {
         query.check()?;
         let mut link = self.list_link();
         let counts = if query.is_any() {
-            link.call(&JobsCount).await?
+            link.call(&jobs_count()).await?
         } else if query.id.is_some() {
             of_one(&mut link, query).await?
         } else {
@@ -223,10 +223,10 @@ async fn page(
     let after = after.filter(|cursor| cursor.listing == listing);
     let place = after.as_ref().map(|cursor| &*cursor.place);
     let window = if query.is_found_by_index() { rows } else { query.window() };
-    let Listed { jobs, looked_at, page_end, search_end, .. } =
-        link.call(&JobsList { listing, query, place, window, rows }).await?;
+    let list = jobs_list(&JobsList { listing, query, place, window, rows });
+    let Listed { jobs, looked_at, page_end, search_end, .. } = link.call(&list).await?;
     let full = page_end.is_some();
-    let gave_up_after = search_end.as_ref().filter(|_| !full).map(|_| number(looked_at));
+    let gave_up_after = search_end.as_ref().filter(|_| !full).map(|_| looked_at);
     let next = page_end.or(search_end).map(|place| JobCursor { listing, place });
     Ok(JobPage { jobs, next, gave_up_after })
 }
@@ -240,10 +240,10 @@ async fn look(
 ) -> Result<(Count, Vec<JobSummary>), Error> {
     let Some(listing) = query.searched() else { return Ok((Count::Exactly(0), Vec::new())) };
     let list = JobsList { listing, query, place: None, window, rows };
-    let Listed { jobs, meant, search_end, .. } = link.call(&list).await?;
+    let Listed { jobs, meant, search_end, .. } = link.call(&jobs_list(&list)).await?;
     let counted = match search_end {
-        Some(_) => Count::AtLeast(number(meant)),
-        None => Count::Exactly(number(meant)),
+        Some(_) => Count::AtLeast(meant),
+        None => Count::Exactly(meant),
     };
     Ok((counted, jobs))
 }
@@ -265,7 +265,7 @@ async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Err
     let mut jobs = Vec::new();
     for listing in [Listing::Live, Listing::Finished] {
         let list = JobsList { listing, query, place: None, window: 1, rows: 1 };
-        jobs.append(&mut link.call(&list).await?.jobs);
+        jobs.append(&mut link.call(&jobs_list(&list)).await?.jobs);
     }
     Ok(jobs)
 }

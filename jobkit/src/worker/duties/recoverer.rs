@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use crate::Error;
 use crate::operating::{Stepped, Steps};
-use crate::store::{Exhausted, Link, NextOperation, Recover, RecoverLook, ReplayDue};
+use crate::store::{Link, exhausted, next_operation, recover, recover_look, replay_due};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
@@ -91,12 +91,12 @@ impl Duty for Recoverer {
 impl Recoverer {
     /// Whether all is done that was due.
     async fn look(&mut self) -> Result<bool, Error> {
-        let (exhausted, replay_due, operating) = self.link.call(&RecoverLook).await?;
+        let (has_exhausted, is_due, operating) = self.link.call(&recover_look()).await?;
         self.may_operate |= operating;
-        if exhausted {
+        if has_exhausted {
             self.recover().await?;
         }
-        let replayed = if replay_due { self.link.call(&ReplayDue(REPLAYS)).await? } else { 0 };
+        let replayed = if is_due { self.link.call(&replay_due(REPLAYS)).await? } else { 0 };
         if replayed > 0 {
             tracing::info!(replayed, "jobkit.replay: replayed dead letters that were due");
             self.wake.ring();
@@ -111,7 +111,7 @@ impl Recoverer {
     /// One step of the oldest operation that is open. Whether another may follow at once.
     async fn operate(&mut self) -> Result<bool, Error> {
         self.resumes = None;
-        let Some((id, rests)) = self.link.call(&NextOperation(None)).await? else {
+        let Some((id, rests)) = self.link.call(&next_operation(None)).await? else {
             return Ok(false);
         };
         let stepped = match rests.is_zero() {
@@ -131,10 +131,10 @@ impl Recoverer {
     async fn recover(&mut self) -> Result<(), Error> {
         let (mut after, mut buried) = (0, 0);
         loop {
-            let jobs = self.link.call(&Exhausted { after, limit: PAGE }).await?;
+            let jobs = self.link.call(&exhausted(after, PAGE)).await?;
             let Some(last) = jobs.last() else { break };
             after = *last;
-            let stuck = halves::by_halves(&mut self.link, &jobs, &mut buried, Recover).await?;
+            let stuck = halves::by_halves(&mut self.link, &jobs, &mut buried, recover).await?;
             halves::report(&mut self.link, "recover", self.ledger.worker(), &stuck).await;
         }
         if buried > 0 {

@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
 use crate::limits::clean;
-use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, Unstick};
+use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, unstick};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -209,7 +209,7 @@ impl Settler {
     async fn unstick(&mut self, group: &[Settlement]) {
         let jobs: Vec<_> = group.iter().filter(|s| s.stuck).map(|s| s.job).collect();
         if !jobs.is_empty()
-            && let Err(error) = self.link.call(&Unstick(jobs)).await
+            && let Err(error) = self.link.call(&unstick(&jobs)).await
         {
             tracing::debug!(%error, "jobkit: could not note that jobs are no longer stuck");
         }
