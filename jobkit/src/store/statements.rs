@@ -40,8 +40,8 @@ statements! {
     /// Queues with ready jobs, and whether a live worker serves each, for start-up to name.
     fn unserved_queues() -> Vec<(String, bool)> = include_str!("sql/jobs_unserved.sql");
 
-    /// Begins a worker's life, with its lease. `slots` are how many jobs it runs at a time, queue by
-    /// queue.
+    /// Begins a worker's life, with its lease. `slots` are how many jobs it runs at a time, queue
+    /// by queue.
     fn register(worker: i64, name: &str, queues: &[&str], kinds: &[String], lease: PgInterval,
             slots: &[i32]) -> ()
         = "select jobkit.register($1, $2, $3, $4, $5, $6)",
@@ -112,8 +112,8 @@ statements! {
         = "select jobkit.release_lost($1, $2, $3, $4, $5)",
         debug_span!("jobkit.release", worker, concluded);
 
-    /// Looks for what a reaper has to do: whether a lease has lapsed, whether a claim has no worker,
-    /// and when that was so.
+    /// Looks for what a reaper has to do: whether a lease has lapsed, whether a claim has no
+    /// worker, and when that was so.
     fn reap_look() -> One<(bool, bool, DateTime<Utc>)> = include_str!("sql/reap_look.sql");
 
     /// Removes workers whose lease has lapsed, in the name of one whose lease has not.

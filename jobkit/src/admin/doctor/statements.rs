@@ -44,7 +44,8 @@ statements! {
     /// The names of tables in which a publication lets nothing be changed.
     fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
 
-    /// What no committed state may have, how often it is so, and a few examples; reads whole tables.
+    /// What no committed state may have, how often it is so, and a few examples. Reads whole
+    /// tables.
     fn violations() -> Vec<(String, i64, Vec<String>)>
         = include_str!("sql/doctor_violations.sql");
 }

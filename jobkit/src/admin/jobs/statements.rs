@@ -24,8 +24,8 @@ statements! {
     /// A job that has ended, or is a dead letter.
     fn ended_job(job: i64) -> Option<JobDetail> = include_str!("sql/jobs_get_ended.sql");
 
-    /// Marks jobs as cancelled, for `cancel` or `discard`: the mark ends them wherever they are next
-    /// touched. Answers those that are live.
+    /// Marks jobs as cancelled, for `cancel` or `discard`: the mark ends them wherever they are
+    /// next touched. Answers those that are live.
     fn cancel_mark(jobs: &[i64], action: &str, actor: Option<&str>, detail: &Value) -> Vec<i64>
         = "select * from jobkit.cancel_mark($1, $2, $3, $4)",
         debug_span!("jobkit.cancel", jobs = jobs.len());
