@@ -1,10 +1,9 @@
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlx::PgPool;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::Worker;
 use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
@@ -25,6 +24,7 @@ use super::settle::settler::Settler;
 use super::{counters, ticker};
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
+use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
     self, Link, SchemaCheck, Settlement, announce, announce_limits, durability, interval,
@@ -273,7 +273,7 @@ impl Parts {
             execution,
             counters: Arc::clone(&self.counters),
             stopping: self.stops.claims.clone(),
-            suspects: Mutex::default(),
+            suspects: Lock::default(),
         })
     }
 
@@ -307,18 +307,6 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
-        }
-    }
-}
-
-impl Default for Stops {
-    fn default() -> Self {
-        Self {
-            claims: CancellationToken::new(),
-            duties: CancellationToken::new(),
-            settler: CancellationToken::new(),
-            give_up: CancellationToken::new(),
-            heartbeat: CancellationToken::new(),
         }
     }
 }
