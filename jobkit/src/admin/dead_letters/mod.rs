@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use self::statements::Criteria;
 use crate::Error;
+use crate::admin::count::count;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
@@ -139,7 +140,8 @@ impl Admin {
     /// As [`dead_letters`](Self::dead_letters).
     pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
         filter.check()?;
-        Ok(self.ask(&statements::dead_letter_count(&filter.criteria)).await?.0)
+        let (number, more) = self.ask(&statements::dead_letter_count(&filter.criteria)).await?;
+        Ok(count(number.min(10_000), more))
     }
 
     /// The open dead letters by what seems to be their cause: their kind, the Rust type of the

@@ -111,22 +111,13 @@ from_row! {
         first_failed_at, failed_at }
 }
 
-/// How many dead letters there are, as far as they can be counted.
-pub(crate) fn dead_letter_count(criteria: &Criteria) -> Statement<One<Counted>> {
+/// How many dead letters there are among the newest 10,001 of those that an index finds, and whether
+/// there are more of these.
+pub(crate) fn dead_letter_count(criteria: &Criteria) -> Statement<One<(i64, bool)>> {
     criteria
         .statement(include_str!("sql/dead_letters_count.sql"))
         .bind(criteria.failed_before)
         .bind(criteria.failed_after)
-}
-
-/// The number of dead letters among those looked at.
-pub(crate) struct Counted(pub(crate) Count);
-
-impl FromRow for Counted {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let number: i64 = row.read("number")?;
-        Ok(Self(count(number.min(10_000), row.read("more")?)))
-    }
 }
 
 from_row! {
