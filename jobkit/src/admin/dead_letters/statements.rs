@@ -111,8 +111,8 @@ from_row! {
         first_failed_at, failed_at }
 }
 
-/// How many dead letters there are among the newest 10,001 of those that an index finds, and whether
-/// there are more of these.
+/// How many dead letters there are among the newest 10,001 of those that an index finds, and
+/// whether there are more of these.
 pub(crate) fn dead_letter_count(criteria: &Criteria) -> Statement<One<(i64, bool)>> {
     criteria
         .statement(include_str!("sql/dead_letters_count.sql"))
