@@ -24,7 +24,7 @@ pub(crate) trait Call: Sync {
 }
 
 /// One statement with its parameters, and what its rows are read as.
-pub(crate) struct Statement<A> {
+pub(crate) struct Statement<A: Answer> {
     sql: &'static str,
     parameters: PgArguments,
     /// Why a parameter cannot be sent.
@@ -33,7 +33,7 @@ pub(crate) struct Statement<A> {
     answer: PhantomData<fn() -> A>,
 }
 
-impl<A> Statement<A> {
+impl<A: Answer> Statement<A> {
     pub(crate) fn new(sql: &'static str) -> Self {
         Self {
             sql,

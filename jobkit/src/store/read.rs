@@ -14,6 +14,10 @@ use sqlx::{ColumnIndex, Decode, Postgres, Row, Type, ValueRef};
 use super::time::Time;
 
 /// What all rows of a statement are read as.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the answer of a statement",
+    note = "write `()`, `One<R>`, `Option<R>` or `Vec<R>`, of rows `R` that can be read"
+)]
 pub(crate) trait Answer {
     /// `Self`, but for [`One`].
     type Read: Send;
@@ -127,6 +131,10 @@ impl ReadColumn for PgRow {
 }
 
 /// What a column is read as.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a column",
+    note = "list it in `from_column!`; a struct that is a whole row goes into `from_row!`"
+)]
 pub(crate) trait FromColumn: Sized {
     fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self>;
 }

@@ -62,7 +62,7 @@ pub(crate) struct Criteria {
 
 impl Criteria {
     /// A statement with the criteria but the times as its first parameters.
-    fn statement<A>(&self, sql: &'static str) -> Statement<A> {
+    fn statement<A: Answer>(&self, sql: &'static str) -> Statement<A> {
         Statement::new(sql)
             .bind(self.state.as_str())
             .bind(&self.kind)
