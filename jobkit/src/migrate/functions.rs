@@ -24,13 +24,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "dead_letters/dead_letters_page",
     "dead_letters/discard_dead_letter",
     "dead_letters/discard_page",
-    "dead_letters/exhausted",
     "dead_letters/fingerprint",
     "dead_letters/fold",
     "dead_letters/newest_errors",
     "dead_letters/prune_resolved",
-    "dead_letters/recover",
-    "dead_letters/recover_look",
     "dead_letters/regroup_dead_letters",
     "dead_letters/reopen",
     "dead_letters/replay",
@@ -143,7 +140,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     "workers/sleep",
     "workers/stop_worker",
     "workers/wake",
+    "retired/exhausted",
     "retired/has_lapsed",
+    "retired/recover",
+    "retired/recover_look",
 };
 
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an

@@ -20,7 +20,7 @@ mod measures;
 mod notifications;
 mod operations;
 mod prune;
-mod recover;
+mod replay;
 mod session;
 mod settle;
 mod stuck;
@@ -44,7 +44,7 @@ pub(crate) use self::measures::{AddMeasures, Measured};
 pub(crate) use self::notifications::Notifications;
 pub(crate) use self::operations::{NextOperation, Operate, StopOperation};
 pub(crate) use self::prune::{PruneAudit, PruneMeasures, PruneResolved};
-pub(crate) use self::recover::{Exhausted, Recover, RecoverLook, ReplayDue};
+pub(crate) use self::replay::ReplayDue;
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
