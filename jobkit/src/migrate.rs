@@ -50,7 +50,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     28 "0028_dead_letters" readable_by 1,
     29 "0029_operators" readable_by 1,
     30 "0030_operation_pace" readable_by 1,
-    functions 31 readable_by 29
+    31 "0031_exhausted" readable_by 1,
+    functions 32 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

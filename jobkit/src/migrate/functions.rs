@@ -18,9 +18,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     dead_letters {
         bury cause dead_letter_discard dead_letter_purge dead_letter_replay dead_letter_replay_all
         dead_letters_after dead_letters_before dead_letters_lately dead_letters_page
-        discard_dead_letter discard_page exhausted fingerprint fold newest_errors prune_resolved
-        recover recover_look regroup_dead_letters reopen replay replay_due replay_open replay_page
-        resolve
+        discard_dead_letter discard_page fingerprint fold newest_errors prune_resolved
+        regroup_dead_letters reopen replay replay_due replay_open replay_page resolve
     }
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
@@ -48,7 +47,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         announce cap_leases crash deregister heartbeat orphaned_claims reap_claim reap_workers
         register release_lost serving sleep stop_worker wake
     }
-    retired { has_lapsed }
+    retired { exhausted has_lapsed recover recover_look }
 };
 
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an

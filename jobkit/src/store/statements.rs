@@ -169,18 +169,6 @@ statements! {
     fn promote(limit: i32) -> One<Promoted> = include_str!("sql/jobs_promote.sql"),
         trace_span!("jobkit.promote");
 
-    /// Looks for what a recoverer has to do: whether there are jobs without attempts left, dead
-    /// letters to replay, and open operations.
-    fn recover_look() -> One<(bool, bool, bool)>
-        = "select exhausted, replay_due, operating from jobkit.recover_look()";
-
-    /// The next jobs, by id, that used up their attempts and that nobody ended.
-    fn exhausted(after: i64, limit: i32) -> Vec<i64> = "select * from jobkit.exhausted($1, $2)";
-
-    /// Makes dead letters of such jobs; answers how many.
-    fn recover(jobs: &[i64]) -> One<i32> = "select jobkit.recover($1)",
-        debug_span!("jobkit.recover", jobs = jobs.len());
-
     /// Replays the dead letters whose kind says so, once their time has come; answers how many.
     fn replay_due(limit: i32) -> One<i32> = "select jobkit.replay_due($1)",
         trace_span!("jobkit.replay");

@@ -18,7 +18,7 @@ pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
     pub(crate) wake: Arc<Wake>,
-    /// Tells the recoverer that an operation is open.
+    /// Rung when an operation is open.
     pub(crate) operating: Arc<Notify>,
 }
 
