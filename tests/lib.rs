@@ -8,6 +8,7 @@ pub mod model;
 #[cfg(doctest)]
 mod pages;
 mod proxy;
+pub mod tables;
 mod watch;
 
 pub use crate::crowd::{Crowd, Page};

@@ -11,6 +11,7 @@ mod histogram;
 mod id;
 mod job;
 mod limits;
+mod lock;
 mod migrate;
 mod operating;
 mod options;

@@ -1,7 +1,7 @@
 //! The steps of operations, for the worker that comes first and for operators without a worker.
 
 use crate::Error;
-use crate::store::{Link, Operate, StopOperation};
+use crate::store::{Link, operate, stop_operation};
 
 /// Jobs or dead letters that one step is about.
 const STEP: i32 = 500;
@@ -37,7 +37,7 @@ impl Steps {
     /// # Errors
     /// What is not the operation's fault.
     pub(crate) async fn take(&mut self, link: &mut Link, id: i64) -> Result<Stepped, Error> {
-        match link.call(&Operate { id, limit: self.size }).await {
+        match link.call(&operate(id, self.size)).await {
             Ok(Some(outcome)) => {
                 self.size = (self.size * 2).min(STEP);
                 if outcome != "done" {
@@ -49,9 +49,8 @@ impl Steps {
             Ok(None) => Ok(Stepped::Busy),
             Err(error) if error.is_final() => {
                 tracing::error!(operation = id, %error, "jobkit.operate failed");
-                let text = error.to_string();
-                let (state, error) = ("failed", Some(&*text));
-                link.call(&StopOperation { id, state, error, actor: None }).await?;
+                let error = error.to_string();
+                link.call(&stop_operation(id, "failed", Some(&error), None)).await?;
                 Ok(Stepped::Ended)
             }
             // One of them may be why: in smaller steps the others are done, and one that fails by

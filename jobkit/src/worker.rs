@@ -38,8 +38,9 @@ use crate::{Error, Registration};
 /// ```
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: eight, and a ninth above 500 slots; its watchdog and pruner open one more for a moment. They
-/// are made with the pool's current options but without its hooks.
+/// it: eight, and a ninth above 500 slots; its watchdog and pruner open one more for a moment, and
+/// whoever carries out an operation has one for as long. They are made with the pool's current
+/// options but without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     pool: PgPool,
@@ -124,10 +125,10 @@ impl Worker {
         self
     }
 
-    /// How often this worker looks for jobs that a crash left without attempts, and for dead
-    /// letters whose kind replays them automatically, 1 ms to one day; 5 s by default.
-    pub fn recover_every(mut self, every: Duration) -> Self {
-        self.settings.recover_every = every;
+    /// How often this worker looks for dead letters whose kind replays them automatically, 1 ms to
+    /// one day; 5 s by default.
+    pub fn replay_every(mut self, every: Duration) -> Self {
+        self.settings.replay_every = every;
         self
     }
 

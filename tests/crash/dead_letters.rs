@@ -11,7 +11,7 @@ use crate::stage::{PATIENCE, heavy_turn, lab};
 
 /// The connections of a worker that has nothing to do.
 const AT_REST: &str = "array_agg(a.application_name order by a.application_name)
-    = '{jobkit claim,jobkit heartbeat,jobkit listen,jobkit promote,jobkit recover,jobkit sweep}'
+    = '{jobkit claim,jobkit heartbeat,jobkit listen,jobkit promote,jobkit replay,jobkit sweep}'
     from pg_stat_activity a
     where a.datname = current_database() and a.application_name like 'jobkit %'";
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jobkit::{Enqueue, JobId, Worker, WorkerHandle};
 use jobkit_tests::Lab;
 
-use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+use crate::jobs::{self, Act, EFFECTS, Then};
 use crate::races::calls;
 
 async fn lab() -> Lab {
@@ -15,7 +15,7 @@ async fn lab() -> Lab {
 }
 
 fn worker(lab: &Lab) -> Worker {
-    let worker = lab.worker().recover_every(Duration::from_millis(100));
+    let worker = lab.worker().replay_every(Duration::from_millis(100));
     worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 10)
 }
 
@@ -36,15 +36,14 @@ async fn lettered(lab: &Lab, key: &str, then: Then) -> JobId {
     JobId(lab.value(&enqueue).await)
 }
 
-/// Jobs without attempts left in a queue that is not served here: a third in `ready`, a third in
-/// `scheduled`, a third in no place.
+/// Jobs without attempts left, half of them in `ready` and half in `scheduled`.
 async fn exhausted(lab: &Lab, count: usize) -> Vec<JobId> {
-    let jobs = (0..count).map(|_| Noop.options().queue("elsewhere"));
+    let jobs = (0..count).map(|_| Act::then(Then::Succeed));
     let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
     lab.run(
         "update jobkit.jobs set attempt = max_attempts;
-        delete from jobkit.ready where job_id % 3 > 0;
-        insert into jobkit.scheduled select run_at, id from jobkit.jobs where id % 3 = 1",
+        delete from jobkit.ready where job_id % 2 = 1;
+        insert into jobkit.scheduled select run_at, id, true from jobkit.jobs where id % 2 = 1",
     )
     .await;
     jobs
@@ -71,16 +70,18 @@ async fn jobs_without_attempts_are_buried_but_the_one_that_cannot_be() {
     }
     lab.until("count(*) = 149 from jobkit.dead_letters").await;
     jobkit_tests::wait(Duration::from_secs(10), "all are counted", || async {
-        worker.counts().recovered == 149
+        worker.counts().buried == 149
     })
     .await;
     assert_eq!(lab.value::<i64>("select id from jobkit.jobs").await, stays.0);
-    let exhausted = "jobkit.dead_letters where reason = 'exhausted' and cycles = 1";
-    assert_eq!(lab.count(exhausted).await, 149);
+    assert_eq!(lab.count("effects where what = 'begin'").await, 20, "none of them ran");
     // Once nothing refuses it, it goes the same way.
     lab.run("drop trigger refuse on jobkit.dead_letters").await;
     lab.until("count(*) = 150 from jobkit.dead_letters").await;
     worker.stop().await;
+    let exhausted = "jobkit.dead_letters where (reason, cycles, attempt) = ('exhausted', 1, 3)
+        and error = 'it was found without an attempt left' and errors = '[]'";
+    assert_eq!(lab.count(exhausted).await, 150);
     for table in ["jobs", "ready", "scheduled"] {
         assert_eq!(lab.count(&format!("jobkit.{table}")).await, 0, "{table}");
     }

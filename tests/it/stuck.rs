@@ -37,7 +37,7 @@ async fn prepared(lab: Lab) -> Lab {
 }
 
 fn worker(lab: &Lab) -> Worker {
-    let worker = lab.worker().recover_every(Duration::from_millis(100));
+    let worker = lab.worker().replay_every(Duration::from_millis(100));
     worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 400)
 }
 
@@ -145,9 +145,7 @@ pub(crate) async fn lost_claims_are_given_back_but_for_the_job_that_cannot_be(la
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_without_attempts_are_buried_beside_one_that_cannot_be() {
     let lab = lab().await;
-    jobkit::enqueue_all((0..150).map(|_| Noop.options().queue("elsewhere")), lab.pool())
-        .await
-        .unwrap();
+    jobkit::enqueue_all((0..150).map(|_| Noop), lab.pool()).await.unwrap();
     lab.run("update jobkit.jobs set attempt = max_attempts").await;
     damage(&lab, "53100", "insert on jobkit.dead_letters", "new.job_id = 70").await;
     let worker = start(&lab).await;

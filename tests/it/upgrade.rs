@@ -127,6 +127,46 @@ async fn an_older_schema_with_jobs_in_every_state_works_on_beside_an_older_worke
     lab.check_invariants().await;
 }
 
+/// An older worker searches for them, and is told that there are none; a new one ends them where it
+/// claims them.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_worker_leaves_jobs_without_attempts_to_new_ones() {
+    let lab = older().await;
+    lab.run("update jobkit.jobs set attempt = max_attempts").await;
+    jobkit::migrate(lab.pool()).await.unwrap();
+    assert!(!lab.value::<bool>("select exhausted from jobkit.recover_look()").await);
+    assert_eq!(lab.count("jobkit.exhausted(0, 100)").await, 0);
+    assert_eq!(lab.value::<i32>("select jobkit.recover('{1, 2, 3, 4, 5}')").await, 0);
+    assert_eq!(lab.count("jobkit.jobs").await, 5);
+    let worker = lab.worker().jobs([Registration::of::<Act, _>()]).queue("default", 5);
+    let worker = worker.start().await.unwrap();
+    // But for the one whose time has not come.
+    lab.until("count(*) = 1 from jobkit.jobs").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.dead_letters where reason = 'exhausted'").await, 4);
+}
+
+/// Nobody has to wait for a migration that waits for somebody's long transaction.
+#[tokio::test(flavor = "multi_thread")]
+async fn producers_pass_a_migration_that_waits_for_one_of_them() {
+    let lab = older().await;
+    let enqueue = "select jobkit.enqueue('act', '{\"key\": \"z\"}', p_concurrency_key => 'z')";
+    let mut long = lab.session("long").await;
+    long.run("begin").await.unwrap();
+    long.run(enqueue).await.unwrap();
+    let pool = lab.pool().clone();
+    let migrating = tokio::spawn(async move { jobkit::migrate(&pool).await });
+    let waits = "exists (select from pg_locks
+        where relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock' and not granted)";
+    lab.until(waits).await;
+    lab.run(enqueue).await;
+    lab.until(waits).await;
+    long.run("commit").await.unwrap();
+    migrating.await.unwrap().unwrap();
+    assert_eq!(lab.count("jobkit.jobs").await, 7);
+    assert_eq!(lab.count("pg_class where relname = 'jobs_exhausted'").await, 0);
+}
+
 #[tokio::test]
 async fn a_schema_from_before_the_baseline_is_refused() {
     let lab = older().await;

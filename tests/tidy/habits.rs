@@ -72,9 +72,13 @@ fn holds_statements(path: &str) -> bool {
 fn queries_are_made_in_the_store_only() {
     let may = |path: &str| holds_statements(path) || path == "jobkit/src/migrate.rs";
     let library = |source: &Source| source.path.starts_with("jobkit") && !may(&source.path);
+    let made = ["sqlx::query", "statements!", "Statement::new"];
     let sources = sources::rust().into_iter().filter(library);
-    let breaches = sources.flat_map(|source| places(&source, "sqlx::query"));
-    forbid("statements are run by the store, migrate.rs and the statements.rs of a noun", breaches);
+    let breaches = sources.flat_map(|source| made.map(|text| places(&source, text)).concat());
+    forbid(
+        "statements are made by the store, migrate.rs and the statements.rs of a noun",
+        breaches,
+    );
 }
 
 #[test]

@@ -93,6 +93,19 @@ impl<'a> Visit<'a> for Paths {
         self.add_use(&name.ident);
     }
 
+    /// What a macro takes is no syntax of Rust's; the paths in it are.
+    fn visit_macro(&mut self, found: &'a syn::Macro) {
+        let text = found.tokens.to_string().replace(" :: ", "::");
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        let rooted = |word: &&str| {
+            ["crate::", "self::", "super::"].iter().any(|start| word.starts_with(start))
+        };
+        let number = line(found.path.segments[0].ident.span());
+        let names = |path: &str| path.split("::").map(str::to_owned).collect();
+        self.found.extend(words.filter(rooted).map(|path| (names(path), number)));
+        visit::visit_macro(self, found);
+    }
+
     fn visit_use_rename(&mut self, rename: &'a syn::UseRename) {
         self.add_use(&rename.ident);
     }
@@ -244,12 +257,14 @@ fn breaches_are_found() {
     let bad = [
         source("jobkit/src/store/link.rs", "fn f() -> crate::admin::jobs::State { todo!() }"),
         source("jobkit/src/worker.rs", "use crate::{Admin, Error};"),
+        source("jobkit/src/store/claim.rs", "rows! { fn f() -> crate::admin::Count = \"\"; }"),
     ];
     assert_eq!(
         runtime_breaches(&bad),
         [
             "jobkit/src/store/link.rs:1 names admin::jobs::State",
-            "jobkit/src/worker.rs:1 names Admin"
+            "jobkit/src/worker.rs:1 names Admin",
+            "jobkit/src/store/claim.rs:1 names admin::Count",
         ]
     );
     let good = [

@@ -1,3 +1,4 @@
+use jobkit_tests::tables;
 use syn::visit::{self, Visit};
 
 use crate::forbid;
@@ -104,6 +105,8 @@ fn items_have_telling_names() {
     for source in sources::rust() {
         let mut items = Items::default();
         source.visit(&mut items);
+        let statements = tables::statements(&source.text).into_iter();
+        items.0.extend(statements.filter_map(|found| Some((found.name?, found.line))));
         let empty = items.0.iter().filter(|(name, _)| is_empty(name));
         breaches.extend(empty.map(|(name, number)| format!("{}: {name}", source.at(*number))));
     }

@@ -13,6 +13,7 @@ use sqlx::PgPool;
 use crate::Error;
 use crate::store::{Call, Deadlines, IdleConnections, Link, Plans};
 
+mod columns;
 mod connect;
 mod count;
 mod payload;

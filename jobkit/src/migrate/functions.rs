@@ -1,158 +1,62 @@
 //! The functions and views of the schema, one a file: a set that is replaced as a whole.
 
 macro_rules! functions {
-    ($($path:literal,)*) => {
-        &[$(($path, include_str!(concat!("../../migrations/functions/", $path, ".sql"))),)*]
+    ($($folder:ident { $($name:ident)* })*) => {
+        &[$($((
+            stringify!($name),
+            include_str!(concat!(
+                "../../migrations/functions/", stringify!($folder), "/", stringify!($name), ".sql"
+            )),
+        ),)*)*]
     };
 }
 
-/// Each function with its place under `migrations/functions/`, in any order: bodies are not read
+/// The functions by their folder under `migrations/functions/`, in any order: bodies are not read
 /// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
-    "audit/note",
-    "audit/note_jobs",
-    "audit/prune_audit",
-    "dead_letters/bury",
-    "dead_letters/cause",
-    "dead_letters/dead_letters_between",
-    "dead_letters/dead_letters_lately",
-    "dead_letters/discard_dead_letter",
-    "dead_letters/exhausted",
-    "dead_letters/fingerprint",
-    "dead_letters/fold",
-    "dead_letters/matching_dead_letters",
-    "dead_letters/newest_errors",
-    "dead_letters/prune_resolved",
-    "dead_letters/recover",
-    "dead_letters/recover_look",
-    "dead_letters/regroup_dead_letters",
-    "dead_letters/replay",
-    "dead_letters/replay_due",
-    "dead_letters/replay_open",
-    "dead_letters/take_dead_letters",
-    "history/expiry",
-    "history/finished_drop",
-    "history/finished_expired",
-    "history/finished_forget",
-    "history/finished_prepare",
-    "jobs/cancel_mark",
-    "jobs/cancel_take",
-    "jobs/claim",
-    "jobs/claim_above",
-    "jobs/claim_keyed",
-    "jobs/claim_permits",
-    "jobs/claim_within",
-    "jobs/enqueue",
-    "jobs/enqueue_jobs",
-    "jobs/errors_of",
-    "jobs/finish",
-    "jobs/finish_all",
-    "jobs/lock_jobs",
-    "jobs/log_attempt",
-    "jobs/make_ready",
-    "jobs/make_scheduled",
-    "jobs/promote",
-    "jobs/refuse",
-    "jobs/require_options",
-    "jobs/require_read_committed",
-    "jobs/require_tags",
-    "jobs/require_time",
-    "jobs/reschedule",
-    "jobs/run_again",
-    "jobs/settle",
-    "jobs/settle_apart",
-    "jobs/settle_grant",
-    "jobs/settle_one",
-    "jobs/settle_others",
-    "jobs/settle_partial",
-    "jobs/withdraw",
-    "lists/ended_in",
-    "lists/has_args",
-    "lists/hides",
-    "lists/jobs_in",
-    "lists/jobs_in_listing",
-    "lists/matching_jobs",
-    "lists/place_in",
-    "lists/timed_errors",
-    "measures/add_histograms",
-    "measures/measure",
-    "measures/measured",
-    "measures/prune_measures",
-    "operations/operate",
-    "operations/operate_count",
-    "operations/operate_dead_letters",
-    "operations/operate_jobs",
-    "operations/operate_past",
-    "operations/operation_begin",
-    "operations/operation_end",
-    "operations/operation_page",
-    "operations/operation_stop",
-    "operations/operation_took",
-    "operations/place_before",
-    "permits/acquire",
-    "permits/acquire_or_block",
-    "permits/announce_limits",
-    "permits/block",
-    "permits/block_backlog",
-    "permits/create_semaphores",
-    "permits/decide_lock",
-    "permits/grant_and_wake",
-    "permits/grant_permits",
-    "permits/hand_over",
-    "permits/limit_group",
-    "permits/limit_key",
-    "permits/lock_semaphores",
-    "permits/pass_permit",
-    "permits/signal",
-    "permits/skip_dead",
-    "permits/sweep",
-    "permits/sweep_begin",
-    "permits/sweep_cancelled",
-    "permits/sweep_note",
-    "permits/sweep_start",
-    "permits/sweep_unserved",
-    "permits/unblock",
-    "queues/pause",
-    "queues/ready_heads",
-    "queues/ready_queues",
-    "queues/resume",
-    "queues/take_back",
-    "retired/dead_letters_before",
-    "retired/dead_letters_step",
-    "retired/discard_page",
-    "retired/has_lapsed",
-    "retired/replay_page",
-    "stuck/set_aside",
-    "stuck/stick",
-    "stuck/stuck",
-    "stuck/unclaim",
-    "stuck/unstick",
-    "workers/announce",
-    "workers/cap_leases",
-    "workers/crash",
-    "workers/deregister",
-    "workers/give_back",
-    "workers/heartbeat",
-    "workers/orphaned_claims",
-    "workers/reap_claim",
-    "workers/reap_workers",
-    "workers/register",
-    "workers/release_lost",
-    "workers/serving",
-    "workers/sleep",
-    "workers/stop_worker",
-    "workers/wake",
+    audit { note note_jobs prune_audit }
+    dead_letters {
+        bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
+        matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
+        replay_open take_dead_letters
+    }
+    history { expiry finished_drop finished_expired finished_forget finished_prepare }
+    jobs {
+        cancel_mark cancel_take claim claim_above claim_keyed claim_permits claim_within enqueue
+        enqueue_jobs errors_of finish finish_all lock_jobs log_attempt make_ready make_scheduled
+        promote refuse require_options require_read_committed require_tags require_time reschedule
+        run_again settle settle_apart settle_grant settle_one settle_others settle_partial withdraw
+    }
+    lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
+    measures { add_histograms measure measured prune_measures }
+    operations {
+        operate operate_count operate_dead_letters operate_jobs operate_past operation_begin
+        operation_end operation_page operation_stop operation_took place_before
+    }
+    permits {
+        acquire acquire_or_block announce_limits block block_backlog create_semaphores decide_lock
+        grant_and_wake grant_permits hand_over limit_group limit_key lock_semaphores pass_permit
+        signal skip_dead sweep sweep_begin sweep_cancelled sweep_note sweep_start sweep_unserved
+        unblock
+    }
+    queues { pause ready_heads ready_queues resume take_back }
+    retired {
+        dead_letters_before dead_letters_step discard_page exhausted has_lapsed recover recover_look
+        replay_page
+    }
+    stuck { set_aside stick stuck unclaim unstick }
+    workers {
+        announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
+        reap_workers register release_lost serving sleep stop_worker wake
+    }
 };
 
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an
 /// exclusive lock, and claims of keys read `limits`.
 const VIEWS: &[(&str, &str)] = functions! {
-    "permits/limits",
-    "violations/places",
-    "violations/job_violations",
-    "violations/key_violations",
-    "violations/violations",
-    "lists/listed_jobs",
+    permits { limits }
+    violations { places job_violations key_violations violations }
+    lists { listed_jobs }
 };
 
 /// Functions that are no longer in the set, or not with this signature or result: dropped before
@@ -180,14 +84,13 @@ select jobkit.finished_prepare(15);
 /// has changed, that view is.
 pub(super) fn script() -> String {
     let functions = FUNCTIONS.iter().map(|(_, text)| (*text).to_owned());
-    let views = VIEWS.iter().map(|(path, text)| view(path, text));
+    let views = VIEWS.iter().map(|(name, text)| view(name, text));
     let begin = [BEFORE, DROPPED].map(str::to_owned).into_iter();
     begin.chain(functions).chain(views).chain([AFTER.to_owned()]).collect()
 }
 
 /// Puts a view in place, and notes in its comment which text it has, unless it has that already.
-fn view(path: &str, text: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
+fn view(name: &str, text: &str) -> String {
     let checksum = super::checksum(text);
     format!(
         "do $view$ begin

@@ -1,7 +1,12 @@
-use sqlx::PgConnection;
+use std::marker::PhantomData;
+
+use sqlx::postgres::PgArguments;
+use sqlx::{Arguments, Encode, PgConnection, Postgres, Type};
 use tracing::Span;
 
-/// One statement of the engine, with its parameters.
+use super::read::Answer;
+
+/// Something asked of the database: a [`Statement`], or what takes more than one.
 pub(crate) trait Call: Sync {
     /// What comes back.
     type Answer: Send;
@@ -11,9 +16,103 @@ pub(crate) trait Call: Sync {
         Span::none()
     }
 
-    /// Runs the statement. It may be run again when it was refused for a clash with others.
+    /// Runs it. It may be run again when it was refused for a clash with others.
     fn call(
         &self,
         connection: &mut PgConnection,
     ) -> impl Future<Output = sqlx::Result<Self::Answer>> + Send;
 }
+
+/// One statement with its parameters, and what its rows are read as.
+pub(crate) struct Statement<A: Answer> {
+    sql: &'static str,
+    parameters: PgArguments,
+    /// Why a parameter cannot be sent.
+    unsendable: Option<String>,
+    span: Span,
+    answer: PhantomData<fn() -> A>,
+}
+
+impl<A: Answer> Statement<A> {
+    pub(crate) fn new(sql: &'static str) -> Self {
+        Self {
+            sql,
+            parameters: PgArguments::default(),
+            unsendable: None,
+            span: Span::none(),
+            answer: PhantomData,
+        }
+    }
+
+    pub(crate) fn spanned(self, span: Span) -> Self {
+        Self { span, ..self }
+    }
+
+    /// Adds the next parameter.
+    pub(crate) fn bind<'t>(mut self, value: impl Encode<'t, Postgres> + Type<Postgres>) -> Self {
+        if let Err(error) = self.parameters.add(value) {
+            self.unsendable.get_or_insert_with(|| error.to_string());
+        }
+        self
+    }
+}
+
+impl<A: Answer> Call for Statement<A> {
+    type Answer = A::Read;
+
+    fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<A::Read> {
+        if let Some(error) = &self.unsendable {
+            return Err(sqlx::Error::Encode(error.clone().into()));
+        }
+        let query = sqlx::query_with(self.sql, self.parameters.clone());
+        A::read(&query.fetch_all(connection).await?)
+    }
+}
+
+/// A column of many rows, as an array.
+pub(super) fn column<'a, R, T>(rows: &'a [R], of: impl FnMut(&'a R) -> T) -> Vec<T> {
+    rows.iter().map(of).collect()
+}
+
+/// A column without a value is sent empty: the function takes what is missing for null.
+pub(super) fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let column: Vec<_> = column.collect();
+    if column.iter().all(Option::is_none) { Vec::new() } else { column }
+}
+
+/// A table of statements. Each becomes a function that takes the parameters, `$1` first, and
+/// returns the [`Statement`] for [`Link::call`](super::Link::call):
+///
+/// ```text
+/// statements! {
+///     /// Renews the lease.
+///     fn renew_lease(worker: i64, stopping: bool) -> One<Pulse>
+///         = "select alive, lapsed, stop, cancel from jobkit.heartbeat($1, $2)",
+///         trace_span!("jobkit.heartbeat", worker);
+/// }
+/// let pulse: Pulse = link.call(&renew_lease(worker, false)).await?;
+/// ```
+///
+/// - A parameter has any type that sqlx can send.
+/// - The answer is nothing, `()`; the only row, `One<R>`; a row or none, `Option<R>`; or all of
+///   them, `Vec<R>`. What a row can be read as is in [`read`](super::read).
+/// - The SQL stands here where it has a few lines, else in a file: `= include_str!("sql/….sql")`.
+/// - A transition has a span at the end; a look has none.
+macro_rules! statements {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($parameter:ident: $type:ty),* $(,)?) -> $answer:ty
+            = $sql:expr $(, $span:expr)?;
+    )*) => {$(
+        $(#[$doc])*
+        pub(crate) fn $name($($parameter: $type),*) -> $crate::store::Statement<$answer> {
+            $crate::store::Statement::new($sql)$(.spanned($span))?$(.bind($parameter))*
+        }
+    )*};
+}
+
+pub(crate) use statements;

@@ -4,15 +4,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use sqlx::postgres::PgRow;
-use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
-use sqlx::{Column, Decode, PgConnection, Postgres, Row, Type};
+use sqlx::{Column, ColumnIndex, PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
 use super::count::duration;
 use super::lane::Lane;
-use super::time::Time;
+use super::read::{FromColumn, from_column};
 
 /// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,18 +141,18 @@ impl ClaimedJob {
             id: row.try_get(id)?,
             queue,
             lane,
-            kind: of.read(kind, get),
-            attempt: count(of.read(attempt, get)),
-            max_attempts: count(of.read::<i16>(attempt + 1, get).into()),
-            crashes: count(of.read(attempt + 2, get)),
-            snoozes: count(of.read(attempt + 3, get)),
-            created_at: of.read(attempt + 4, time),
-            cancelled: of.read(attempt + 5, get),
-            keyed: of.read(attempt + 6, get),
-            payload: of.read(attempt + 7, payload),
-            tags: of.read(attempt + 8, tags),
-            metadata: of.read(attempt + 9, metadata),
-            waited: waited(&of.read(attempt + 10, get)),
+            kind: of.read(kind),
+            attempt: of.read(attempt),
+            max_attempts: of.read(attempt + 1),
+            crashes: of.read(attempt + 2),
+            snoozes: of.read(attempt + 3),
+            created_at: of.read(attempt + 4),
+            cancelled: of.read(attempt + 5),
+            keyed: of.read(attempt + 6),
+            payload: of.read(attempt + 7),
+            tags: of.read::<Option<_>>(attempt + 8).unwrap_or_default(),
+            metadata: of.read(attempt + 9),
+            waited: of.read(attempt + 10),
             unreadable: None,
         };
         job.unreadable = of.unreadable;
@@ -168,14 +167,10 @@ struct Reader<'a> {
     unreadable: Option<String>,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// What is in a column; where it cannot be read, nothing.
-    fn read<T: Default>(
-        &mut self,
-        place: usize,
-        read: impl Fn(&'a PgRow, usize) -> sqlx::Result<T>,
-    ) -> T {
-        read(self.row, place).unwrap_or_else(|error| {
+    fn read<T: FromColumn + Default>(&mut self, place: usize) -> T {
+        T::from_column(self.row, place).unwrap_or_else(|error| {
             let cause = match error {
                 sqlx::Error::ColumnDecode { source, .. } => source.to_string(),
                 error => error.to_string(),
@@ -187,42 +182,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn get<'r, T: Decode<'r, Postgres> + Type<Postgres>>(
-    row: &'r PgRow,
-    place: usize,
-) -> sqlx::Result<T> {
-    row.try_get(place)
-}
+from_column! { Box<RawValue>: Json<Box<RawValue>> => |Json(raw)| raw; }
 
-fn tags(row: &PgRow, place: usize) -> sqlx::Result<Vec<String>> {
-    Ok(row.try_get::<Option<_>, _>(place)?.unwrap_or_default())
-}
-
-fn metadata(row: &PgRow, place: usize) -> sqlx::Result<Option<Box<RawValue>>> {
-    let metadata: Option<Json<Box<RawValue>>> = row.try_get(place)?;
-    Ok(metadata.map(|Json(raw)| raw))
-}
-
-/// The JSON text of the payload, not parsed: its type is known only once the kind is looked up.
-/// The binary form of jsonb is a version byte (1) and the text.
-fn payload(row: &PgRow, place: usize) -> sqlx::Result<Box<[u8]>> {
-    let value = row.try_get_raw(place)?;
-    let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
-    Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
-}
-
-fn time(row: &PgRow, place: usize) -> sqlx::Result<DateTime<Utc>> {
-    row.try_get(place).map(|Time(time)| time)
-}
-
-/// What the server's subtraction of two times gives: days and microseconds.
-fn waited(interval: &PgInterval) -> Duration {
-    let days = i64::from(interval.days) * 24 * 60 * 60 * 1_000_000;
-    Duration::from_micros(u64::try_from(days + interval.microseconds).unwrap_or(0))
-}
-
-fn count(value: i32) -> u32 {
-    u32::try_from(value).unwrap_or(0)
+/// The JSON text of a payload, not parsed: its type is known only once the kind is looked up. The
+/// binary form of jsonb is a version byte (1) and the text.
+impl FromColumn for Box<[u8]> {
+    fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self> {
+        let value = row.try_get_raw(column)?;
+        let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
+        Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
+    }
 }
 
 fn index(value: i32) -> usize {

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
-use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
 use sqlx::{PgExecutor, Row};
 
-use super::worker::{interval, sparse};
+use super::call::{column, sparse};
+use super::time::interval;
 
 /// A job to be stored; everything in it has been checked.
 #[derive(Debug)]
@@ -29,40 +29,6 @@ impl NewJob {
     /// Size of the payload and the metadata.
     pub(crate) fn bytes(&self) -> usize {
         self.args.get().len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
-    }
-}
-
-/// The columns of several new jobs.
-#[derive(Default)]
-struct Columns {
-    kinds: Vec<&'static str>,
-    queues: Vec<String>,
-    priorities: Vec<i16>,
-    max_attempts: Vec<i16>,
-    delays: Vec<Option<PgInterval>>,
-    times: Vec<Option<DateTime<Utc>>>,
-    groups: Vec<Option<&'static str>>,
-    keys: Vec<Option<String>>,
-    args: Vec<Json<Box<RawValue>>>,
-    tags: Vec<Option<Json<Vec<String>>>>,
-    metadata: Vec<Option<Json<Box<RawValue>>>>,
-    dead_letter_keys: Vec<Option<String>>,
-}
-
-impl Columns {
-    fn push(&mut self, job: NewJob) {
-        self.kinds.push(job.kind);
-        self.queues.push(job.queue);
-        self.priorities.push(job.priority);
-        self.max_attempts.push(job.max_attempts.cast_signed());
-        self.delays.push(job.after.map(interval));
-        self.times.push(job.at);
-        self.groups.push(job.group);
-        self.keys.push(job.key);
-        self.args.push(Json(job.args));
-        self.tags.push(Some(job.tags).filter(|tags| !tags.is_empty()).map(Json));
-        self.metadata.push(job.metadata.map(Json));
-        self.dead_letter_keys.push(job.dead_letter_key);
     }
 }
 
@@ -94,21 +60,19 @@ pub(crate) async fn enqueue_all<'c>(
     jobs: Vec<NewJob>,
     executor: impl PgExecutor<'c>,
 ) -> sqlx::Result<Vec<i64>> {
-    let mut columns = Columns::default();
-    jobs.into_iter().for_each(|job| columns.push(job));
     sqlx::query_scalar(include_str!("sql/jobs_enqueue.sql"))
-        .bind(columns.kinds)
-        .bind(columns.queues)
-        .bind(columns.priorities)
-        .bind(columns.max_attempts)
-        .bind(columns.delays)
-        .bind(columns.times)
-        .bind(columns.groups)
-        .bind(columns.keys)
-        .bind(columns.args)
-        .bind(columns.tags)
-        .bind(columns.metadata)
-        .bind(sparse(columns.dead_letter_keys.into_iter()))
+        .bind(column(&jobs, |job| job.kind))
+        .bind(column(&jobs, |job| &*job.queue))
+        .bind(column(&jobs, |job| job.priority))
+        .bind(column(&jobs, |job| job.max_attempts.cast_signed()))
+        .bind(column(&jobs, |job| job.after.map(interval)))
+        .bind(column(&jobs, |job| job.at))
+        .bind(column(&jobs, |job| job.group))
+        .bind(column(&jobs, |job| job.key.as_deref()))
+        .bind(column(&jobs, |job| Json(&*job.args)))
+        .bind(column(&jobs, |job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())))
+        .bind(column(&jobs, |job| job.metadata.as_deref().map(Json)))
+        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
         .fetch_all(executor)
         .await
 }

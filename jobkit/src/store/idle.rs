@@ -1,11 +1,13 @@
 //! Connections between two calls.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+
+use crate::lock::Lock;
 
 /// How many connections are kept.
 const MOST: usize = 4;
@@ -33,14 +35,14 @@ pub(super) struct Open<C = PgConnection> {
 /// every call had a clear answer: whoever is dropped, fails or waits in vain takes it along.
 #[derive(Debug, Default)]
 pub(crate) struct IdleConnections {
-    stack: Mutex<IdleStack<PgConnection>>,
+    stack: Lock<IdleStack<PgConnection>>,
 }
 
 impl IdleConnections {
     /// One that is alive, if there is any.
     pub(super) async fn take(&self) -> Option<Open> {
         loop {
-            let mut open = self.stack().take(Instant::now())?;
+            let mut open = self.stack.lock().take(Instant::now())?;
             match timeout(PATIENCE, open.connection.ping()).await {
                 Ok(Ok(())) => return Some(open),
                 // The server went away, then, and took the others along.
@@ -51,7 +53,7 @@ impl IdleConnections {
 
     /// Puts one back.
     pub(super) fn put(self: &Arc<Self>, open: Open) {
-        let mut stack = self.stack();
+        let mut stack = self.stack.lock();
         stack.put(open, Instant::now());
         // A task of a runtime that has ended has ended, too.
         if stack.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -61,11 +63,7 @@ impl IdleConnections {
 
     /// Drops what nobody uses.
     pub(super) fn forget(&self) {
-        self.stack().idle.clear();
-    }
-
-    fn stack(&self) -> MutexGuard<'_, IdleStack<PgConnection>> {
-        self.stack.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stack.lock().idle.clear();
     }
 }
 
@@ -76,7 +74,7 @@ async fn tidy(connections: Weak<IdleConnections>) {
         sleep(wait).await;
         let Some(connections) = connections.upgrade() else { return };
         let (old, next) = {
-            let mut stack = connections.stack();
+            let mut stack = connections.stack.lock();
             let (old, next) = stack.tidy(Instant::now());
             if next.is_none() {
                 stack.tidying = None;

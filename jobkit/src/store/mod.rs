@@ -1,60 +1,49 @@
 //! What the runtime asks of the database: the only place with SQL beside the operators' nouns.
 //!
-//! Every statement is a file in `sql/` or in `admin/<noun>/sql/`; their listing is the complete
-//! answer to "what does this library do to my database?". The transitions themselves are the
-//! functions in `migrations/`: one that may wait for a lock has to take a fresh snapshot after the
-//! wait.
+//! The table in `statements.rs` and those in `admin/<noun>/statements.rs`, with the files in the
+//! `sql/` beside each, are the complete answer to "what does this library do to my database?". The
+//! transitions themselves are the functions in `migrations/`: one that may wait for a lock has to
+//! take a fresh snapshot after the wait.
 //!
-//! A statement of the engine is a struct that implements [`Call`]; a [`Link`] runs it.
+//! A statement is a function that returns a [`Statement`]; a [`Link`] sends it.
 
+mod announce;
 mod call;
 mod claim;
 mod count;
 mod enqueue;
 mod idle;
-mod inspect;
 mod lane;
 mod link;
-mod maintain;
-mod measures;
 mod notifications;
-mod operations;
-mod prune;
-mod recover;
+mod read;
 mod session;
 mod settle;
-mod stuck;
+mod statements;
 mod sweep;
 mod time;
-mod worker;
 
-pub(crate) use self::call::Call;
+pub(crate) use self::announce::{announce, announce_limits};
+pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
-pub(crate) use self::count::{duration, number};
+pub(crate) use self::count::number;
 pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
 pub(crate) use self::idle::IdleConnections;
-pub(crate) use self::inspect::{UnknownKinds, UnservedQueues};
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
-pub(crate) use self::maintain::{
-    Crashed, ExpiredDays, OrphanedClaims, PrepareDays, Promote, ReapClaim, ReapLook, ReapWorkers,
-    wait,
-};
-pub(crate) use self::measures::{AddMeasures, Measured};
 pub(crate) use self::notifications::Notifications;
-pub(crate) use self::operations::{NextOperation, Operate, StopOperation};
-pub(crate) use self::prune::{PruneAudit, PruneMeasures, PruneResolved};
-pub(crate) use self::recover::{Exhausted, Recover, RecoverLook, ReplayDue};
+pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
 };
-pub(crate) use self::stuck::{ClaimJobs, SetAside, Stick, Unstick};
-pub(crate) use self::sweep::{
-    SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
+pub(crate) use self::statements::{
+    Measured, SchemaCheck, claim_jobs, crashed, deregister, durability, expired_days, lost_jobs,
+    measure, next_operation, operate, orphaned_claims, prepare_days, promote, prune_audit,
+    prune_measures, prune_resolved, reap_claim, reap_look, reap_workers, register, release_lost,
+    renew_lease, replay_due, rise, set_aside, sleep, stick, stop_operation, sweep_begin,
+    sweep_cancelled, sweep_note, sweep_start, sweep_unserved, unknown_kinds, unserved_queues,
+    unstick,
 };
-pub(crate) use self::time::{Time, Times};
-pub(crate) use self::worker::{
-    Announce, AnnounceLimits, Deregister, Durability, LostJobs, Register, ReleaseLost, RenewLease,
-    Rise, SchemaCheck, Sleep, interval,
-};
+pub(crate) use self::sweep::sweep_all;
+pub(crate) use self::time::{Time, interval};

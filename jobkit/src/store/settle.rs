@@ -3,8 +3,9 @@ use std::time::Duration;
 use sqlx::{PgConnection, Row};
 use tracing::Span;
 
+use super::call::sparse;
 use super::lane::Lane;
-use super::worker::{interval, sparse};
+use super::time::interval;
 use super::{Call, ClaimId, ClaimedJob};
 
 /// Where a settle's answer has what makes up a job that it claimed.
@@ -32,7 +33,7 @@ pub(crate) enum Outcome {
     },
     Discard(Failure),
     Cancel(Failure),
-    /// Given back, uncharged: at once, or after a while.
+    /// Given back, uncharged: at once, or after a while; buried when it has no attempt left.
     Release(Option<Duration>),
 }
 
@@ -147,7 +148,7 @@ impl Settlement {
 pub(crate) enum Ending {
     /// The claim does not hold the job any more; nothing was written.
     Lost,
-    /// A retry found no attempt left.
+    /// A retry or a release found no attempt left.
     Buried,
     /// The job was marked as cancelled.
     Cancelled,

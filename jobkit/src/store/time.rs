@@ -1,11 +1,21 @@
 //! Times as the server has them: its years go from 4713 BC to 294276, and there are `infinity` and
 //! `-infinity`. chrono's conversion panics on what is beyond its own.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
-use sqlx::postgres::{PgArgumentBuffer, PgRow, PgTypeInfo, PgValueRef};
-use sqlx::{Decode, Encode, Postgres, Row, Type};
+use sqlx::postgres::types::PgInterval;
+use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo, PgValueRef};
+use sqlx::{Decode, Encode, Postgres, Type};
+
+/// A duration as PostgreSQL takes it; microseconds at the finest, 1,000 years at the longest.
+pub(crate) fn interval(duration: Duration) -> PgInterval {
+    const LONGEST: i64 = 1_000 * 365 * 24 * 60 * 60 * 1_000_000;
+    let microseconds = i64::try_from(duration.as_micros()).unwrap_or(LONGEST).min(LONGEST);
+    PgInterval { months: 0, days: 0, microseconds }
+}
 
 /// Microseconds from 1970 to 2000, where the server's count begins.
 const EPOCH: i64 = 946_684_800_000_000;
@@ -46,35 +56,6 @@ impl<'r> Decode<'r, Postgres> for Time {
 impl Encode<'_, Postgres> for Time {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         self.micros().encode_by_ref(buffer)
-    }
-}
-
-/// What a column with times is read as.
-pub(crate) trait Timed: Sized {
-    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self>;
-}
-
-impl Timed for DateTime<Utc> {
-    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self> {
-        row.try_get(column).map(|Time(time)| time)
-    }
-}
-
-impl Timed for Option<DateTime<Utc>> {
-    fn read(row: &PgRow, column: &str) -> sqlx::Result<Self> {
-        Ok(row.try_get::<Option<Time>, _>(column)?.map(|Time(time)| time))
-    }
-}
-
-/// Reads times, however far they are.
-pub(crate) trait Times {
-    /// A time of this column, or none where it may be null.
-    fn time<T: Timed>(&self, column: &str) -> sqlx::Result<T>;
-}
-
-impl Times for PgRow {
-    fn time<T: Timed>(&self, column: &str) -> sqlx::Result<T> {
-        T::read(self, column)
     }
 }
 

@@ -26,8 +26,6 @@ pub struct Counts {
     pub lost: u64,
     /// Jobs of dead workers taken back.
     pub reaped: u64,
-    /// Jobs without attempts left that a crash left behind, made dead letters.
-    pub recovered: u64,
     /// Jobs whose claim was never answered, given back.
     pub unanswered: u64,
     /// Ready rows whose job was gone.
@@ -58,7 +56,7 @@ macro_rules! counters {
 
 counters! {
     claimed handed_over finished retried snoozed buried discarded cancelled released lost reaped
-    recovered unanswered orphans blocked swept
+    unanswered orphans blocked swept
 }
 
 /// A number that only grows.

@@ -1,10 +1,11 @@
 //! The duties of a worker: what it does beside claiming, running and settling.
 
 mod listener;
+mod operation_runner;
 mod promoter;
 pub(crate) mod pruner;
 mod reaper;
-mod recoverer;
+mod replayer;
 mod sweeper;
 mod watchdog;
 
@@ -14,10 +15,11 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use self::listener::Listener;
+use self::operation_runner::OperationRunner;
 use self::promoter::Promoter;
 use self::pruner::Pruner;
 use self::reaper::Reaper;
-use self::recoverer::Recoverer;
+use self::replayer::Replayer;
 use self::sweeper::Sweeper;
 use self::watchdog::Watchdog;
 use super::start::Parts;
@@ -62,7 +64,8 @@ impl Parts {
             tokio::spawn(ticker::run(reaper, stop())),
             tokio::spawn(ticker::run(promoter, stop())),
             tokio::spawn(ticker::run(self.sweeper(), stop())),
-            tokio::spawn(ticker::run(self.recoverer(operating), stop())),
+            tokio::spawn(ticker::run(self.operation_runner(operating), stop())),
+            tokio::spawn(ticker::run(self.replayer(), stop())),
             tokio::spawn(ticker::run(pruner, stop())),
             tokio::spawn(ticker::run(watchdog, stop())),
         ];
@@ -87,18 +90,21 @@ impl Parts {
         }
     }
 
-    fn recoverer(&self, operating: Arc<Notify>) -> Recoverer {
-        Recoverer {
-            link: self.link("recover"),
-            every: self.settings.recover_every,
-            ledger: Arc::clone(&self.ledger),
+    fn replayer(&self) -> Replayer {
+        Replayer {
+            link: self.link("replay"),
+            every: self.settings.replay_every,
             wake: Arc::clone(&self.wake),
-            counters: Arc::clone(&self.counters),
-            looked: None,
+        }
+    }
+
+    fn operation_runner(&self, operating: Arc<Notify>) -> OperationRunner {
+        OperationRunner {
+            link: self.link("operate"),
+            wake: Arc::clone(&self.wake),
             operating,
-            may_operate: false,
             steps: Steps::default(),
-            resumes: None,
+            idle: false,
         }
     }
 }

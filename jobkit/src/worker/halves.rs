@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Error;
-use crate::store::{Call, Link, Stick};
+use crate::store::{Call, Link, stick};
 
 /// What is stuck of the jobs of a transition: the server refuses each of them alone.
 pub(crate) type Stuck = Vec<(i64, Error)>;
@@ -48,9 +48,9 @@ pub(crate) async fn report(
     for (job, error) in stuck {
         tracing::warn!(job.id = job, transition, %error, "jobkit: a job is stuck");
     }
-    let jobs = stuck.iter().map(|(job, _)| *job).collect();
-    let errors = stuck.iter().map(|(_, error)| error.to_string()).collect();
-    link.call(&Stick { transition, jobs, errors, worker }).await.unwrap_or_else(|error| {
+    let (jobs, errors): (Vec<_>, Vec<_>) =
+        stuck.iter().map(|(job, error)| (*job, error.to_string())).unzip();
+    link.call(&stick(transition, &jobs, &errors, worker)).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "jobkit: could not note that jobs are stuck");
         Vec::new()
     })

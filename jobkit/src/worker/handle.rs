@@ -39,7 +39,7 @@ pub(super) struct Engine {
 }
 
 /// One signal for each part that stops separately.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stops {
     pub(super) claims: CancellationToken,
     pub(super) duties: CancellationToken,

@@ -1,7 +1,8 @@
 pub(crate) mod heartbeat;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use crate::lock::Lock;
 
 /// How long this worker may trust its lease.
 ///
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) struct Lease {
     length: Duration,
     margin: Duration,
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -38,17 +39,13 @@ impl Lease {
             looked: (Instant::now(), SystemTime::now()),
             slept: Duration::ZERO,
         };
-        Self { length, margin, state: Mutex::new(state) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { length, margin, state: Lock::new(state) }
     }
 
     /// A heartbeat sent at `sent` was answered; `lapsed` says that the lease had run out before by
     /// the database's clock. One that has stepped back would not know; ours never does.
     pub(crate) fn renew(&self, sent: Instant, lapsed: bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let lapsed = lapsed || state.until < sent;
         state.until = sent + self.length;
         if lapsed || state.steady_since.is_none() {
@@ -59,7 +56,7 @@ impl Lease {
     /// For how long the machine has slept up to now (or its clock was set ahead, which cannot be
     /// told apart): the lease ends that much earlier.
     pub(crate) fn slept(&self) -> Duration {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let (before, now) = (state.looked, (Instant::now(), SystemTime::now()));
         let passed = now.1.duration_since(before.1).unwrap_or_default();
         let slept = passed.saturating_sub(now.0 - before.0);
@@ -74,24 +71,24 @@ impl Lease {
 
     /// A heartbeat failed: nothing is certain until the next one.
     pub(crate) fn falter(&self) {
-        self.state().steady_since = None;
+        self.state.lock().steady_since = None;
     }
 
     /// Whether new work may be claimed.
     pub(crate) fn is_valid(&self) -> bool {
-        Instant::now() < self.state().until - self.margin
+        Instant::now() < self.state.lock().until - self.margin
     }
 
     /// When handlers are told to stop, and when they are dropped, unless it is renewed before.
     pub(crate) fn ends(&self) -> (Instant, Instant) {
-        let until = self.state().until;
+        let until = self.state.lock().until;
         (until - self.margin, until)
     }
 
     /// Whether it has been held for one whole lease without a gap: only then does this worker know
     /// that others could have renewed theirs, and may reap.
     pub(crate) fn is_steady(&self) -> bool {
-        let state = *self.state();
+        let state = *self.state.lock();
         let steady = state.steady_since.is_some_and(|since| since.elapsed() >= self.length);
         steady && Instant::now() < state.until
     }
@@ -132,13 +129,13 @@ mod tests {
     fn a_machine_that_slept_has_less_of_its_lease() {
         let lease = Lease::new(10 * SECOND, SECOND, ago(0));
         assert_eq!(lease.slept(), Duration::ZERO);
-        lease.state().looked.1 -= 8 * SECOND;
+        lease.state.lock().looked.1 -= 8 * SECOND;
         assert!(lease.slept() > 7 * SECOND && lease.is_valid());
-        lease.state().looked.1 -= SECOND / 2;
+        lease.state.lock().looked.1 -= SECOND / 2;
         assert!(lease.slept() < 9 * SECOND, "a clock is adjusted");
-        lease.state().looked.1 += 3600 * SECOND;
+        lease.state.lock().looked.1 += 3600 * SECOND;
         assert!(lease.slept() < 9 * SECOND && lease.is_valid(), "a clock is set back");
-        lease.state().looked.1 -= 8 * SECOND;
+        lease.state.lock().looked.1 -= 8 * SECOND;
         assert!(lease.slept() > 15 * SECOND && !lease.is_valid());
         assert!(lease.ends().1 < Instant::now());
         lease.renew(ago(0), false);

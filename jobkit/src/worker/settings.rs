@@ -14,7 +14,7 @@ pub(crate) struct Settings {
     pub(crate) heartbeat: Option<Duration>,
     pub(crate) reap_every: Duration,
     pub(crate) sweep_every: Duration,
-    pub(crate) recover_every: Duration,
+    pub(crate) replay_every: Duration,
     /// How long resolved dead letters are kept.
     pub(crate) keep_resolved: Duration,
     /// How long the audit is kept.
@@ -36,7 +36,7 @@ impl Default for Settings {
             heartbeat: None,
             reap_every: Duration::from_secs(5),
             sweep_every: Duration::from_secs(5),
-            recover_every: Duration::from_secs(5),
+            replay_every: Duration::from_secs(5),
             keep_resolved: LONGEST * 7,
             keep_audit: LONGEST * 90,
             keep_measures: LONGEST * 7,
@@ -76,7 +76,7 @@ impl Settings {
             ("lease", Duration::from_secs(1), self.lease),
             ("reap_every", Duration::from_millis(1), self.reap_every),
             ("sweep_every", Duration::from_millis(1), self.sweep_every),
-            ("recover_every", Duration::from_millis(1), self.recover_every),
+            ("replay_every", Duration::from_millis(1), self.replay_every),
             ("poll", Duration::from_millis(1), self.poll),
             ("call_deadline", Duration::from_millis(1), self.call_deadline),
             ("stop_grace", Duration::ZERO, self.stop_grace),

@@ -1,10 +1,9 @@
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlx::PgPool;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::Worker;
 use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
@@ -25,10 +24,11 @@ use super::settle::settler::Settler;
 use super::{counters, ticker};
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
+use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    Announce, AnnounceLimits, Durability, Link, PrepareDays, Register, SchemaCheck, Settlement,
-    UnservedQueues,
+    self, Link, SchemaCheck, Settlement, announce, announce_limits, durability, interval,
+    prepare_days, unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -74,7 +74,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let policies = registry.policies();
     let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
     let kinds = registry.kinds();
-    prepare(&mut link, registry.announcements(), days).await?;
+    prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
 
@@ -138,7 +138,7 @@ fn queue_problems(queues: &[Served]) -> Vec<String> {
 }
 
 async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
-    let commit = link.call(&Durability).await?;
+    let commit = link.call(&durability()).await?;
     if commit == "off" {
         tracing::warn!(
             synchronous_commit = commit,
@@ -150,7 +150,7 @@ async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
 }
 
 async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
-    for (queue, served_elsewhere) in link.call(&UnservedQueues).await? {
+    for (queue, served_elsewhere) in link.call(&unserved_queues()).await? {
         if !served_elsewhere && !served.iter().any(|served| *served.name == *queue) {
             tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
         }
@@ -160,15 +160,14 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 
 /// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
 /// history.
-async fn prepare(link: &mut Link, policies: Vec<Policy>, days: i32) -> Result<(), Error> {
-    let limits = AnnounceLimits { policies: policies.clone() };
-    for (group, old, new) in ticker::insist(link, &limits).await? {
+async fn prepare(link: &mut Link, policies: &[Policy], days: i32) -> Result<(), Error> {
+    for (group, old, new) in ticker::insist(link, &announce_limits(policies)).await? {
         if let Some(old) = old {
             tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
         }
     }
-    link.call(&Announce { policies }).await?;
-    ticker::insist(link, &PrepareDays(days)).await?;
+    link.call(&announce(policies)).await?;
+    ticker::insist(link, &prepare_days(days)).await?;
     Ok(())
 }
 
@@ -181,8 +180,8 @@ async fn register(
 ) -> Result<(i64, Instant), Error> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
     let (queues, slots) = Served::columns(queues);
-    let (name, lease) = (&*settings.name, settings.lease);
-    link.call(&Register { worker, name, queues, slots, kinds, lease }).await?;
+    let lease = interval(settings.lease);
+    link.call(&store::register(worker, &settings.name, &queues, kinds, lease, &slots)).await?;
     Ok((worker, sent))
 }
 
@@ -274,7 +273,7 @@ impl Parts {
             execution,
             counters: Arc::clone(&self.counters),
             stopping: self.stops.claims.clone(),
-            suspects: Mutex::default(),
+            suspects: Lock::default(),
         })
     }
 
@@ -308,18 +307,6 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
-        }
-    }
-}
-
-impl Default for Stops {
-    fn default() -> Self {
-        Self {
-            claims: CancellationToken::new(),
-            duties: CancellationToken::new(),
-            settler: CancellationToken::new(),
-            give_up: CancellationToken::new(),
-            heartbeat: CancellationToken::new(),
         }
     }
 }

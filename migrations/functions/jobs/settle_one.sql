@@ -11,6 +11,14 @@ declare
 begin
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
         v_ending := 'cancel';
+    elsif v_ending = 'release' and p_job.attempt >= p_job.max_attempts then
+        -- A crash between two binaries, a limit lowered by hand or rows brought back from a backup
+        -- left it without attempts: nobody runs it any more.
+        perform jobkit.bury(p_job, p_job.attempt, 'exhausted', coalesce(
+            (select a.error from jobkit.attempts a where a.job_id = p_job.id
+                order by a.attempt desc limit 1),
+            'it was found without an attempt left'), null);
+        return 'bury';
     elsif v_ending = 'retry' and v_attempt >= p_job.max_attempts then
         v_ending := 'bury';
     end if;

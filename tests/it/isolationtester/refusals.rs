@@ -24,7 +24,6 @@ const CALLS: &[(&str, &str)] = &[
     ("pause", "'default'"),
     ("reap_claim", "3, 4"),
     ("reap_workers", ""),
-    ("recover", "array[2]"),
     ("release_lost", "1, 1, '{}', '{}'"),
     ("replay", "1"),
     ("replay_due", "9"),

@@ -1,4 +1,4 @@
-//! Mutants of dead letters, their replays and their recovery.
+//! Mutants of dead letters and their replays, and of jobs left without attempts.
 
 use super::Mutant;
 use crate::races::{dead_letters, recovery};
@@ -84,13 +84,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_prune_spares_what_failed_again;
     prune_resolved: "l.resolved_at < clock_timestamp() - p_keep" => "true",
         dead_letters::a_prune_spares_what_failed_again;
-    // Moved once, whatever their number.
-    lock_jobs: "order by j.id for update" => "order by j.id",
-        recovery::t54_two_recoveries_bury_a_job_in_no_place_once;
-    recover: "and not exists (select from jobkit.claims c where j.id = any (c.job_ids))" => "",
-        recovery::a_recovery_leaves_alone_what_a_claim_holds;
-    recover: "v_pulled.jobs || array(" => "array(",
+    // Without an attempt left it is buried, as it is.
+    settle_one: "p_job.attempt >= p_job.max_attempts" => "false",
         recovery::t55_all_exhausted_jobs_are_moved_whatever_their_number;
-    recover: "where j.id = any (v_exhausted) and j.id <> all (v_pulled.jobs)" => "where false",
-        recovery::t55_all_exhausted_jobs_are_moved_whatever_their_number;
+    settle_one: "p_job.attempt >= p_job.max_attempts" => "true",
+        recovery::a_job_whose_attempts_were_raised_since_its_claim_goes_on;
+    settle_one: "p_job, p_job.attempt, 'exhausted'" => "p_job, v_attempt, 'exhausted'",
+        recovery::t54_a_job_without_attempts_is_buried_once;
+    settle_one: "order by a.attempt desc limit 1" => "order by a.attempt limit 1",
+        recovery::t57_a_job_without_queue_mates_or_lineage_is_moved;
 };

@@ -301,8 +301,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         gate::a_pause_takes_back_what_a_cancel_gives;
     reschedule: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_reschedule_gives;
-    recover: GATE => "perform jobkit.require_read_committed();",
-        gate::a_pause_takes_back_what_a_recovery_gives;
     sweep_unserved: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_sweep_of_the_unserved_gives;
     sweep_start: "lock table jobkit.queues in exclusive mode;" => "",

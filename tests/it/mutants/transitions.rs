@@ -42,6 +42,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     crash: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_reap_behind_a_mark_ends_the_job;
+    lock_jobs: "order by j.id for update" => "order by j.id",
+        cancel::a_reap_behind_a_mark_ends_the_job;
     // A claim and its worker.
     claim: " for key share;" => ";",
         claim::a_claim_in_flight_keeps_its_worker;

@@ -358,8 +358,3 @@ pub(crate) fn discard_page(state: &str) -> String {
             100, 'somebody', 'purge')"
     )
 }
-
-/// How many became dead letters.
-pub(crate) fn recover(jobs: &[i64]) -> String {
-    format!("select jobkit.recover(array{jobs:?}::bigint[])::text")
-}

@@ -4,8 +4,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, cancel_mark, cancel_take, limit_group, limit_key, pause, reap_claim, recover,
-    release_lost, reschedule, resume, settle, sweep, sweep_unserved,
+    Keyed, cancel_mark, cancel_take, limit_group, limit_key, pause, reap_claim, release_lost,
+    reschedule, resume, settle, sweep, sweep_unserved,
 };
 use super::kit::{ENDS, World};
 use super::pause::{BLOCKED, READY, block, gone, other, wide};
@@ -17,7 +17,6 @@ in_a_lab![
     a_pause_takes_back_what_a_give_back_gives,
     a_pause_takes_back_what_a_cancel_gives,
     a_pause_takes_back_what_a_reschedule_gives,
-    a_pause_takes_back_what_a_recovery_gives,
     a_pause_takes_back_what_a_sweep_of_the_unserved_gives,
 ];
 
@@ -45,10 +44,6 @@ pub(crate) async fn a_pause_takes_back_what_a_reschedule_gives(lab: Lab) {
     beside_a_pause(lab, Giver::Reschedule).await;
 }
 
-pub(crate) async fn a_pause_takes_back_what_a_recovery_gives(lab: Lab) {
-    beside_a_pause(lab, Giver::Recovery).await;
-}
-
 pub(crate) async fn a_pause_takes_back_what_a_sweep_of_the_unserved_gives(lab: Lab) {
     beside_a_pause(lab, Giver::SweepUnserved).await;
 }
@@ -63,7 +58,6 @@ enum Giver {
     GiveBack,
     Cancel,
     Reschedule,
-    Recovery,
     SweepUnserved,
 }
 
@@ -102,7 +96,7 @@ async fn stage(world: &World, giver: Giver) -> (String, i64, i64) {
     let once = Keyed { max_attempts: 1, ..Keyed::from("a") };
     let (n, [running]) = world.running_keyed([once]).await;
     let waiting = match giver {
-        Giver::Cancel | Giver::Reschedule | Giver::Recovery => Some(Keyed::from("a")),
+        Giver::Cancel | Giver::Reschedule => Some(Keyed::from("a")),
         Giver::SweepUnserved => Some(gone("a")),
         _ => None,
     };
@@ -131,11 +125,6 @@ async fn stage(world: &World, giver: Giver) -> (String, i64, i64) {
         Giver::GiveBack => release_lost(1, n, &[]),
         Giver::Cancel => cancel_take(holder),
         Giver::Reschedule => reschedule(&[holder], "'1 hour'"),
-        Giver::Recovery => {
-            let spent = "update jobkit.jobs set attempt = max_attempts where id =";
-            world.lab.run_unguarded(&format!("{spent} {holder}")).await;
-            recover(&[holder])
-        }
         Giver::SweepUnserved => {
             world.bury_worker(4).await;
             sweep_unserved()

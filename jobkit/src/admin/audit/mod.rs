@@ -1,6 +1,5 @@
 //! Who did what.
 
-use self::statements::Audit;
 use crate::Error;
 use crate::admin::Admin;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
@@ -53,6 +52,6 @@ impl Admin {
         }
         limits::text("name", name.as_deref().unwrap_or(""), KEY_BYTES)?;
         let limit = limit.clamp(1, 500).into();
-        self.ask(&Audit { filter, before: after, limit }).await
+        self.ask(&statements::audit(filter, after, limit)).await
     }
 }

@@ -1,49 +1,41 @@
-use sqlx::{PgConnection, Row};
+use sqlx::postgres::PgRow;
 
 use super::entry::{AuditEntry, AuditFilter, AuditPage};
 use crate::admin::Payload;
-use crate::admin::payload::hides;
-use crate::store::{Call, Times};
+use crate::admin::columns::payload;
+use crate::store::{Answer, FromRow, ReadColumn, Statement, from_row};
 
 /// What operators did, the newest first.
-pub(crate) struct Audit<'a> {
-    pub(crate) filter: &'a AuditFilter,
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: i64,
+pub(crate) fn audit(filter: &AuditFilter, before: Option<i64>, limit: i64) -> Statement<AuditPage> {
+    Statement::new(include_str!("sql/audit_list.sql"))
+        .bind(before)
+        .bind(limit)
+        .bind(&filter.actor)
+        .bind(&filter.action)
+        .bind(&filter.subject)
+        .bind(filter.id)
+        .bind(&filter.name)
 }
 
-impl Call for Audit<'_> {
-    type Answer = AuditPage;
+impl Answer for AuditPage {
+    type Read = Self;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<AuditPage> {
-        let rows = sqlx::query(include_str!("sql/audit_list.sql"))
-            .bind(self.before)
-            .bind(self.limit)
-            .bind(&self.filter.actor)
-            .bind(&self.filter.action)
-            .bind(&self.filter.subject)
-            .bind(self.filter.id)
-            .bind(&self.filter.name)
-            .fetch_all(connection)
-            .await?;
-        let mut page = AuditPage { entries: Vec::with_capacity(rows.len()), next: None };
-        for row in &rows {
-            page.next = row.try_get("next")?;
-            let Some(id) = row.try_get("id")? else { break };
-            let args: Option<String> = row.try_get("args")?;
-            let hides = hides(row)?;
-            page.entries.push(AuditEntry {
-                id,
-                at: row.time("at")?,
-                actor: row.try_get("actor")?,
-                action: row.try_get("action")?,
-                subject: row.try_get("subject")?,
-                subject_id: row.try_get("subject_id")?,
-                subject_name: row.try_get("subject_name")?,
-                detail: row.try_get("detail")?,
-                args: args.map(|args| Payload::new(args, hides)),
-            });
+    fn read(rows: &[PgRow]) -> sqlx::Result<Self> {
+        let mut page = Self { entries: Vec::with_capacity(rows.len()), next: None };
+        for row in rows {
+            page.next = row.read("next")?;
+            if row.read::<Option<i64>>("id")?.is_some() {
+                page.entries.push(AuditEntry::from_row(row)?);
+            }
         }
         Ok(page)
     }
+}
+
+from_row! {
+    AuditEntry { id, at, actor, action, subject, subject_id, subject_name, detail; args: args }
+}
+
+fn args(row: &PgRow) -> sqlx::Result<Option<Payload>> {
+    row.read::<Option<String>>("args")?.map(|_| payload(row)).transpose()
 }

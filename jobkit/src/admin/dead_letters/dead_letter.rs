@@ -43,11 +43,8 @@ impl DeadLetterState {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "replaying" => Self::Replaying,
-            "resolved" => Self::Resolved,
-            _ => Self::Open,
-        }
+        let others = [Self::Replaying, Self::Resolved];
+        others.into_iter().find(|state| state.as_str() == name).unwrap_or(Self::Open)
     }
 }
 
@@ -79,12 +76,8 @@ impl DeadReason {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "dead" => Self::Dead,
-            "undecodable" => Self::Undecodable,
-            "crashed" => Self::Crashed,
-            _ => Self::Exhausted,
-        }
+        let others = [Self::Dead, Self::Undecodable, Self::Crashed];
+        others.into_iter().find(|reason| reason.as_str() == name).unwrap_or(Self::Exhausted)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use self::statements::{
-    Criteria, DeadLetterCount, DeadLetterGroups, DeadLetters, DiscardDeadLetter, WholeDeadLetters,
-};
+use self::statements::Criteria;
 use crate::Error;
+use crate::admin::count::count;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
@@ -131,7 +130,7 @@ impl Admin {
     ) -> Result<DeadLetterPage, Error> {
         filter.check()?;
         let limit = limit.clamp(1, 500).into();
-        self.ask(&DeadLetters { criteria: &filter.criteria, after, limit }).await
+        self.ask(&statements::dead_letters(&filter.criteria, after, limit)).await
     }
 
     /// How many dead letters match the filter. 10,000 at most are looked at, the newest failures
@@ -141,7 +140,8 @@ impl Admin {
     /// As [`dead_letters`](Self::dead_letters).
     pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
         filter.check()?;
-        self.ask(&DeadLetterCount(&filter.criteria)).await
+        let (number, more) = self.ask(&statements::dead_letter_count(&filter.criteria)).await?;
+        Ok(count(number.min(10_000), more))
     }
 
     /// The open dead letters by what seems to be their cause: their kind, the Rust type of the
@@ -151,12 +151,12 @@ impl Admin {
     /// All groups are looked at while there are no more than 300 of them, and beyond that those of
     /// the newest 10,000 dead letters and 300 others.
     pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, Error> {
-        self.ask(&DeadLetterGroups(limit.clamp(1, 100).into())).await
+        self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
     /// A dead letter with everything stored about it; `None` when there is none with this id.
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
-        Ok(self.ask(&WholeDeadLetters(&[id.0])).await?.pop())
+        Ok(self.ask(&statements::whole_dead_letters(&[id.0])).await?.pop())
     }
 
     /// The same of several: 1 to 500, the newest failure first. Those that are gone are left out.
@@ -166,7 +166,7 @@ impl Admin {
     pub async fn whole_dead_letters(&self, ids: &[DeadLetterId]) -> Result<Vec<DeadLetter>, Error> {
         limits::range("number of ids", ids.len(), 1..=500, "1 to 500")?;
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-        self.ask(&WholeDeadLetters(&ids)).await
+        self.ask(&statements::whole_dead_letters(&ids)).await
     }
 
     /// Removes a dead letter for good, unless a job replays it. What it was is kept in the
@@ -178,8 +178,8 @@ impl Admin {
         &self,
         id: DeadLetterId,
     ) -> Result<DeadLetterDiscarded, Error> {
-        let call = DiscardDeadLetter { id: id.0, actor: self.actor() };
-        let outcome = self.ask(&call).await.map_err(Error::or_busy)?;
+        let discard = statements::discard_dead_letter(id.0, self.actor());
+        let outcome = self.ask(&discard).await.map_err(Error::or_busy)?;
         Ok(match &*outcome {
             "discard" => DeadLetterDiscarded::Now,
             "replaying" => DeadLetterDiscarded::Replaying,

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::dead_letter::{DeadLetter, DeadLetterId};
-use super::statements::{Overrides, ReplayDeadLetter, WholeDeadLetters};
+use super::statements::{self, Overrides};
 use crate::admin::Admin;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::registry::Registry;
@@ -86,15 +86,14 @@ impl Replay<'_> {
         if let Some(args) = &self.overrides.args {
             let text = args.to_string();
             payload(&text, 0)?;
-            let entry = link.call(&WholeDeadLetters(&[self.id.0])).await?.pop();
+            let entry = link.call(&statements::whole_dead_letters(&[self.id.0])).await?.pop();
             let entry = entry.ok_or(ReplayError::NotFound)?;
             self.overrides.concurrency = concurrency(&entry, &text)?;
         }
-        let actor = self.admin.actor();
-        let call = ReplayDeadLetter { id: self.id.0, actor, overrides: &self.overrides };
-        let (outcome, job) = link.call(&call).await.map_err(Error::or_busy)?;
+        let replay = statements::replay(self.id, self.admin.actor(), &self.overrides);
+        let (outcome, job) = link.call(&replay).await.map_err(Error::or_busy)?;
         link.close().await;
-        match (&*outcome, job.map(JobId)) {
+        match (&*outcome, job) {
             ("replay", Some(job)) => Ok(job),
             ("already", Some(job)) => Err(ReplayError::AlreadyReplayed(job)),
             ("resolved", Some(job)) => Err(ReplayError::Resolved(job)),

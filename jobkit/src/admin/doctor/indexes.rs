@@ -21,7 +21,6 @@ const INDEXES: &[&str] = &[
     "finished_discarded",
     "finished_pkey",
     "jobs_cancel_requested",
-    "jobs_exhausted",
     "jobs_pkey",
     "kinds_pkey",
     "lost_workers_pkey",

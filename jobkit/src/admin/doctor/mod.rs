@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use self::statements::{
-    DurabilitySettings, HorizonHolders, Indexes, InspectSchema, ServerSettings, Tables,
-    Unpublishable, Upkeep, UpkeepRow, Violations,
-};
+use self::statements::{InspectSchema, Upkeep};
 use crate::admin::overview::Attention;
 use crate::admin::{Admin, Severity};
 use crate::store::Link;
@@ -72,13 +69,13 @@ impl Admin {
         }
         let findings = &mut diagnosis.findings;
         findings.extend(newer(diagnosis.schema));
-        findings.extend(durability(&link.call(&DurabilitySettings).await?));
-        findings.extend(indexes::findings(&link.call(&Indexes).await?));
-        findings.extend(unpublishable(&link.call(&Unpublishable).await?));
-        findings.extend(upkeep(&link.call(&Upkeep).await?));
-        diagnosis.holders = link.call(&HorizonHolders).await?;
+        findings.extend(durability(&link.call(&statements::durability_settings()).await?));
+        findings.extend(indexes::findings(&link.call(&statements::indexes()).await?));
+        findings.extend(unpublishable(&link.call(&statements::unpublishable()).await?));
+        findings.extend(upkeep(&link.call(&statements::upkeep()).await?));
+        diagnosis.holders = link.call(&statements::horizon_holders()).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
-        diagnosis.tables = link.call(&Tables).await?;
+        diagnosis.tables = link.call(&statements::tables()).await?;
         findings.extend(diagnosis.tables.iter().filter_map(bloat));
         link.close().await;
         findings.extend(self.overview().await?.attention.iter().map(attention));
@@ -100,7 +97,7 @@ impl Admin {
     /// Settings of the server that throughput depends on, its version among them, as they are in
     /// this session: each with its name and its value with its unit.
     pub async fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
-        self.ask(&ServerSettings).await
+        self.ask(&statements::server_settings()).await
     }
 
     /// The same, if it does not take long.
@@ -121,7 +118,7 @@ impl Admin {
 }
 
 async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {
-    let found = link.call(&Violations).await?;
+    let found = link.call(&statements::violations()).await?;
     link.close().await;
     let finding = |(what, number, examples): (String, i64, Vec<String>)| {
         Finding::of(
@@ -209,7 +206,7 @@ fn unpublishable(tables: &[String]) -> Option<Finding> {
     Some(Finding::of(Severity::Critical, Check::Publication, found, advice))
 }
 
-fn upkeep(row: &UpkeepRow) -> Vec<Finding> {
+fn upkeep(row: &Upkeep) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |check, found: String, advice: &str| {
         findings.push(Finding::of(Severity::Warning, check, found, advice));

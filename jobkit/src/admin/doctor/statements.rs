@@ -1,10 +1,9 @@
 use std::time::Duration;
 
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
+use sqlx::PgConnection;
 
 use super::diagnosis::{HorizonHolder, TableSize};
-use crate::store::{Call, duration};
+use crate::store::{Call, One, from_row, statements};
 use crate::{Error, migrate};
 
 /// The version of the schema, and whether this binary can work with it.
@@ -22,95 +21,44 @@ impl Call for InspectSchema {
     }
 }
 
-/// Settings of the server that decide whether a commit survives.
-pub(crate) struct DurabilitySettings;
+statements! {
+    /// Settings of the server that decide whether a commit survives, as they are in this session:
+    /// name and value.
+    fn durability_settings() -> Vec<(String, String)> = include_str!("sql/doctor_settings.sql");
 
-impl Call for DurabilitySettings {
-    /// Name and value.
-    type Answer = Vec<(String, String)>;
+    /// What throughput depends on, as it is in this session: name and value.
+    fn server_settings() -> Vec<(String, String)> = include_str!("sql/server_settings.sql");
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/doctor_settings.sql")).fetch_all(connection).await
-    }
+    /// The indexes of our tables, and whether each can be used.
+    fn indexes() -> Vec<(String, bool)> = include_str!("sql/doctor_indexes.sql");
+
+    /// What keeps old row versions alive.
+    fn horizon_holders() -> Vec<HorizonHolder> = include_str!("sql/doctor_sessions.sql");
+
+    /// How large our tables are.
+    fn tables() -> Vec<TableSize> = include_str!("sql/doctor_tables.sql");
+
+    /// What workers do automatically, and how that goes.
+    fn upkeep() -> One<Upkeep> = include_str!("sql/doctor_upkeep.sql");
+
+    /// The names of tables in which a publication lets nothing be changed.
+    fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
+
+    /// What no committed state may have, how often it is so, and a few examples. Reads whole
+    /// tables.
+    fn violations() -> Vec<(String, i64, Vec<String>)>
+        = include_str!("sql/doctor_violations.sql");
 }
 
-/// Settings of the server that throughput depends on.
-pub(crate) struct ServerSettings;
-
-impl Call for ServerSettings {
-    /// Name and value.
-    type Answer = Vec<(String, String)>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/server_settings.sql")).fetch_all(connection).await
-    }
+from_row! {
+    HorizonHolder { what, name, role, application: "application_name", state, age, transactions:
+        "xids" }
+    TableSize { table: "name", live, dead, bytes }
 }
 
-/// The indexes of our tables.
-pub(crate) struct Indexes;
-
-impl Call for Indexes {
-    /// Name, and whether it can be used.
-    type Answer = Vec<(String, bool)>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/doctor_indexes.sql")).fetch_all(connection).await
-    }
-}
-
-/// What keeps old row versions alive.
-pub(crate) struct HorizonHolders;
-
-impl Call for HorizonHolders {
-    type Answer = Vec<HorizonHolder>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let holder = |row: PgRow| {
-            Ok(HorizonHolder {
-                what: row.try_get("what")?,
-                name: row.try_get("name")?,
-                role: row.try_get("role")?,
-                application: row.try_get("application_name")?,
-                state: row.try_get("state")?,
-                age: row.try_get::<Option<i64>, _>("age")?.map(duration),
-                transactions: whole(row.try_get("xids")?),
-            })
-        };
-        let query = sqlx::query(include_str!("sql/doctor_sessions.sql"));
-        query.fetch_all(connection).await?.into_iter().map(holder).collect()
-    }
-}
-
-fn whole(number: i64) -> u64 {
-    number.try_into().unwrap_or(0)
-}
-
-/// How large our tables are.
-pub(crate) struct Tables;
-
-impl Call for Tables {
-    type Answer = Vec<TableSize>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Table = (String, i64, i64, i64);
-        let query = sqlx::query_as(include_str!("sql/doctor_tables.sql"));
-        let tables: Vec<Table> = query.fetch_all(connection).await?;
-        let size = |(table, live, dead, bytes)| TableSize {
-            table,
-            live: whole(live),
-            dead: whole(dead),
-            bytes: whole(bytes),
-        };
-        Ok(tables.into_iter().map(size).collect())
-    }
-}
-
-/// What workers do automatically.
-pub(crate) struct Upkeep;
-
-/// How that goes.
+/// How the upkeep goes.
 #[derive(Debug)]
-pub(crate) struct UpkeepRow {
+pub(crate) struct Upkeep {
     /// What sweeps found that nothing explains.
     pub(crate) found: i64,
     /// Days of history that there are partitions for beyond today; `None` before the first.
@@ -121,41 +69,6 @@ pub(crate) struct UpkeepRow {
     pub(crate) behind: Option<Duration>,
 }
 
-impl Call for Upkeep {
-    type Answer = UpkeepRow;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<UpkeepRow> {
-        let query = sqlx::query(include_str!("sql/doctor_upkeep.sql"));
-        let row = query.fetch_one(connection).await?;
-        Ok(UpkeepRow {
-            found: row.try_get("found")?,
-            ahead: row.try_get("ahead")?,
-            swept_ago: row.try_get::<Option<i64>, _>("swept_ago")?.map(duration),
-            behind: row.try_get::<Option<i64>, _>("behind")?.map(duration),
-        })
-    }
-}
-
-/// Tables in which a publication lets nothing be changed.
-pub(crate) struct Unpublishable;
-
-impl Call for Unpublishable {
-    /// Their names.
-    type Answer = Vec<String>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_scalar(include_str!("sql/doctor_publications.sql")).fetch_all(connection).await
-    }
-}
-
-/// What no committed state may have; reads whole tables.
-pub(crate) struct Violations;
-
-impl Call for Violations {
-    /// What it is, how often, and a few examples.
-    type Answer = Vec<(String, i64, Vec<String>)>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/doctor_violations.sql")).fetch_all(connection).await
-    }
+from_row! {
+    Upkeep { found, ahead, swept_ago, behind }
 }

@@ -1,10 +1,8 @@
 //! Why a job does not run.
 
-use self::statements::{Ahead, AheadRow, EndedJob, ExplainEnded, ExplainJob, LiveJob};
+use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::admin::Admin;
-use crate::admin::queues::PausedQueue;
-use crate::admin::stuck::statements::StuckJobs;
-use crate::store::number;
+use crate::admin::stuck::statements::stuck_jobs;
 use crate::{Error, JobId};
 
 mod reason;
@@ -30,14 +28,17 @@ impl Admin {
     /// statements (three for a live job) may make the numbers differ by that.
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
         let mut link = self.link();
-        let stuck = link.call(&StuckJobs { job: Some(job.0), limit: 1 }).await?;
-        let reasons = match link.call(&ExplainJob(job.0)).await? {
+        let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
+        let reasons = match link.call(&statements::explain_job(job.0)).await? {
             Some(live) if live.runs.is_some() => Some(running(&live)),
             Some(live) => {
-                let ahead = link.call(&Ahead { job: job.0, of: &live }).await?;
+                let ahead = link.call(&statements::ahead(job, &live)).await?;
                 Some(waiting(live, ahead))
             }
-            None => link.call(&ExplainEnded(job.0)).await?.map(|ended| vec![of_ended(ended)]),
+            None => link
+                .call(&statements::explain_ended(job.0))
+                .await?
+                .map(|ended| vec![of_ended(ended)]),
         };
         link.close().await;
         Ok(reasons.map(|mut reasons| {
@@ -59,7 +60,7 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
 
 /// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are
 /// served only.
-fn waiting(job: LiveJob, ahead: AheadRow) -> Vec<Reason> {
+fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     let scheduled = |until| Reason::Scheduled { until };
     reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
@@ -71,15 +72,15 @@ fn waiting(job: LiveJob, ahead: AheadRow) -> Vec<Reason> {
     let key = job.key.map(|(group, key)| KeyUse {
         group,
         key,
-        limit: number(ahead.limit),
-        taken: number(ahead.taken),
+        limit: ahead.limit,
+        taken: ahead.taken,
         holders: ahead.holders.into_iter().map(JobId).collect(),
     });
-    let position = number(ahead.place).max(1);
+    let position = ahead.place.max(1);
     let queue = job.queue;
     match key {
         Some(key) if job.blocked => {
-            let blocked = number(ahead.blocked).max(position);
+            let blocked = ahead.blocked.max(position);
             reasons.push(Reason::Blocked { position, blocked, key });
             return reasons;
         }
@@ -89,23 +90,16 @@ fn waiting(job: LiveJob, ahead: AheadRow) -> Vec<Reason> {
         _ => {}
     }
     if job.knowing > 0 && ahead.running >= job.slots {
-        let (running, slots) = (number(ahead.running), number(job.slots));
+        let (running, slots) = (ahead.running, job.slots);
         reasons.push(Reason::Busy { queue: queue.clone(), running, slots });
     }
-    reasons.push(Reason::Ahead { queue, jobs: number(ahead.ahead) });
+    reasons.push(Reason::Ahead { queue, jobs: ahead.ahead });
     reasons
 }
 
 /// Why nobody would run this job even if its turn came.
 fn unserved(job: &LiveJob) -> impl Iterator<Item = Reason> {
-    let paused = job.pause.as_ref().map(|pause| {
-        Reason::Paused(PausedQueue {
-            queue: job.queue.clone(),
-            since: pause.since,
-            actor: pause.actor.clone(),
-            reason: pause.reason.clone(),
-        })
-    });
+    let paused = job.pause.clone().map(Reason::Paused);
     let queue = job.queue.clone();
     let unserved = match (job.serving, job.knowing) {
         (0, _) => Some(Reason::Unserved { queue }),

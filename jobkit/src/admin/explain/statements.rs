@@ -1,10 +1,18 @@
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, Row};
+use sqlx::postgres::PgRow;
 
-use crate::store::{Call, Time, Times};
+use crate::JobId;
+use crate::admin::columns::concurrency;
+use crate::admin::queues::PausedQueue;
+use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
 
-/// Asks where a live job is, and who might run it.
-pub(crate) struct ExplainJob(pub(crate) i64);
+statements! {
+    /// Where a live job is, and who might run it.
+    fn explain_job(job: i64) -> Option<LiveJob> = include_str!("sql/jobs_explain.sql");
+
+    /// How a job ended.
+    fn explain_ended(job: i64) -> Option<EndedJob> = include_str!("sql/jobs_ended.sql");
+}
 
 /// What the database knows of a live job.
 #[derive(Debug)]
@@ -22,98 +30,67 @@ pub(crate) struct LiveJob {
     pub(crate) blocked: bool,
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
-    pub(crate) pause: Option<PauseRow>,
+    pub(crate) pause: Option<PausedQueue>,
     /// Live workers of its queue; how many know its kind, and how many jobs these can run at once.
-    pub(crate) serving: i64,
-    pub(crate) knowing: i64,
-    pub(crate) slots: i64,
+    pub(crate) serving: u32,
+    pub(crate) knowing: u32,
+    pub(crate) slots: u32,
 }
 
-/// Since when a queue is paused, by whom and why.
-#[derive(Debug)]
-pub(crate) struct PauseRow {
-    pub(crate) since: DateTime<Utc>,
-    pub(crate) actor: Option<String>,
-    pub(crate) reason: Option<String>,
-}
-
-impl Call for ExplainJob {
-    type Answer = Option<LiveJob>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query(include_str!("sql/jobs_explain.sql")).bind(self.0);
-        let Some(row) = query.fetch_optional(connection).await? else { return Ok(None) };
-        let paused_at: Option<_> = row.time("paused_at")?;
-        let (actor, reason) = (row.try_get("paused_by")?, row.try_get("pause_reason")?);
-        let group: Option<String> = row.try_get("concurrency_group")?;
-        let worker: Option<i64> = row.try_get("worker_id")?;
-        let due: Option<DateTime<Utc>> = row.time("run_at")?;
-        Ok(Some(LiveJob {
-            kind: row.try_get("kind")?,
-            queue: row.try_get("queue")?,
-            priority: row.try_get("priority")?,
-            key: group.zip(row.try_get("concurrency_key")?),
-            cancel_requested_at: row.time("cancel_requested_at")?,
-            runs: worker.zip(row.time("claimed_at")?),
-            scheduled: due.zip(row.try_get("due")?),
-            blocked: row.try_get("blocked")?,
-            without_permit: row.try_get("without_permit")?,
-            pause: paused_at.map(|since| PauseRow { since, actor, reason }),
-            serving: row.try_get("serving")?,
-            knowing: row.try_get("knowing")?,
-            slots: row.try_get::<Option<i64>, _>("slots")?.unwrap_or(0),
-        }))
-    }
-}
-
-/// Asks what stands before a waiting job.
-pub(crate) struct Ahead<'a> {
-    pub(crate) job: i64,
-    pub(crate) of: &'a LiveJob,
-}
-
-/// What stands before a waiting job; counts end at 10,000.
-#[derive(Debug)]
-pub(crate) struct AheadRow {
-    pub(crate) ahead: i64,
-    /// Jobs of its queue that run on the workers that know it.
-    pub(crate) running: i64,
-    /// Blocked jobs of its key up to itself, and all of them.
-    pub(crate) place: i64,
-    pub(crate) blocked: i64,
-    pub(crate) limit: i32,
-    pub(crate) taken: i32,
-    pub(crate) holders: Vec<i64>,
-}
-
-impl Call for Ahead<'_> {
-    type Answer = AheadRow;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<AheadRow> {
-        let row = sqlx::query(include_str!("sql/jobs_ahead.sql"))
-            .bind(self.job)
-            .bind(&self.of.queue)
-            .bind(self.of.priority)
-            .bind(self.of.without_permit)
-            .bind(&self.of.kind)
-            .bind(self.of.key.as_ref().map(|key| &*key.0))
-            .bind(self.of.key.as_ref().map(|key| &*key.1))
-            .fetch_one(connection)
-            .await?;
-        Ok(AheadRow {
-            ahead: row.try_get("ahead")?,
-            running: row.try_get("running")?,
-            place: row.try_get("place")?,
-            blocked: row.try_get("blocked")?,
-            limit: row.try_get("effective")?,
-            taken: row.try_get("taken")?,
-            holders: row.try_get("holders")?,
+impl FromRow for LiveJob {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let worker: Option<_> = row.read("worker_id")?;
+        let due: Option<_> = row.read("run_at")?;
+        let queue: String = row.read("queue")?;
+        let (actor, reason) = (row.read("paused_by")?, row.read("pause_reason")?);
+        let pause = |since| PausedQueue { queue: queue.clone(), since, actor, reason };
+        Ok(Self {
+            pause: row.read::<Option<_>>("paused_at")?.map(pause),
+            kind: row.read("kind")?,
+            queue,
+            priority: row.read("priority")?,
+            key: concurrency(row)?,
+            cancel_requested_at: row.read("cancel_requested_at")?,
+            runs: worker.zip(row.read("claimed_at")?),
+            scheduled: due.zip(row.read("due")?),
+            blocked: row.read("blocked")?,
+            without_permit: row.read("without_permit")?,
+            serving: row.read("serving")?,
+            knowing: row.read("knowing")?,
+            slots: row.read::<Option<_>>("slots")?.unwrap_or(0),
         })
     }
 }
 
-/// Asks how a job ended.
-pub(crate) struct ExplainEnded(pub(crate) i64);
+/// What stands before a waiting job.
+pub(crate) fn ahead(id: JobId, job: &LiveJob) -> Statement<One<Ahead>> {
+    Statement::new(include_str!("sql/jobs_ahead.sql"))
+        .bind(id.0)
+        .bind(&job.queue)
+        .bind(job.priority)
+        .bind(job.without_permit)
+        .bind(&job.kind)
+        .bind(job.key.as_ref().map(|(group, _)| group))
+        .bind(job.key.as_ref().map(|(_, key)| key))
+}
+
+/// What stands before a waiting job; counts end at 10,000.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    pub(crate) ahead: u32,
+    /// Jobs of its queue that run on the workers that know it.
+    pub(crate) running: u32,
+    /// Blocked jobs of its key up to itself, and all of them.
+    pub(crate) place: u32,
+    pub(crate) blocked: u32,
+    pub(crate) limit: u32,
+    pub(crate) taken: u32,
+    pub(crate) holders: Vec<i64>,
+}
+
+from_row! {
+    Ahead { ahead, running, place, blocked, limit: "effective", taken, holders }
+}
 
 /// How a job ended.
 #[derive(Debug)]
@@ -125,15 +102,6 @@ pub(crate) struct EndedJob {
     pub(crate) at: DateTime<Utc>,
 }
 
-impl Call for ExplainEnded {
-    type Answer = Option<EndedJob>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (bool, String, Option<String>, Time);
-        let row: Option<Row> = sqlx::query_as(include_str!("sql/jobs_ended.sql"))
-            .bind(self.0)
-            .fetch_optional(connection)
-            .await?;
-        Ok(row.map(|(dead, ending, why, Time(at))| EndedJob { dead, ending, why, at }))
-    }
+from_row! {
+    EndedJob { dead, ending, why, at: "ended_at" }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::query::{JobQuery, Listing};
-use super::statements::{JobsCount, JobsList, Listed, OneJob};
+use super::statements::{JobsList, Listed, OneJob, jobs_count, jobs_list};
 use super::summary::{Ended, JobCursor, JobPage, JobSummary, State};
 use crate::Error;
 use crate::admin::count::count;
@@ -208,7 +208,7 @@ impl Admin {
         query.check()?;
         let mut link = self.list_link();
         let counts = if query.is_any() {
-            link.call(&JobsCount).await?
+            link.call(&jobs_count(&Listing::ALL.map(Listing::as_str))).await?
         } else if query.id.is_some() {
             of_one(&mut link, query).await?
         } else {
@@ -237,8 +237,8 @@ async fn page(
     let after = after.filter(|cursor| cursor.listing == listing);
     let place = after.as_ref().map(|cursor| &*cursor.place);
     let window = if query.is_found_by_index() { rows } else { query.window() };
-    let Listed { jobs, looked_at, next, .. } =
-        link.call(&JobsList { listing, query, place, window, rows }).await?;
+    let list = jobs_list(&JobsList { listing, query, place, window, rows });
+    let Listed { jobs, looked_at, next, .. } = link.call(&list).await?;
     let full = number(jobs.len()) == number(rows);
     let gave_up_after = next.as_ref().filter(|_| !full).map(|_| number(looked_at));
     let next = next.map(|place| JobCursor { listing, place });
@@ -254,7 +254,7 @@ async fn look(
 ) -> Result<(Count, Vec<JobSummary>), Error> {
     let Some(listing) = query.searched() else { return Ok((Count::Exactly(0), Vec::new())) };
     let list = JobsList { listing, query, place: None, window, rows };
-    let Listed { jobs, matching, looked_at, .. } = link.call(&list).await?;
+    let Listed { jobs, matching, looked_at, .. } = link.call(&jobs_list(&list)).await?;
     Ok((count(matching, looked_at == i64::from(window)), jobs))
 }
 
@@ -275,7 +275,7 @@ async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Err
     let mut jobs = Vec::new();
     for listing in [Listing::Live, Listing::Finished] {
         let list = JobsList { listing, query, place: None, window: 1, rows: 1 };
-        jobs.append(&mut link.call(&list).await?.jobs);
+        jobs.append(&mut link.call(&jobs_list(&list)).await?.jobs);
     }
     Ok(jobs)
 }

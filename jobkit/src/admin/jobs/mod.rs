@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use self::statements::{Act, CancelMark, CancelTake, JobState, OneJob, Reschedule};
+use self::statements::OneJob;
 use crate::admin::{Admin, let_hands_change};
 use crate::store::Link;
 use crate::{Error, JobId, limits};
@@ -84,8 +84,7 @@ impl Admin {
     ) -> Result<Cancelled, Error> {
         let mut link = self.link();
         let detail = json!({ "reason": (outcome == "discard").then_some(reason) });
-        let act = Act { actor: self.actor(), detail: &detail };
-        let mark = CancelMark { jobs: &[id.0], action: outcome, act };
+        let mark = statements::cancel_mark(&[id.0], outcome, self.actor(), &detail);
         if link.call(&mark).await?.is_empty() {
             link.close().await;
             return Ok(Cancelled::NotFound);
@@ -93,7 +92,7 @@ impl Admin {
         let mut cancelled = Cancelled::Requested;
         for attempt in 0..Self::TRIES {
             let_hands_change(attempt).await;
-            let take = CancelTake { jobs: &[id.0], outcome, reason };
+            let take = statements::cancel_take(&[id.0], outcome, reason);
             if !link.call(&take).await?.is_empty() {
                 // After a miss it may as well have been its own claim that ended it.
                 if attempt == 0 {
@@ -115,8 +114,7 @@ impl Admin {
     ) -> Result<Rescheduled, Error> {
         let at = at.map(limits::run_at).transpose()?;
         let mut link = self.link();
-        let act = Act { actor: self.actor(), detail: &Value::Null };
-        let rescheduled = reschedule(&mut link, id, at, act).await?;
+        let rescheduled = reschedule(&mut link, id, at, self.actor()).await?;
         link.close().await;
         Ok(rescheduled)
     }
@@ -126,18 +124,19 @@ async fn reschedule(
     link: &mut Link,
     id: JobId,
     run_at: Option<DateTime<Utc>>,
-    act: Act<'_>,
+    actor: Option<&str>,
 ) -> Result<Rescheduled, Error> {
+    let reschedule = statements::reschedule(&[id.0], run_at, actor, &Value::Null);
     // A claim may have a job in hand for 100 ms before it puts it back.
     for attempt in 0..6 {
         let_hands_change(attempt).await;
-        if !link.call(&Reschedule { jobs: &[id.0], run_at, act }).await?.is_empty() {
+        if !link.call(&reschedule).await?.is_empty() {
             return Ok(Rescheduled::Moved);
         }
-        let Some(job) = link.call(&JobState(id.0)).await? else {
+        let Some(job) = link.call(&statements::job_state(id.0)).await? else {
             return Ok(Rescheduled::NotFound);
         };
-        match State::of(&job.state) {
+        match job.state {
             State::Finished | State::Dead => return Ok(Rescheduled::NotFound),
             _ if job.cancel_requested => return Ok(Rescheduled::CancelRequested),
             State::Running => return Ok(Rescheduled::Running),

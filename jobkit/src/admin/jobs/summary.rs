@@ -43,14 +43,8 @@ impl State {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "scheduled" => Self::Scheduled,
-            "blocked" => Self::Blocked,
-            "running" => Self::Running,
-            "finished" => Self::Finished,
-            "dead" => Self::Dead,
-            _ => Self::Ready,
-        }
+        let others = [Self::Scheduled, Self::Blocked, Self::Running, Self::Finished, Self::Dead];
+        others.into_iter().find(|state| state.as_str() == name).unwrap_or(Self::Ready)
     }
 }
 
@@ -78,11 +72,8 @@ impl Ended {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "discard" => Self::Discarded,
-            "cancel" => Self::Cancelled,
-            _ => Self::Succeeded,
-        }
+        let others = [Self::Discarded, Self::Cancelled];
+        others.into_iter().find(|ended| ended.as_str() == name).unwrap_or(Self::Succeeded)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use self::statements::Kinds;
 use crate::Error;
 use crate::admin::Admin;
-use crate::admin::measures::statements::MeasuresOfKinds;
+use crate::admin::measures::statements::measures_of_kinds;
+use crate::store::interval;
 
 mod kind;
 pub(super) mod statements;
@@ -17,8 +17,9 @@ impl Admin {
     /// them during the last hour.
     pub async fn kinds(&self) -> Result<Vec<KindSummary>, Error> {
         let mut link = self.link();
-        let mut kinds = link.call(&Kinds).await?;
-        let mut lately = link.call(&MeasuresOfKinds(Duration::from_secs(60 * 60))).await?;
+        let mut kinds = link.call(&statements::kinds()).await?;
+        let hour = interval(Duration::from_secs(60 * 60));
+        let mut lately = link.call(&measures_of_kinds(hour)).await?;
         link.close().await;
         for kind in &mut kinds {
             kind.lately = lately.remove(&kind.kind).unwrap_or_default();

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use self::statements::Series;
 use crate::Error;
 use crate::admin::Admin;
 use crate::limits::{self, NAME_BYTES};
+use crate::store::interval;
 
 mod series;
 pub(super) mod statements;
@@ -65,7 +65,9 @@ impl Admin {
         let (since, bucket) = stretches(since, bucket);
         let quarters = bucket.as_secs().is_multiple_of(QUARTER.as_secs());
         let span = if quarters { 15 } else { 1 };
-        let points = self.ask(&Series { filter, since, bucket, span }).await?;
+        let (queue, kind) = (filter.queue.as_deref(), filter.kind.as_deref());
+        let series = statements::series(interval(since), interval(bucket), span, queue, kind);
+        let points = self.ask(&series).await?;
         Ok(MeasureSeries { bucket, points })
     }
 }

@@ -9,13 +9,13 @@ use tokio::time::sleep;
 
 use super::BulkAction;
 use super::operation::Operation;
-use super::statements::{BeginOperation, Operations};
+use super::statements::{self, NewOperation};
 use crate::Error;
-use crate::admin::dead_letters::statements::Until;
+use crate::admin::dead_letters::statements::until;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, NAME_BYTES};
 use crate::operating::{Stepped, Steps};
-use crate::store::NextOperation;
+use crate::store::next_operation;
 
 type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
@@ -49,25 +49,24 @@ impl<'a> Begin<'a> {
             _ => Duration::ZERO,
         };
         let before = action.dead_letters().and_then(|filter| filter.criteria.failed_before);
-        let until = link.call(&Until { ago, before }).await?;
-        let (id, begun) = link
-            .call(&BeginOperation {
-                verb: action.verb(),
-                filter: &action.filter(),
-                reason: reason.as_deref(),
-                run_at: action.run_at(),
-                number: count.number().into(),
-                more: matches!(count, Count::AtLeast(_)),
-                until,
-                key: idempotency_key,
-                actor: admin.actor(),
-                per_second: per_second.and_then(|number| number.try_into().ok()),
-            })
-            .await?;
+        let until = link.call(&until(ago, before)).await?;
+        let begin = statements::begin_operation(&NewOperation {
+            verb: action.verb(),
+            filter: &action.filter(),
+            reason: reason.as_deref(),
+            run_at: action.run_at(),
+            number: count.number().into(),
+            more: matches!(count, Count::AtLeast(_)),
+            until,
+            key: idempotency_key,
+            actor: admin.actor(),
+            per_second: per_second.and_then(|number| number.try_into().ok()),
+        });
+        let (id, begun) = link.call(&begin).await?;
         if begun {
             tracing::info!(operation = id, verb = action.verb(), %count, "jobkit.begin");
         }
-        let found = link.call(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop();
+        let found = link.call(&statements::operations(Some(id), None, 1)).await?.pop();
         link.close().await;
         found.ok_or(Error::Busy)
     }
@@ -113,8 +112,8 @@ impl<'a> CarryOut<'a> {
 
     async fn run(mut self) -> Result<Option<Operation>, Error> {
         let (mut link, mut steps) = (self.admin.link(), Steps::default());
-        let this = Operations { only: Some(self.id), before: None, limit: 1 };
-        while let Some((id, rests)) = link.call(&NextOperation(Some(self.id))).await? {
+        let this = statements::operations(Some(self.id), None, 1);
+        while let Some((id, rests)) = link.call(&next_operation(Some(self.id))).await? {
             let stepped = match rests.is_zero() {
                 true => steps.take(&mut link, id).await?,
                 false => Stepped::Busy,

@@ -5,12 +5,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use self::statements::{OperationResults, Operations};
-use crate::admin::dead_letters::statements::Until;
+use crate::admin::dead_letters::statements::until;
 use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use crate::admin::jobs::{JobQuery, Listing, list};
 use crate::admin::{Admin, Count};
-use crate::store::StopOperation;
+use crate::store::stop_operation;
 use crate::{Error, limits};
 
 mod begin;
@@ -144,9 +143,8 @@ impl Admin {
         if let Some(filter) = action.dead_letters().filter(|_| !action.replays_none()) {
             let mut filter = filter.clone();
             if let BulkAction::Purge(_, older_than) = action {
-                let (ago, before) = (*older_than, filter.criteria.failed_before);
-                let until = self.ask(&Until { ago, before }).await?;
-                filter.criteria.failed_before = Some(until);
+                let until = until(*older_than, filter.criteria.failed_before);
+                filter.criteria.failed_before = Some(self.ask(&until).await?);
             }
             preview.count = self.count_dead_letters(&filter).await?;
             preview.dead_letters = self.dead_letters(&filter, None, 5).await?.entries;
@@ -162,20 +160,18 @@ impl Admin {
         limit: u32,
     ) -> Result<Vec<Operation>, Error> {
         let limit = limit.clamp(1, 100).into();
-        self.ask(&Operations { only: None, before, limit }).await
+        self.ask(&statements::operations(None, before, limit)).await
     }
 
     /// An operation; `None` when there is none with this id.
     pub async fn operation(&self, id: i64) -> Result<Option<Operation>, Error> {
-        Ok(self.ask(&Operations { only: Some(id), before: None, limit: 1 }).await?.pop())
+        Ok(self.ask(&statements::operations(Some(id), None, 1)).await?.pop())
     }
 
     /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
     /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
-        let results = self.ask(&OperationResults(id)).await?;
-        let result = |(subject, outcome)| OperationResult { subject, outcome };
-        Ok(results.into_iter().map(result).collect())
+        self.ask(&statements::operation_results(id)).await
     }
 
     /// Ends an operation after the page that may be in a worker's hands; what is done stays done.
@@ -184,7 +180,7 @@ impl Admin {
     /// # Errors
     /// [`Error::Busy`] when the page takes longer than four seconds.
     pub async fn cancel_operation(&self, id: i64) -> Result<bool, Error> {
-        let stop = StopOperation { id, state: "cancelled", error: None, actor: self.actor() };
+        let stop = stop_operation(id, "cancelled", None, self.actor());
         self.ask(&stop).await.map_err(Error::or_busy)
     }
 }

@@ -46,14 +46,8 @@ impl OperationState {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "counting" => Self::Counting,
-            "running" => Self::Running,
-            "done" => Self::Done,
-            "cancelled" => Self::Cancelled,
-            "failed" => Self::Failed,
-            _ => Self::Pending,
-        }
+        let others = [Self::Counting, Self::Running, Self::Done, Self::Cancelled, Self::Failed];
+        others.into_iter().find(|state| state.as_str() == name).unwrap_or(Self::Pending)
     }
 }
 

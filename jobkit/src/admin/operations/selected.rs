@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::operation::Preview;
-use crate::admin::dead_letters::statements::DeadLettersOf;
+use crate::admin::dead_letters::statements::dead_letters_of;
 use crate::admin::dead_letters::{DeadLetterId, DeadLetterState, DeadLetterSummary};
-use crate::admin::jobs::statements::{JobsList, LiveOf};
+use crate::admin::jobs::statements::{JobsList, jobs_list, live_of};
 use crate::admin::jobs::{JobQuery, Listing};
 use crate::admin::{Admin, Count};
 use crate::store::number;
@@ -74,7 +74,7 @@ impl Admin {
         match selected {
             Selected::Replay(_) | Selected::DiscardDeadLetters(_) => {
                 let replay = matches!(selected, Selected::Replay(_));
-                let mut entries = self.ask(&DeadLettersOf(&ids)).await?;
+                let mut entries = self.ask(&dead_letters_of(&ids)).await?;
                 entries.retain(|entry| can(replay, entry));
                 let count = Count::Exactly(number(entries.len()));
                 entries.truncate(5);
@@ -86,12 +86,12 @@ impl Admin {
 
     async fn preview_jobs(&self, ids: &[i64]) -> Result<Preview, Error> {
         let mut link = self.list_link();
-        let live = link.call(&LiveOf(ids)).await?;
+        let live = link.call(&live_of(ids)).await?;
         let mut jobs = Vec::with_capacity(5);
         for id in live.iter().take(5) {
             let query = &JobQuery { id: Some(JobId(*id)), ..JobQuery::default() };
             let list = JobsList { listing: Listing::Live, query, place: None, window: 1, rows: 1 };
-            jobs.append(&mut link.call(&list).await?.jobs);
+            jobs.append(&mut link.call(&jobs_list(&list)).await?.jobs);
         }
         link.close().await;
         let count = Count::Exactly(number(live.len()));

@@ -1,14 +1,12 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
-use tracing::Span;
+use tracing::debug_span;
 
-use super::operation::{Operation, OperationState};
-use crate::store::{Call, Times};
+use super::operation::{Operation, OperationResult, OperationState};
+use crate::store::{One, Statement, from_column, from_row, statements};
 
-/// Begins an operation, once for its key.
-pub(crate) struct BeginOperation<'a> {
+/// An operation to begin.
+pub(crate) struct NewOperation<'a> {
     pub(crate) verb: &'static str,
     pub(crate) filter: &'a Value,
     pub(crate) reason: Option<&'a str>,
@@ -22,88 +20,38 @@ pub(crate) struct BeginOperation<'a> {
     pub(crate) per_second: Option<i32>,
 }
 
-impl Call for BeginOperation<'_> {
-    /// The operation, and whether it was made.
-    type Answer = (i64, bool);
-
-    fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.begin", verb = self.verb)
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/operations_begin.sql"))
-            .bind(self.verb)
-            .bind(self.filter)
-            .bind(self.reason)
-            .bind(self.run_at)
-            .bind(self.number)
-            .bind(self.more)
-            .bind(self.until)
-            .bind(self.key)
-            .bind(self.actor)
-            .bind(self.per_second)
-            .fetch_one(connection)
-            .await
-    }
+/// Begins an operation, once for its key. Answers which one it is, and whether it was made.
+pub(crate) fn begin_operation(new: &NewOperation<'_>) -> Statement<One<(i64, bool)>> {
+    Statement::new(include_str!("sql/operations_begin.sql"))
+        .spanned(debug_span!("jobkit.begin", verb = new.verb))
+        .bind(new.verb)
+        .bind(new.filter)
+        .bind(new.reason)
+        .bind(new.run_at)
+        .bind(new.number)
+        .bind(new.more)
+        .bind(new.until)
+        .bind(new.key)
+        .bind(new.actor)
+        .bind(new.per_second)
 }
 
-/// Operations, the newest first.
-pub(crate) struct Operations {
-    pub(crate) only: Option<i64>,
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: i64,
+statements! {
+    /// Operations before this one, the newest first; or only one.
+    fn operations(only: Option<i64>, before: Option<i64>, limit: i64) -> Vec<Operation>
+        = include_str!("sql/operations_list.sql");
+
+    /// Jobs or dead letters that could not be changed as requested, in the order of ids; 1,000 are
+    /// kept.
+    fn operation_results(operation: i64) -> Vec<OperationResult>
+        = "select r.subject_id, r.outcome from jobkit.operation_results r
+            where r.operation_id = $1 order by r.subject_id limit 1000";
 }
 
-impl Call for Operations {
-    type Answer = Vec<Operation>;
+from_column! { OperationState: &str => OperationState::of; }
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let rows = sqlx::query(include_str!("sql/operations_list.sql"))
-            .bind(self.only)
-            .bind(self.before)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        rows.iter().map(operation).collect()
-    }
-}
-
-fn operation(row: &PgRow) -> sqlx::Result<Operation> {
-    let positive = |number: i64| u64::try_from(number).unwrap_or(0);
-    let number = |column: &str| row.try_get(column).map(positive);
-    Ok(Operation {
-        id: row.try_get("id")?,
-        verb: row.try_get("verb")?,
-        filter: row.try_get("filter")?,
-        reason: row.try_get("reason")?,
-        run_at: row.time("run_at")?,
-        actor: row.try_get("actor")?,
-        idempotency_key: row.try_get("idempotency_key")?,
-        state: OperationState::of(row.try_get("state")?),
-        total: row.try_get::<Option<i64>, _>("total")?.map(positive),
-        counted: number("counted")?,
-        done: number("done")?,
-        asked: number("asked")?,
-        skipped: number("skipped")?,
-        error: row.try_get("error")?,
-        created_at: row.time("created_at")?,
-        started_at: row.time("started_at")?,
-        ended_at: row.time("ended_at")?,
-        per_second: row.try_get::<Option<i32>, _>("per_second")?.and_then(|n| n.try_into().ok()),
-    })
-}
-
-/// Rows that could not be changed as requested.
-pub(crate) struct OperationResults(pub(crate) i64);
-
-impl Call for OperationResults {
-    /// Job or dead letter, and why not.
-    type Answer = Vec<(i64, String)>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/operations_results.sql"))
-            .bind(self.0)
-            .fetch_all(connection)
-            .await
-    }
+from_row! {
+    Operation { id, verb, filter, reason, run_at, per_second, actor, idempotency_key, state, total,
+        counted, done, asked, skipped, error, created_at, started_at, ended_at }
+    OperationResult { subject: "subject_id", outcome }
 }

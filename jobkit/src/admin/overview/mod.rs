@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use self::statements::{
-    KeysAtLimit, LateQueues, LostWorkers, OldestOperation, OverviewCounts, OverviewRow,
-    PausedBacklogs, UnservedKinds,
-};
+use self::statements::OverviewRow;
 use crate::Error;
-use crate::admin::stuck::statements::StuckJobs;
-use crate::admin::workers::statements::Workers;
+use crate::admin::stuck::statements::stuck_jobs;
+use crate::admin::workers::statements::workers;
 use crate::admin::{Admin, Count};
+use crate::store::interval;
 
 mod attention;
 pub(super) mod statements;
@@ -41,21 +39,22 @@ impl Admin {
     /// 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
-        let counts = link.call(&OverviewCounts).await?;
-        let (ready_age, mut attention) = link.call(&LateQueues(self.late)).await?;
-        let (blocked_age, keys) = link.call(&KeysAtLimit(self.late)).await?;
+        let counts = link.call(&statements::overview_counts()).await?;
+        let late = interval(self.late);
+        let (ready_age, mut attention) = link.call(&statements::late_queues(late)).await?;
+        let (blocked_age, keys) = link.call(&statements::keys_at_limit(late)).await?;
         attention.extend(keys);
-        let stuck = link.call(&StuckJobs { job: None, limit: MOST.into() }).await?;
+        let stuck = link.call(&stuck_jobs(None, MOST.into())).await?;
         attention.extend(stuck.into_iter().map(Attention::StuckJob));
-        attention.extend(link.call(&PausedBacklogs).await?);
-        let late = link.call(&Workers { late: true, ..Workers::default() }).await?;
+        attention.extend(link.call(&statements::paused_backlogs()).await?);
+        let late = link.call(&workers(None, true)).await?;
         attention.extend(late.into_iter().take(MOST.into()).map(Attention::LateWorker));
-        attention.extend(link.call(&LostWorkers).await?);
-        let unserved = link.call(&UnservedKinds(MOST.into())).await?;
+        attention.extend(link.call(&statements::lost_workers()).await?);
+        let unserved = link.call(&statements::unserved_kinds(MOST.into())).await?;
         attention.extend(unserved.into_iter().filter(|kind| {
             counts.workers > 0 || !matches!(kind, Attention::Unserved { announced: true, .. })
         }));
-        let operation = link.call(&OldestOperation).await?;
+        let operation = link.call(&statements::oldest_operation()).await?;
         attention.extend(self.counted(&counts, operation));
         link.close().await;
         attention.sort_by_key(Attention::rank);

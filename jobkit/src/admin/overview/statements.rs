@@ -2,15 +2,38 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
+use sqlx::postgres::types::PgInterval;
 
 use super::attention::Attention;
 use crate::admin::Count;
-use crate::admin::count::{capped, count};
-use crate::store::{Call, Times, duration, interval, number};
+use crate::admin::count::count;
+use crate::store::{Answer, One, ReadColumn, from_row, statements};
 
-/// What waits, runs and is dead.
-pub(crate) struct OverviewCounts;
+statements! {
+    /// What waits, runs and is dead.
+    fn overview_counts() -> One<OverviewRow> = include_str!("sql/overview_counts.sql");
+
+    /// Queues in which a job has been ready for longer than this.
+    fn late_queues(late: PgInterval) -> LateQueues = include_str!("sql/overview_ready.sql");
+
+    /// Keys without a permit left whose next job has waited for longer than this.
+    fn keys_at_limit(late: PgInterval) -> KeysAtLimit = include_str!("sql/overview_blocked.sql");
+
+    /// The oldest open operation: its id, its verb, and how long ago it got further.
+    fn oldest_operation() -> Option<(i64, String, Duration)>
+        = include_str!("sql/overview_operation.sql");
+
+    /// Workers that were lost within the last hour, the last first, 20 at most.
+    fn lost_workers() -> LostWorkers
+        = "select l.id, l.name, l.lost_at, l.jobs from jobkit.lost_workers l
+            where l.lost_at > now() - interval '1 h' order by l.lost_at desc, l.id limit 20";
+
+    /// The paused queues with ready jobs.
+    fn paused_backlogs() -> PausedBacklogs = include_str!("sql/overview_paused.sql");
+
+    /// Queues and kinds of jobs that no live worker serves; this many at most.
+    fn unserved_kinds(limit: i64) -> UnservedKinds = include_str!("sql/overview_unserved.sql");
+}
 
 /// The numbers of an overview.
 #[derive(Debug)]
@@ -30,152 +53,117 @@ pub(crate) struct OverviewRow {
     pub(crate) dead_lately: Count,
 }
 
-impl Call for OverviewCounts {
-    type Answer = OverviewRow;
+from_row! {
+    OverviewRow { at, ready, running, workers, capacity, scheduled, due_soon, next_run_at, retrying,
+        blocked, dead, dead_lately }
+}
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<OverviewRow> {
-        let query = sqlx::query(include_str!("sql/overview_counts.sql"));
-        let row = query.fetch_one(connection).await?;
-        Ok(OverviewRow {
-            at: row.time("at")?,
-            ready: capped(row.try_get("ready")?),
-            running: number(row.try_get::<i64, _>("running")?),
-            workers: number(row.try_get::<i64, _>("workers")?),
-            capacity: number(row.try_get::<i64, _>("capacity")?),
-            scheduled: capped(row.try_get("scheduled")?),
-            due_soon: capped(row.try_get("due_soon")?),
-            next_run_at: row.time("next_run_at")?,
-            retrying: capped(row.try_get("retrying")?),
-            blocked: capped(row.try_get("blocked")?),
-            dead: capped(row.try_get("dead")?),
-            dead_lately: capped(row.try_get("dead_lately")?),
+/// How long the longest wait is, and what waits too long; the first row is there in any case.
+type Waiting = (Option<Duration>, Vec<Attention>);
+
+fn waiting(
+    rows: &[PgRow],
+    attention: impl Fn(&PgRow) -> sqlx::Result<Option<Attention>>,
+) -> sqlx::Result<Waiting> {
+    let oldest = rows.first().map(|row| row.read("oldest")).transpose()?.flatten();
+    let found = rows.iter().filter_map(|row| attention(row).transpose());
+    Ok((oldest, found.collect::<sqlx::Result<_>>()?))
+}
+
+/// [`Attention::LateQueue`]s, and how long the ready job has been due that was due first.
+pub(crate) enum LateQueues {}
+
+impl Answer for LateQueues {
+    type Read = Waiting;
+
+    fn read(rows: &[PgRow]) -> sqlx::Result<Waiting> {
+        waiting(rows, |row| {
+            let Some(queue) = row.read("queue")? else { return Ok(None) };
+            Ok(Some(Attention::LateQueue {
+                queue,
+                oldest: row.read("age")?,
+                slots: row.read("slots")?,
+                busy: count(row.read("busy")?, row.read("more")?),
+            }))
         })
     }
 }
 
-/// Queues in which a job has been ready for longer than this.
-pub(crate) struct LateQueues(pub(crate) Duration);
+/// [`Attention::KeyAtLimit`]s, and how long the blocked job waits that waits longest.
+pub(crate) enum KeysAtLimit {}
 
-impl Call for LateQueues {
-    /// How long the ready job has been due that was due first, and the queues.
-    type Answer = (Option<Duration>, Vec<Attention>);
+impl Answer for KeysAtLimit {
+    type Read = Waiting;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query(include_str!("sql/overview_ready.sql")).bind(interval(self.0));
-        let (mut oldest, mut queues) = (None, Vec::new());
-        for row in query.fetch_all(connection).await? {
-            oldest = row.try_get("oldest")?;
-            if let Some(queue) = row.try_get("queue")? {
-                queues.push(Attention::LateQueue {
-                    queue,
-                    oldest: duration(row.try_get("age")?),
-                    slots: number(row.try_get::<i64, _>("slots")?),
-                    busy: count(row.try_get("busy")?, row.try_get("more")?),
-                });
-            }
-        }
-        Ok((oldest.map(duration), queues))
+    fn read(rows: &[PgRow]) -> sqlx::Result<Waiting> {
+        waiting(rows, |row| {
+            let Some(group) = row.read("grp")? else { return Ok(None) };
+            Ok(Some(Attention::KeyAtLimit {
+                group,
+                key: row.read("key")?,
+                limit: row.read("effective_limit")?,
+                taken: row.read("taken")?,
+                blocked: row.read("blocked")?,
+                blocked_age: row.read("age")?,
+            }))
+        })
     }
 }
 
-/// The oldest open operation.
-pub(crate) struct OldestOperation;
+/// [`Attention::LostWorker`]s.
+pub(crate) enum LostWorkers {}
 
-impl Call for OldestOperation {
-    /// Its id, its verb, and how long ago it got further.
-    type Answer = Option<(i64, String, Duration)>;
+impl Answer for LostWorkers {
+    type Read = Vec<Attention>;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query_as(include_str!("sql/overview_operation.sql"));
-        let oldest: Option<(i64, String, i64)> = query.fetch_optional(connection).await?;
-        Ok(oldest.map(|(id, verb, age)| (id, verb, duration(age))))
-    }
-}
-
-/// Workers that were lost lately.
-pub(crate) struct LostWorkers;
-
-impl Call for LostWorkers {
-    type Answer = Vec<Attention>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let worker = |row: PgRow| {
+    fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
+        let worker = |row: &PgRow| {
             Ok(Attention::LostWorker {
-                id: row.try_get("id")?,
-                name: row.try_get("name")?,
-                at: row.try_get("lost_at")?,
-                jobs: number(row.try_get::<i32, _>("jobs")?),
+                id: row.read("id")?,
+                name: row.read("name")?,
+                at: row.read("lost_at")?,
+                jobs: row.read("jobs")?,
             })
         };
-        let query = sqlx::query(include_str!("sql/overview_lost.sql"));
-        query.fetch_all(connection).await?.into_iter().map(worker).collect()
+        rows.iter().map(worker).collect()
     }
 }
 
-/// Keys without a permit left whose next job has waited for longer than this.
-pub(crate) struct KeysAtLimit(pub(crate) Duration);
+/// [`Attention::PausedQueue`]s.
+pub(crate) enum PausedBacklogs {}
 
-impl Call for KeysAtLimit {
-    /// How long the blocked job waits that waits longest, and the keys.
-    type Answer = (Option<Duration>, Vec<Attention>);
+impl Answer for PausedBacklogs {
+    type Read = Vec<Attention>;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let query = sqlx::query(include_str!("sql/overview_blocked.sql")).bind(interval(self.0));
-        let (mut oldest, mut keys) = (None, Vec::new());
-        for row in query.fetch_all(connection).await? {
-            oldest = row.try_get("oldest")?;
-            if let Some(group) = row.try_get("grp")? {
-                keys.push(Attention::KeyAtLimit {
-                    group,
-                    key: row.try_get("key")?,
-                    limit: number(row.try_get::<i32, _>("effective_limit")?),
-                    taken: number(row.try_get::<i32, _>("taken")?),
-                    blocked: capped(row.try_get("blocked")?),
-                    blocked_age: duration(row.try_get("age")?),
-                });
-            }
-        }
-        Ok((oldest.map(duration), keys))
-    }
-}
-
-/// The paused queues with ready jobs.
-pub(crate) struct PausedBacklogs;
-
-impl Call for PausedBacklogs {
-    type Answer = Vec<Attention>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let queue = |row: PgRow| {
+    fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
+        let queue = |row: &PgRow| {
             Ok(Attention::PausedQueue {
-                queue: row.try_get("name")?,
-                since: row.time("paused_at")?,
-                actor: row.try_get("paused_by")?,
-                reason: row.try_get("reason")?,
-                ready: capped(row.try_get("number")?),
+                queue: row.read("name")?,
+                since: row.read("paused_at")?,
+                actor: row.read("paused_by")?,
+                reason: row.read("reason")?,
+                ready: row.read("number")?,
             })
         };
-        let query = sqlx::query(include_str!("sql/overview_paused.sql"));
-        query.fetch_all(connection).await?.into_iter().map(queue).collect()
+        rows.iter().map(queue).collect()
     }
 }
 
-/// Queues and kinds of jobs that no live worker serves; this many at most.
-pub(crate) struct UnservedKinds(pub(crate) i64);
+/// [`Attention::Unserved`] kinds.
+pub(crate) enum UnservedKinds {}
 
-impl Call for UnservedKinds {
-    type Answer = Vec<Attention>;
+impl Answer for UnservedKinds {
+    type Read = Vec<Attention>;
 
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let kind = |row: PgRow| {
+    fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
+        let kind = |row: &PgRow| {
             Ok(Attention::Unserved {
-                queue: row.try_get("queue")?,
-                kind: row.try_get("kind")?,
-                announced: row.try_get("announced")?,
-                jobs: count(row.try_get("number")?, row.try_get("more")?),
+                queue: row.read("queue")?,
+                kind: row.read("kind")?,
+                announced: row.read("announced")?,
+                jobs: count(row.read("number")?, row.read("more")?),
             })
         };
-        let query = sqlx::query(include_str!("sql/overview_unserved.sql")).bind(self.0);
-        query.fetch_all(connection).await?.into_iter().map(kind).collect()
+        rows.iter().map(kind).collect()
     }
 }

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use self::statements::{
-    Held, KnownQueue, KnownQueues, Pause, PausedQueues, QueuesBlocked, QueuesReady, QueuesRunning,
-    QueuesScheduled, Resume,
-};
+use self::statements::{Held, KnownQueue};
 use crate::Error;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, NAME_BYTES};
-use crate::store::{Time, sweep_all};
+use crate::store::sweep_all;
 
 mod queue;
 pub(super) mod statements;
@@ -22,11 +19,11 @@ impl Admin {
     /// many of those that workers serve.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {
         let mut link = self.link();
-        let known = link.call(&KnownQueues).await?;
-        let ready = link.call(&QueuesReady).await?;
-        let blocked = link.call(&QueuesBlocked).await?;
-        let scheduled = link.call(&QueuesScheduled).await?;
-        let running = link.call(&QueuesRunning).await?;
+        let known = link.call(&statements::known_queues()).await?;
+        let ready = link.call(&statements::queues_ready()).await?;
+        let blocked = link.call(&statements::queues_blocked()).await?;
+        let scheduled = link.call(&statements::queues_scheduled()).await?;
+        let running = link.call(&statements::queues_running()).await?;
         link.close().await;
         let mut queues = Queues::of(known);
         for held in &ready {
@@ -68,7 +65,7 @@ impl Admin {
         limits::name("queue", queue, NAME_BYTES)?;
         let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
         let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
-        self.ask(&Pause { queue, actor, reason }).await
+        self.ask(&statements::pause(queue, actor, reason)).await
     }
 
     /// Resumes a queue. Its blocked jobs whose keys have permits left become ready at once.
@@ -81,7 +78,7 @@ impl Admin {
     pub async fn resume(&self, queue: &str) -> Result<bool, Error> {
         limits::name("queue", queue, NAME_BYTES)?;
         let mut link = self.link();
-        let resumed = link.call(&Resume { queue, actor: self.actor() }).await?;
+        let resumed = link.call(&statements::resume(queue, self.actor())).await?;
         // Even when it was not paused: an earlier call may have got no further than this.
         let unblocked = sweep_all(&mut link).await?;
         link.close().await;
@@ -91,10 +88,7 @@ impl Admin {
 
     /// The paused queues, by name.
     pub async fn paused(&self) -> Result<Vec<PausedQueue>, Error> {
-        let rows = self.ask(&PausedQueues).await?;
-        let paused =
-            |(queue, Time(since), actor, reason)| PausedQueue { queue, since, actor, reason };
-        Ok(rows.into_iter().map(paused).collect())
+        self.ask(&statements::paused_queues()).await
     }
 }
 

@@ -2,11 +2,45 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
-use tracing::Span;
+use tracing::debug_span;
 
 use super::queue::PausedQueue;
-use crate::store::{Call, Time, Times, duration, number};
+use crate::store::{FromRow, One, ReadColumn, from_row, number, statements};
+
+statements! {
+    /// The queues that workers serve, or that are paused.
+    fn known_queues() -> Vec<KnownQueue> = include_str!("sql/queues_known.sql");
+
+    /// The ready jobs of each queue.
+    fn queues_ready() -> Vec<Held> = include_str!("sql/queues_ready.sql");
+
+    /// The blocked jobs of each queue and kind.
+    fn queues_blocked() -> Vec<Held> = include_str!("sql/queues_blocked.sql");
+
+    /// The scheduled jobs of each queue and kind.
+    fn queues_scheduled() -> Vec<Held> = include_str!("sql/queues_scheduled.sql");
+
+    /// The running jobs of each queue and kind.
+    fn queues_running() -> Vec<Held> = include_str!("sql/queues_running.sql");
+
+    /// Pauses a queue: nobody claims from it any more. Whether it was not paused before.
+    fn pause(queue: &str, actor: &str, reason: &str) -> One<bool>
+        = "select jobkit.pause($1, $2, $3)",
+        debug_span!("jobkit.pause", queue);
+
+    /// Resumes a queue. Whether it was paused.
+    fn resume(queue: &str, actor: Option<&str>) -> One<bool> = "select jobkit.resume($1, $2)",
+        debug_span!("jobkit.resume", queue);
+
+    /// The paused queues, by name.
+    fn paused_queues() -> Vec<PausedQueue>
+        = "select q.name, q.paused_at, q.paused_by, q.reason
+            from jobkit.queues q where q.paused_at is not null order by q.name";
+}
+
+from_row! {
+    PausedQueue { queue: "name", since: "paused_at", actor: "paused_by", reason }
+}
 
 /// A queue that workers serve, or that is paused.
 #[derive(Debug)]
@@ -17,33 +51,17 @@ pub(crate) struct KnownQueue {
     pub(crate) paused: Option<PausedQueue>,
 }
 
-/// The queues that workers serve, or that are paused.
-pub(crate) struct KnownQueues;
+fn pause_of(row: &PgRow) -> sqlx::Result<Option<PausedQueue>> {
+    let is_paused = row.read::<Option<DateTime<Utc>>>("paused_at")?.is_some();
+    is_paused.then(|| PausedQueue::from_row(row)).transpose()
+}
 
-impl Call for KnownQueues {
-    type Answer = Vec<KnownQueue>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let known = |row: PgRow| {
-            let queue: String = row.try_get("name")?;
-            let paused_at: Option<DateTime<Utc>> = row.time("paused_at")?;
-            let (actor, reason) = (row.try_get("paused_by")?, row.try_get("reason")?);
-            let paused =
-                paused_at.map(|since| PausedQueue { queue: queue.clone(), since, actor, reason });
-            Ok(KnownQueue {
-                queue,
-                workers: number(row.try_get::<i64, _>("workers")?),
-                capacity: number(row.try_get::<i64, _>("capacity")?),
-                paused,
-            })
-        };
-        let query = sqlx::query(include_str!("sql/queues_known.sql"));
-        query.fetch_all(connection).await?.into_iter().map(known).collect()
-    }
+from_row! {
+    KnownQueue { queue: "name", workers, capacity; paused: pause_of }
 }
 
 /// The jobs of a queue that are in one state, as far as they were counted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) queue: String,
     /// By kind.
@@ -58,141 +76,13 @@ pub(crate) struct Held {
     pub(crate) next_run_at: Option<DateTime<Utc>>,
 }
 
-/// The ready jobs of each queue.
-pub(crate) struct QueuesReady;
-
-impl Call for QueuesReady {
-    type Answer = Vec<Held>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Held>> {
-        let held = |row: PgRow| {
-            let kinds: Option<Vec<String>> = row.try_get("kinds")?;
-            let numbers: Option<Vec<i64>> = row.try_get("numbers")?;
-            let numbers = numbers.unwrap_or_default().into_iter().map(number);
-            Ok(Held {
-                queue: row.try_get("queue")?,
-                kinds: kinds.unwrap_or_default().into_iter().zip(numbers).collect(),
-                more: row.try_get::<Option<bool>, _>("more")?.unwrap_or(false),
-                age: row.try_get::<Option<i64>, _>("age")?.map(duration),
-                ..Held::default()
-            })
-        };
-        let query = sqlx::query(include_str!("sql/queues_ready.sql"));
-        query.fetch_all(connection).await?.into_iter().map(held).collect()
-    }
+from_row! {
+    Held { queue, more, age, retrying, next_run_at; kinds: kinds }
 }
 
-fn of_kind(row: &PgRow) -> sqlx::Result<Held> {
-    let of_kind = number(row.try_get::<i64, _>("number")?);
-    Ok(Held {
-        queue: row.try_get("queue")?,
-        kinds: vec![(row.try_get("kind")?, of_kind)],
-        more: row.try_get("more")?,
-        ..Held::default()
-    })
-}
-
-/// The blocked jobs of each queue and kind.
-pub(crate) struct QueuesBlocked;
-
-impl Call for QueuesBlocked {
-    type Answer = Vec<Held>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Held>> {
-        let held =
-            |row: PgRow| Ok(Held { age: Some(duration(row.try_get("age")?)), ..of_kind(&row)? });
-        let query = sqlx::query(include_str!("sql/queues_blocked.sql"));
-        query.fetch_all(connection).await?.into_iter().map(held).collect()
-    }
-}
-
-/// The scheduled jobs of each queue and kind.
-pub(crate) struct QueuesScheduled;
-
-impl Call for QueuesScheduled {
-    type Answer = Vec<Held>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Held>> {
-        let held = |row: PgRow| {
-            Ok(Held {
-                retrying: number(row.try_get::<i64, _>("retrying")?),
-                next_run_at: row.time("next_run_at")?,
-                ..of_kind(&row)?
-            })
-        };
-        let query = sqlx::query(include_str!("sql/queues_scheduled.sql"));
-        query.fetch_all(connection).await?.into_iter().map(held).collect()
-    }
-}
-
-/// The running jobs of each queue and kind.
-pub(crate) struct QueuesRunning;
-
-impl Call for QueuesRunning {
-    type Answer = Vec<Held>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Held>> {
-        let query = sqlx::query(include_str!("sql/queues_running.sql"));
-        query.fetch_all(connection).await?.iter().map(of_kind).collect()
-    }
-}
-
-/// Pauses a queue.
-pub(crate) struct Pause<'a> {
-    pub(crate) queue: &'a str,
-    pub(crate) actor: &'a str,
-    pub(crate) reason: &'a str,
-}
-
-impl Call for Pause<'_> {
-    /// Whether it was not paused before.
-    type Answer = bool;
-
-    fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.pause", queue = self.queue)
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        sqlx::query_scalar(include_str!("sql/queues_pause.sql"))
-            .bind(self.queue)
-            .bind(self.actor)
-            .bind(self.reason)
-            .fetch_one(connection)
-            .await
-    }
-}
-
-/// Resumes a queue.
-pub(crate) struct Resume<'a> {
-    pub(crate) queue: &'a str,
-    pub(crate) actor: Option<&'a str>,
-}
-
-impl Call for Resume<'_> {
-    /// Whether it was paused.
-    type Answer = bool;
-
-    fn span(&self) -> Span {
-        tracing::debug_span!("jobkit.resume", queue = self.queue)
-    }
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        sqlx::query_scalar(include_str!("sql/queues_resume.sql"))
-            .bind(self.queue)
-            .bind(self.actor)
-            .fetch_one(connection)
-            .await
-    }
-}
-
-/// The paused queues.
-pub(crate) struct PausedQueues;
-
-impl Call for PausedQueues {
-    /// Queue, since when, by whom, why.
-    type Answer = Vec<(String, Time, Option<String>, Option<String>)>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        sqlx::query_as(include_str!("sql/queues_paused.sql")).fetch_all(connection).await
-    }
+fn kinds(row: &PgRow) -> sqlx::Result<Vec<(String, u32)>> {
+    let kinds: Option<Vec<String>> = row.read("kinds")?;
+    let numbers: Option<Vec<i64>> = row.read("numbers")?;
+    let numbers = numbers.unwrap_or_default().into_iter().map(number);
+    Ok(kinds.unwrap_or_default().into_iter().zip(numbers).collect())
 }

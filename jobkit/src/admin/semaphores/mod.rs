@@ -2,13 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use self::statements::{
-    FirstBlocked, Groups, LimitGroup, LimitKey, PermitsHeld, SemaphoreRow, SemaphoresPage,
-};
 use crate::admin::Admin;
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
-use crate::store::number;
-use crate::store::{Time, sweep_all};
+use crate::store::sweep_all;
 use crate::{Error, JobId};
 
 pub(super) mod statements;
@@ -137,22 +133,6 @@ impl SemaphoreFilter {
     }
 }
 
-impl Semaphore {
-    fn of((group, key, limit, own, taken, blocked, blocked_since): SemaphoreRow) -> Self {
-        let (limit, taken, blocked) = (number(limit), number(taken), number(blocked));
-        let override_limit = own.map(number);
-        Self {
-            group,
-            key,
-            limit,
-            override_limit,
-            taken,
-            blocked,
-            blocked_since: blocked_since.map(|Time(at)| at),
-        }
-    }
-}
-
 fn check(group: &str, key: &str) -> Result<(), Error> {
     limits::name("concurrency group", group, NAME_BYTES)?;
     limits::text("concurrency key", key, KEY_BYTES)
@@ -184,7 +164,7 @@ impl Admin {
         check(group, "")?;
         let limit = stored(limit)?;
         let mut link = self.link();
-        let known = link.call(&LimitGroup { group, limit, actor: self.actor() }).await?;
+        let known = link.call(&statements::limit_group(group, limit, self.actor())).await?;
         if known {
             let unblocked = sweep_all(&mut link).await?;
             tracing::debug!(group, limit, unblocked, "jobkit.limit");
@@ -207,7 +187,7 @@ impl Admin {
         check(group, key)?;
         let limit = stored(limit)?;
         let mut link = self.link();
-        let known = link.call(&LimitKey { group, key, limit, actor: self.actor() }).await?;
+        let known = link.call(&statements::limit_key(group, key, limit, self.actor())).await?;
         // One call gives a thousand permits; the sweep gives the others.
         if known && limit.is_none_or(|limit| limit > 1000) {
             sweep_all(&mut link).await?;
@@ -218,13 +198,7 @@ impl Admin {
 
     /// The concurrency groups that workers have announced, by name.
     pub async fn groups(&self) -> Result<Vec<ConcurrencyGroup>, Error> {
-        let rows = self.ask(&Groups).await?;
-        let group = |(name, default_limit, own): (_, _, Option<i32>)| ConcurrencyGroup {
-            name,
-            default_limit: number(default_limit),
-            override_limit: own.map(number),
-        };
-        Ok(rows.into_iter().map(group).collect())
+        self.ask(&statements::groups()).await
     }
 
     /// A page of 1 to 500 semaphores in the order of group and key, as bytes. The next one begins
@@ -244,18 +218,13 @@ impl Admin {
         for (group, key) in group.map(|group| (group, "")).into_iter().chain(after) {
             check(group, key)?;
         }
-        let page = SemaphoresPage {
-            after: after.unwrap_or_default(),
-            limit: limit.into(),
-            group,
-            key: None,
-            at_limit: filter.at_limit,
-            blocked: filter.blocked,
-        };
+        let (after, limit) = (after.unwrap_or_default(), limit.into());
+        let (at_limit, blocked) = (filter.at_limit, filter.blocked);
+        let page = statements::semaphores(after.0, after.1, limit, group, None, at_limit, blocked);
         let mut link = self.list_link();
-        let rows = link.call(&page).await?;
+        let semaphores = link.call(&page).await?;
         link.close().await;
-        Ok(rows.into_iter().map(Semaphore::of).collect())
+        Ok(semaphores)
     }
 
     /// One semaphore, with those who hold its permits and those who wait; `None` when the key has
@@ -270,30 +239,11 @@ impl Admin {
     ) -> Result<Option<SemaphoreDetail>, Error> {
         check(group, key)?;
         let mut link = self.list_link();
-        let only = SemaphoresPage {
-            after: ("", ""),
-            limit: 1,
-            group: Some(group),
-            key: Some(key),
-            at_limit: false,
-            blocked: false,
-        };
-        let row = link.call(&only).await?.pop();
-        let holders = link.call(&PermitsHeld(group, key)).await?;
-        let blocked = link.call(&FirstBlocked(group, key)).await?;
+        let only = statements::semaphores("", "", 1, Some(group), Some(key), false, false);
+        let semaphore = link.call(&only).await?.pop();
+        let holders = link.call(&statements::permits_held(group, key)).await?;
+        let blocked = link.call(&statements::first_blocked(group, key)).await?;
         link.close().await;
-        let holder = |(job, worker, Time(since))| PermitHolder { job: JobId(job), worker, since };
-        let waiting = |(job, kind, queue, priority, Time(since))| BlockedJob {
-            job: JobId(job),
-            kind,
-            queue,
-            priority,
-            since,
-        };
-        Ok(row.map(|row| SemaphoreDetail {
-            semaphore: Semaphore::of(row),
-            holders: holders.into_iter().map(holder).collect(),
-            blocked: blocked.into_iter().map(waiting).collect(),
-        }))
+        Ok(semaphore.map(|semaphore| SemaphoreDetail { semaphore, holders, blocked }))
     }
 }

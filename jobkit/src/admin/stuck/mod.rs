@@ -16,7 +16,7 @@ pub(super) mod statements;
 pub struct StuckJob {
     /// The job.
     pub job: JobId,
-    /// What cannot be done with it: `claim`, `settle`, `release`, `reap`, `promote` or `recover`.
+    /// What cannot be done with it: `claim`, `settle`, `release`, `reap` or `promote`.
     pub transition: String,
     /// What the server says.
     pub error: String,

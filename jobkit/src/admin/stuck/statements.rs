@@ -1,34 +1,13 @@
-use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
-
 use super::StuckJob;
-use crate::JobId;
-use crate::store::{Call, number};
+use crate::store::{from_row, statements};
 
-/// The jobs that are stuck, this many at most; or one of them, if it is.
-pub(crate) struct StuckJobs {
-    pub(crate) job: Option<i64>,
-    pub(crate) limit: i64,
+statements! {
+    /// The jobs with which a transition fails, the longest so first; or one of them, if it is.
+    fn stuck_jobs(only: Option<i64>, limit: i64) -> Vec<StuckJob>
+        = "select job_id, transition, error, since, tries, retry_at from jobkit.stuck_jobs
+            where $1::bigint is null or job_id = $1 order by since, job_id limit $2";
 }
 
-impl Call for StuckJobs {
-    type Answer = Vec<StuckJob>;
-
-    async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        type Row = (i64, String, String, DateTime<Utc>, i32, DateTime<Utc>);
-        let rows: Vec<Row> = sqlx::query_as(include_str!("sql/stuck_list.sql"))
-            .bind(self.job)
-            .bind(self.limit)
-            .fetch_all(connection)
-            .await?;
-        let stuck = |(job, transition, error, since, tries, retry_at)| StuckJob {
-            job: JobId(job),
-            transition,
-            error,
-            since,
-            tries: number(tries),
-            retry_at,
-        };
-        Ok(rows.into_iter().map(stuck).collect())
-    }
+from_row! {
+    StuckJob { job: "job_id", transition, error, since, tries, retry_at }
 }

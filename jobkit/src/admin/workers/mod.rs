@@ -1,6 +1,5 @@
 //! Workers: what they serve and what they run.
 
-use self::statements::{StopWorker, WorkerJobs, Workers};
 use crate::Error;
 use crate::admin::Admin;
 
@@ -25,14 +24,14 @@ impl Admin {
     /// The workers by name, the first 500: those that are alive, and those that are not but whose
     /// jobs nobody has taken back yet.
     pub async fn workers(&self) -> Result<Vec<WorkerSummary>, Error> {
-        self.ask(&Workers::default()).await
+        self.ask(&statements::workers(None, false)).await
     }
 
     /// A worker and what it runs; `None` when it has ended, or never was.
     pub async fn worker(&self, id: i64) -> Result<Option<WorkerDetail>, Error> {
         let mut link = self.link();
-        let summary = link.call(&Workers { only: Some(id), late: false }).await?.pop();
-        let jobs = link.call(&WorkerJobs(id)).await?;
+        let summary = link.call(&statements::workers(Some(id), false)).await?.pop();
+        let jobs = link.call(&statements::worker_jobs(id)).await?;
         link.close().await;
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
     }
@@ -48,8 +47,8 @@ impl Admin {
     /// [`Error::Busy`] when somebody's open transaction has had the worker's row in hand for a
     /// second.
     pub async fn stop_worker(&self, id: i64) -> Result<StopRequest, Error> {
-        let call = StopWorker { worker: id, actor: self.actor() };
-        let outcome = self.ask(&call).await.map_err(Error::or_busy)?;
+        let stop = statements::stop_worker(id, self.actor());
+        let outcome = self.ask(&stop).await.map_err(Error::or_busy)?;
         Ok(match &*outcome {
             "stop" => StopRequest::Requested,
             "already" => StopRequest::Already,

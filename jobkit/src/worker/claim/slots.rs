@@ -1,13 +1,13 @@
 mod share;
 
-use std::sync::Mutex;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use self::share::share;
+use crate::lock::Lock;
 
 /// A queue as this worker serves it.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ const CLAIMERS: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Slots {
     queues: Vec<Served>,
-    taken: Mutex<Taken>,
+    taken: Lock<Taken>,
     /// Rings for each claimer.
     freed: [Notify; CLAIMERS],
 }
@@ -55,7 +55,7 @@ struct Taken {
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
-        let taken = Mutex::new(Taken {
+        let taken = Lock::new(Taken {
             by_queue: vec![0; queues.len()],
             filled: vec![false; queues.len()],
             turn: 0,
@@ -70,13 +70,9 @@ impl Slots {
         &self.queues
     }
 
-    fn taken(&self) -> std::sync::MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Free slots of each queue.
     pub(crate) fn free(&self) -> Vec<usize> {
-        let taken = self.taken();
+        let taken = self.taken.lock();
         self.free_of(&taken).collect()
     }
 
@@ -106,7 +102,7 @@ impl Slots {
     }
 
     fn take(self: &Arc<Self>, choose: impl Fn(&[usize], &mut Taken) -> Vec<usize>) -> TakenSlots {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let free: Vec<usize> = self.free_of(&taken).collect();
         let chosen = choose(&free, &mut taken);
         taken.by_queue.iter_mut().zip(&chosen).for_each(|(taken, chosen)| *taken += chosen);
@@ -116,7 +112,7 @@ impl Slots {
 
     /// Records whether a queue had as many ready jobs as it was asked for.
     pub(crate) fn record(&self, queue: usize, filled: bool) {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         taken.filled[queue] = filled;
         // Those that are free beside the ones asked for would have been asked for in vain.
         taken.backlogged[queue] = filled && taken.by_queue[queue] >= self.queues[queue].slots;
@@ -124,18 +120,18 @@ impl Slots {
 
     /// Whether a queue that had as many jobs as it was asked for has free slots.
     pub(crate) fn is_wanting(&self) -> bool {
-        let taken = self.taken();
+        let taken = self.taken.lock();
         self.free_of(&taken).zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)
     }
 
     /// Takes the one place for crash suspects; false when it is taken.
     pub(crate) fn take_suspect(&self) -> bool {
-        !std::mem::replace(&mut self.taken().crash_suspect, true)
+        !std::mem::replace(&mut self.taken.lock().crash_suspect, true)
     }
 
     /// A handler ended.
     pub(crate) fn give_back(&self, queue: usize, suspect: bool) {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         taken.by_queue[queue] -= 1;
         if suspect {
             taken.crash_suspect = false;
@@ -155,14 +151,14 @@ impl Slots {
     /// Completes when so many slots are free, or after `patience`: waking for each of them would
     /// cost more than the handlers of small jobs.
     pub(crate) async fn until_free(&self, claimer: usize, count: usize, patience: Duration) {
-        self.taken().awaited[claimer] = count;
+        self.taken.lock().awaited[claimer] = count;
         let enough = async {
             while self.free().iter().sum::<usize>() < count {
                 self.freed(claimer).await;
             }
         };
         let _in_time = timeout(patience, enough).await;
-        self.taken().awaited[claimer] = 1;
+        self.taken.lock().awaited[claimer] = 1;
     }
 
     /// Completes when a slot has become free since the last time.
@@ -200,7 +196,7 @@ impl TakenSlots {
         match self.left[queue].checked_sub(1) {
             Some(left) => self.left[queue] = left,
             // Somebody has moved the job to this queue by hand since it became ready.
-            None => self.slots.taken().by_queue[queue] += 1,
+            None => self.slots.taken.lock().by_queue[queue] += 1,
         }
     }
 }
@@ -210,7 +206,7 @@ impl Drop for TakenSlots {
         if self.left.iter().all(|left| *left == 0) {
             return;
         }
-        let mut taken = self.slots.taken();
+        let mut taken = self.slots.taken.lock();
         taken.by_queue.iter_mut().zip(&self.left).for_each(|(taken, left)| *taken -= left);
         self.slots.tell(&taken);
     }

@@ -1,7 +1,6 @@
-use std::sync::{Mutex, PoisonError};
-
 use tokio::sync::Notify;
 
+use crate::lock::Lock;
 use crate::store::Unblocked;
 
 /// The claimers' alarm clock. A wake-up makes a claimer look sooner, never tells it what to find;
@@ -10,7 +9,7 @@ use crate::store::Unblocked;
 pub(crate) struct Wake {
     bell: Notify,
     help: Notify,
-    unblocked: Mutex<Vec<Unblocked>>,
+    unblocked: Lock<Vec<Unblocked>>,
 }
 
 impl Wake {
@@ -21,13 +20,13 @@ impl Wake {
 
     /// These jobs became ready, perhaps below the marks at which scans begin.
     pub(crate) fn ring_for(&self, unblocked: Vec<Unblocked>) {
-        self.unblocked.lock().unwrap_or_else(PoisonError::into_inner).extend(unblocked);
+        self.unblocked.lock().extend(unblocked);
         self.ring();
     }
 
     /// What was rung for since the last time.
     pub(crate) fn unblocked(&self) -> Vec<Unblocked> {
-        std::mem::take(&mut self.unblocked.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.unblocked.lock())
     }
 
     /// Tells the second claimer that there is more than one claimer can fetch.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::Error;
-use crate::store::{Link, Promote};
+use crate::store::{Link, promote};
 use crate::worker::claim::wake::Wake;
 use crate::worker::ticker::Duty;
 
@@ -18,7 +18,7 @@ pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
     pub(crate) wake: Arc<Wake>,
-    /// Tells the recoverer that an operation is open.
+    /// Rung when an operation is open.
     pub(crate) operating: Arc<Notify>,
 }
 
@@ -26,7 +26,7 @@ impl Duty for Promoter {
     const NAME: &'static str = "promote";
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        let promoted = self.link.call(&Promote { limit: BATCH }).await?;
+        let promoted = self.link.call(&promote(BATCH)).await?;
         if promoted.jobs > 0 {
             self.wake.ring();
         }

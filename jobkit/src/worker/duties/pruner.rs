@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use crate::Error;
-use crate::store::{ExpiredDays, Link, PrepareDays, PruneAudit, PruneMeasures, PruneResolved};
+use crate::store::{
+    Link, expired_days, interval, prepare_days, prune_audit, prune_measures, prune_resolved,
+};
 use crate::worker::ticker::Duty;
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
@@ -34,20 +36,21 @@ impl Duty for Pruner {
     const NAME: &'static str = "prune";
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        let made = self.link.call(&PrepareDays(self.days)).await?;
+        let made = self.link.call(&prepare_days(self.days)).await?;
         if made > 0 {
             tracing::debug!(partitions = made, "jobkit.prune: made partitions");
         }
-        for expired in self.link.call(&ExpiredDays).await? {
+        for expired in self.link.call(&expired_days()).await? {
             self.link.call(&expired).await?;
             tracing::info!(day = %expired.day, "jobkit.prune: dropped a day of history");
         }
-        let resolved = PruneResolved { keep: self.keep_resolved, limit: PAGE };
-        while self.link.call(&resolved).await? == PAGE {}
-        let audit = PruneAudit { keep: self.keep_audit, limit: PAGE };
-        while self.link.call(&audit).await? == PAGE {}
-        let measures = PruneMeasures { keep: self.keep_measures, limit: PAGE };
-        while self.link.call(&measures).await? >= PAGE {}
+        for prune in [
+            prune_resolved(interval(self.keep_resolved), PAGE),
+            prune_audit(interval(self.keep_audit), PAGE),
+            prune_measures(interval(self.keep_measures), PAGE),
+        ] {
+            while self.link.call(&prune).await? >= PAGE {}
+        }
         self.link.disconnect().await;
         Ok(Duration::from_secs(60 * 60))
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::store::{
-    ClaimId, ClaimJobs, Crashed, Link, OrphanedClaims, ReapClaim, ReapLook, ReapWorkers,
+    ClaimId, Link, claim_jobs, crashed, orphaned_claims, reap_claim, reap_look, reap_workers,
 };
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -36,9 +36,9 @@ impl Duty for Reaper {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
-        let (lapsed, orphaned, since) = self.link.call(&ReapLook).await?;
+        let (lapsed, orphaned, since) = self.link.call(&reap_look()).await?;
         if lapsed {
-            for worker in self.link.call(&ReapWorkers(self.ledger.worker())).await? {
+            for worker in self.link.call(&reap_workers(self.ledger.worker())).await? {
                 tracing::warn!(worker = format!("{worker:x}"), "jobkit.reap: a worker died");
             }
         }
@@ -46,7 +46,7 @@ impl Duty for Reaper {
             return Ok(self.every);
         }
         let (mut reaped, mut failed) = (0, None);
-        let orphaned = self.link.call(&OrphanedClaims).await?;
+        let orphaned = self.link.call(&orphaned_claims()).await?;
         let more = orphaned.len() > AT_ONCE;
         let workers: Vec<i64> = orphaned.iter().map(|claim| claim.worker).collect();
         for claim in orphaned.into_iter().take(AT_ONCE) {
@@ -65,7 +65,7 @@ impl Duty for Reaper {
             tracing::warn!(jobs = reaped, "jobkit.reap: took back jobs");
             self.counters.reaped.add(usize::try_from(reaped).unwrap_or(0));
             self.wake.ring();
-            for (job, kind, queue, attempt) in self.link.call(&Crashed(since, &workers)).await? {
+            for (job, kind, queue, attempt) in self.link.call(&crashed(since, &workers)).await? {
                 tracing::error!(
                     job.id = job,
                     job.kind = kind,
@@ -90,10 +90,11 @@ impl Duty for Reaper {
 impl Reaper {
     /// Takes back a claim; where it cannot be as a whole, all of its jobs that can be.
     async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), Error> {
-        match self.link.call(&ReapClaim(claim, None)).await {
+        let ClaimId { worker, n } = claim;
+        match self.link.call(&reap_claim(worker, n, None)).await {
             Err(error) if error.may_be_one_row() => {
-                let jobs = self.link.call(&ClaimJobs(claim)).await?;
-                let part = |jobs| ReapClaim(claim, Some(jobs));
+                let jobs = self.link.call(&claim_jobs(worker, n)).await?;
+                let part = |jobs| reap_claim(worker, n, Some(jobs));
                 let stuck = halves::by_halves(&mut self.link, &jobs, reaped, part).await?;
                 halves::report(&mut self.link, "reap", self.ledger.worker(), &stuck).await;
             }

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::store::{
-    Link, SweepBegin, SweepCancelled, SweepNote, SweepStart, SweepUnserved, sweep_all,
+    Link, interval, sweep_all, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
+    sweep_unserved,
 };
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -52,7 +53,7 @@ impl Duty for Sweeper {
             if self.known != Some(worker) {
                 let patience = PATIENCE * 2_u32.saturating_pow(self.put_off.min(8));
                 let patience = patience.min(MOST_PATIENCE);
-                match self.link.call(&SweepStart { patience }).await {
+                match self.link.call(&sweep_start(patience)).await {
                     Err(error) if error.code().as_deref() == Some("55P03") => {
                         self.put_off += 1;
                         return Ok(patience * PATIENCE_PER_REST);
@@ -66,7 +67,7 @@ impl Duty for Sweeper {
             self.started = Some(worker);
             return Ok(self.every);
         }
-        let (due, explained) = self.link.call(&SweepBegin(self.every)).await?;
+        let (due, explained) = self.link.call(&sweep_begin(interval(self.every))).await?;
         if due {
             let unblocked = self.sweep().await?;
             if unblocked > 0 && !explained {
@@ -75,7 +76,7 @@ impl Duty for Sweeper {
                     "jobkit.sweep: found blocked jobs and free permits"
                 );
                 self.counters.swept.add(usize::try_from(unblocked).unwrap_or(0));
-                self.link.call(&SweepNote(unblocked)).await?;
+                self.link.call(&sweep_note(unblocked)).await?;
             }
         }
         Ok(self.every)
@@ -89,10 +90,10 @@ impl Duty for Sweeper {
 impl Sweeper {
     /// One sweep of everything; returns how many jobs became ready.
     async fn sweep(&mut self) -> Result<i32, Error> {
-        self.link.call(&SweepCancelled(PAGE)).await?;
+        self.link.call(&sweep_cancelled(PAGE)).await?;
         let mut unserved = 0;
         for _ in 0..MOST_PAGES {
-            let taken_back = self.link.call(&SweepUnserved(PAGE)).await?;
+            let taken_back = self.link.call(&sweep_unserved(PAGE)).await?;
             unserved += taken_back;
             if taken_back < PAGE {
                 break;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
-use crate::store::{Link, SchemaCheck, UnknownKinds};
+use crate::store::{Link, SchemaCheck, unknown_kinds};
 use crate::worker::ticker::Duty;
 
 /// Notices what nobody would otherwise: jobs of a kind this binary does not know (named once in
@@ -31,7 +31,7 @@ impl Duty for Watchdog {
                 self.stopping.cancel();
             }
         }
-        let unknown = UnknownKinds { queues: &self.queues, kinds: &self.kinds };
+        let unknown = unknown_kinds(&self.queues, &self.kinds);
         for (kind, queue) in self.link.call(&unknown).await? {
             if self.seen.insert((kind.clone(), queue.clone())) {
                 tracing::warn!(

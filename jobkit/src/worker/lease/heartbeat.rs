@@ -6,7 +6,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
-use crate::store::{AddMeasures, Deregister, Link, LostJobs, Register, ReleaseLost, RenewLease};
+use crate::store::{
+    Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
+};
 use crate::worker::claim::slots::{Served, Slots};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -93,7 +95,7 @@ impl Heartbeat {
         let snapshot = self.ledger.snapshot();
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
-        let (beat, used) = (RenewLease { worker, stopping }, self.link.is_open());
+        let (beat, used) = (renew_lease(worker, stopping), self.link.is_open());
         let pulse = match self.link.call(&beat).await {
             // A connection that ended while it was idle says nothing of the server: with another
             // one it is no failed beat.
@@ -132,7 +134,7 @@ impl Heartbeat {
             return;
         }
         let rows = measures::rows(&counted, self.slots.queues());
-        if let Err(error) = self.link.call(&AddMeasures(rows)).await {
+        if let Err(error) = self.link.call(&measure(&rows)).await {
             let refused = error.code();
             if refused.as_deref() == Some("55P03") {
                 tracing::debug!("jobkit.measure: somebody has these rows in hand; later, then");
@@ -149,11 +151,11 @@ impl Heartbeat {
     /// cannot be as a whole, all of their jobs that can be.
     async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         let Snapshot { worker, concluded, ref held, ref suspect } = *snapshot;
-        let release = |jobs| ReleaseLost { worker, concluded, held, suspect, jobs };
+        let release = |jobs| release_lost(worker, concluded, held, suspect, jobs);
         let mut released = 0;
         match self.link.call(&release(None)).await {
             Err(error) if error.may_be_one_row() => {
-                let jobs = self.link.call(&LostJobs { worker, concluded, held }).await?;
+                let jobs = self.link.call(&lost_jobs(worker, concluded, held)).await?;
                 let part = |jobs| release(Some(jobs));
                 let stuck = halves::by_halves(&mut self.link, &jobs, &mut released, part).await?;
                 halves::report(&mut self.link, "release", worker, &stuck).await;
@@ -176,15 +178,8 @@ impl Heartbeat {
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
         let (queues, slots) = Served::columns(self.slots.queues());
-        let register = Register {
-            worker,
-            name: &self.settings.name,
-            queues,
-            slots,
-            kinds: &self.kinds,
-            lease: self.settings.lease,
-        };
-        self.link.call(&register).await?;
+        let (name, lease) = (&self.settings.name, interval(self.settings.lease));
+        self.link.call(&register(worker, name, &queues, &self.kinds, lease, &slots)).await?;
         self.ledger.begin_anew(worker);
         // Those that began meanwhile, of the old claims: from here on none does.
         self.running.abort_all(StopReason::LeaseLost);
@@ -203,7 +198,7 @@ impl Heartbeat {
             self.add_measures().await;
             let mut ended = self.release_lost(&snapshot).await;
             if ended.is_ok() {
-                ended = self.link.call(&Deregister { worker }).await;
+                ended = self.link.call(&deregister(worker)).await;
             }
             if let Err(error) = ended {
                 tracing::warn!(%error, "jobkit: could not deregister; the lease will lapse");

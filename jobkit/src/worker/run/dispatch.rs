@@ -1,11 +1,12 @@
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::{Clear, Execution};
+use crate::lock::Lock;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
 use crate::worker::claim::slots::TakenSlots;
 use crate::worker::counters::Counters;
@@ -21,7 +22,7 @@ pub(crate) struct Dispatch {
     /// The worker claims no more.
     pub(crate) stopping: CancellationToken,
     /// Crash suspects claimed so far whose settle may not be answered yet: claim and job.
-    pub(crate) suspects: Mutex<Vec<(ClaimId, i64)>>,
+    pub(crate) suspects: Lock<Vec<(ClaimId, i64)>>,
 }
 
 /// A call under way that may bring jobs: its number, and the slots kept for them.
@@ -74,7 +75,7 @@ impl Dispatch {
     /// death would be charged to whatever is still claimed.
     pub(crate) fn start_suspects(&self, mut reservation: Reservation, suspects: Vec<ClaimedJob>) {
         let claim = reservation.claim;
-        let mut others = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = self.suspects.lock();
         others.retain(|(claim, job)| self.ledger.holds(*claim, *job));
         let mut chosen = None;
         for job in suspects {

@@ -1,7 +1,9 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+use crate::lock::Lock;
 
 /// Why a running handler is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(crate) enum StopReason {
 /// The handlers this worker runs, and the way to stop them: first asked, then dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
-    handlers: Mutex<Handlers>,
+    handlers: Lock<Handlers>,
     left: Notify,
 }
 
@@ -52,12 +54,12 @@ pub(crate) struct Handler {
     pub(crate) cancel: CancellationToken,
     /// Drops the handler's future, and those of all others.
     pub(crate) abort: Arc<CancellationToken>,
-    reason: Mutex<Option<StopReason>>,
+    reason: Lock<Option<StopReason>>,
 }
 
 impl Handler {
     fn ask(&self, reason: StopReason) {
-        let mut known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.reason.lock();
         // A lost lease outweighs the rest: whatever else was wanted, it can't be recorded here.
         if known.is_none() || reason == StopReason::LeaseLost {
             *known = Some(reason);
@@ -68,18 +70,14 @@ impl Handler {
 
     /// Why it was asked to stop, if it was.
     pub(crate) fn reason(&self) -> Option<StopReason> {
-        *self.reason.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.reason.lock()
     }
 }
 
 impl Running {
-    fn handlers(&self) -> MutexGuard<'_, Handlers> {
-        self.handlers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The handler of a job begins, unless the worker is done with them.
     pub(crate) fn enter(&self, job: i64) -> Option<Arc<Handler>> {
-        let mut handlers = self.handlers();
+        let mut handlers = self.handlers.lock();
         if handlers.closed {
             return None;
         }
@@ -89,7 +87,7 @@ impl Running {
             place,
             cancel: CancellationToken::new(),
             abort: Arc::clone(&handlers.abort),
-            reason: Mutex::default(),
+            reason: Lock::default(),
         });
         let entered = Some(Arc::clone(&handler));
         match handlers.running.get_mut(place) {
@@ -101,12 +99,12 @@ impl Running {
 
     /// From here on no handler begins: those that run are all there will be.
     pub(crate) fn close(&self) {
-        self.handlers().closed = true;
+        self.handlers.lock().closed = true;
     }
 
     /// A handler has ended.
     pub(crate) fn leave(&self, handler: &Handler) {
-        let mut handlers = self.handlers();
+        let mut handlers = self.handlers.lock();
         handlers.running[handler.place] = None;
         handlers.free.push(handler.place);
         if handlers.count() == 0 {
@@ -115,24 +113,24 @@ impl Running {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.handlers().count()
+        self.handlers.lock().count()
     }
 
     /// Asks every handler to stop.
     pub(crate) fn ask_all(&self, reason: StopReason) {
-        self.handlers().iter().for_each(|handler| handler.ask(reason));
+        self.handlers.lock().iter().for_each(|handler| handler.ask(reason));
     }
 
     /// Drops every handler, having told it why.
     pub(crate) fn abort_all(&self, reason: StopReason) {
-        let mut handlers = self.handlers();
+        let mut handlers = self.handlers.lock();
         handlers.iter().for_each(|handler| handler.ask(reason));
         std::mem::take(&mut handlers.abort).cancel();
     }
 
     /// Asks the handlers of these jobs to stop.
     pub(crate) fn ask_jobs(&self, jobs: &[i64], reason: StopReason) {
-        let handlers = self.handlers();
+        let handlers = self.handlers.lock();
         let of_jobs = handlers.iter().filter(|handler| jobs.contains(&handler.job));
         of_jobs.for_each(|handler| handler.ask(reason));
     }

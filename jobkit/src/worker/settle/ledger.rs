@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::lock::Lock;
 use crate::store::ClaimId;
 
 /// What this worker believes it holds: its id, the claims not yet settled, and up to which number
@@ -9,7 +9,7 @@ use crate::store::ClaimId;
 /// The heartbeat reads all of it as one value: a claim numbered up to `concluded` that is not held
 /// had its answer lost, and is given back.
 #[derive(Debug)]
-pub(crate) struct Ledger(Mutex<State>);
+pub(crate) struct Ledger(Lock<State>);
 
 #[derive(Debug)]
 struct State {
@@ -38,25 +38,21 @@ pub(crate) struct Snapshot {
 
 impl Ledger {
     pub(crate) fn new(worker: i64) -> Self {
-        Self(Mutex::new(State::new(worker)))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        Self(Lock::new(State::new(worker)))
     }
 
     /// A new life under a new id: nothing of the old one is held any more.
     pub(crate) fn begin_anew(&self, worker: i64) {
-        *self.state() = State::new(worker);
+        *self.0.lock() = State::new(worker);
     }
 
     pub(crate) fn worker(&self) -> i64 {
-        self.state().worker
+        self.0.lock().worker
     }
 
     /// Numbers a call that is about to be made and may claim.
     pub(crate) fn begin(&self) -> ClaimId {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.begun += 1;
         let n = state.begun;
         state.under_way.insert(n);
@@ -66,7 +62,7 @@ impl Ledger {
     /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
     /// are not ours.
     pub(crate) fn hold(&self, ClaimId { worker, n }: ClaimId, jobs: HashSet<i64>) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.worker != worker {
             return false;
         }
@@ -79,7 +75,7 @@ impl Ledger {
 
     /// Notes that a claim call failed or was not answered; it may have committed all the same.
     pub(crate) fn give_up(&self, ClaimId { worker, n }: ClaimId, alone: bool) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.worker == worker {
             state.under_way.remove(&n);
             if alone {
@@ -90,7 +86,7 @@ impl Ledger {
 
     /// Notes that the settle of a job was answered.
     pub(crate) fn settled(&self, ClaimId { worker, n }: ClaimId, job: i64) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.worker != worker {
             return;
         }
@@ -105,7 +101,7 @@ impl Ledger {
 
     /// Notes that the settle of a job will be tried again later.
     pub(crate) fn put_off(&self, ClaimId { worker, .. }: ClaimId, job: i64) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.worker == worker {
             state.put_off.insert(job);
         }
@@ -113,21 +109,21 @@ impl Ledger {
 
     /// Whether a job is claimed and its settle not answered yet.
     pub(crate) fn holds(&self, ClaimId { worker, n }: ClaimId, job: i64) -> bool {
-        let state = self.state();
+        let state = self.0.lock();
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
 
     /// How many jobs are claimed and not settled: those that run or will be settled next, and those
     /// whose settle was put off.
     pub(crate) fn unsettled(&self) -> (usize, usize) {
-        let state = self.state();
+        let state = self.0.lock();
         let held: usize = state.held.values().map(HashSet::len).sum();
         let put_off = state.put_off.len();
         (held.saturating_sub(put_off), put_off)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let state = self.state();
+        let state = self.0.lock();
         Snapshot {
             worker: state.worker,
             concluded: state.under_way.first().map_or(state.begun, |n| n - 1),
@@ -138,7 +134,7 @@ impl Ledger {
 
     /// Forgets suspects once a heartbeat has dealt with them.
     pub(crate) fn cleared(&self, snapshot: &Snapshot) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.worker == snapshot.worker {
             state.suspect.retain(|n| *n > snapshot.concluded);
         }

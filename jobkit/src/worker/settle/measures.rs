@@ -1,14 +1,14 @@
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::histogram::Histogram;
+use crate::lock::Lock;
 use crate::store::{Ending, Measured, Outcome, Settlement};
 use crate::worker::claim::slots::Served;
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
 /// been due: a count and two histograms for each queue, kind and outcome, whatever the load.
 #[derive(Debug, Default)]
-pub(crate) struct Measures(Mutex<Counted>);
+pub(crate) struct Measures(Lock<Counted>);
 
 /// By index of the queue, kind and outcome.
 pub(crate) type Counted = HashMap<(usize, &'static str, &'static str), Cell>;
@@ -21,10 +21,6 @@ pub(crate) struct Cell {
 }
 
 impl Measures {
-    fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Counts an outcome that was written, as what it became. Not one that came too late, nor that
     /// of a job that was given back: neither is the job's doing.
     pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
@@ -35,7 +31,7 @@ impl Measures {
             (Some(Ending::Cancelled), _) => "cancel",
             (None, outcome) => outcome.as_str(),
         };
-        let mut counted = self.counted();
+        let mut counted = self.0.lock();
         let cell = counted.entry((ran.queue, ran.kind, outcome)).or_default();
         cell.count += 1;
         cell.run.add(settlement.took);
@@ -44,12 +40,12 @@ impl Measures {
 
     /// What was counted, which begins anew.
     pub(crate) fn take(&self) -> Counted {
-        std::mem::take(&mut *self.counted())
+        std::mem::take(&mut *self.0.lock())
     }
 
     /// Takes back what could not be written.
     pub(crate) fn put_back(&self, refused: Counted) {
-        let mut counted = self.counted();
+        let mut counted = self.0.lock();
         for (key, cell) in refused {
             let sum = counted.entry(key).or_default();
             sum.count += cell.count;

@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
 use crate::limits::clean;
-use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, Unstick};
+use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, unstick};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -198,8 +198,7 @@ impl Settler {
             let suspects = self.dispatch.receive(&mut reservation, settled.claimed);
             debug_assert!(suspects.is_empty(), "they are left to the claimer");
         }
-        let released = |s: &Settlement| matches!(s.outcome, Outcome::Release(_));
-        if !settled.unblocked.is_empty() || group.iter().any(released) {
+        if !settled.unblocked.is_empty() || group.iter().any(is_given_back) {
             self.wake.ring_for(settled.unblocked);
         }
         Ok(())
@@ -209,7 +208,7 @@ impl Settler {
     async fn unstick(&mut self, group: &[Settlement]) {
         let jobs: Vec<_> = group.iter().filter(|s| s.stuck).map(|s| s.job).collect();
         if !jobs.is_empty()
-            && let Err(error) = self.link.call(&Unstick(jobs)).await
+            && let Err(error) = self.link.call(&unstick(&jobs)).await
         {
             tracing::debug!(%error, "jobkit: could not note that jobs are no longer stuck");
         }
@@ -317,11 +316,16 @@ fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
     match group.len() {
         2.. if may_be_one || held_up => Remedy::Split,
         1 if error.lacks_a_day() => Remedy::Later(Duration::from_secs(2)),
-        1 if refused && !group[0].stand_in => Remedy::StandIn,
+        1 if refused && !group[0].stand_in && !is_given_back(&group[0]) => Remedy::StandIn,
         1 if held_up => Remedy::Later(Duration::from_secs(2)),
         1 if may_be_one => Remedy::Stuck,
         _ => Remedy::Repeat,
     }
+}
+
+/// Whether the attempt never began, or is not charged: no failed attempt may stand in for that.
+fn is_given_back(settlement: &Settlement) -> bool {
+    matches!(settlement.outcome, Outcome::Release(_))
 }
 
 /// What is recorded for an outcome that the database refuses: a failed attempt.

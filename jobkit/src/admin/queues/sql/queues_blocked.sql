@@ -1,7 +1,9 @@
 -- The blocked jobs by queue and kind, as far as they are among the first 10,001 of all; whether
 -- there are more; and how long the one of each that waits longest does, in microseconds.
-select b.queue, b.kind, count(*) as number, sum(count(*)) over () > 10000 as more,
-    (extract(epoch from now() - min(b.since)) * 1000000)::bigint as age
+select b.queue, array[b.kind] as kinds, array[count(*)] as numbers,
+    sum(count(*)) over () > 10000 as more,
+    (extract(epoch from now() - min(b.since)) * 1000000)::bigint as age,
+    0 as retrying, null::timestamptz as next_run_at
 from (
     select b.queue, b.kind, b.since from jobkit.blocked_executions b
     order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 10001

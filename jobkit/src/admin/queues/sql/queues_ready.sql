@@ -16,12 +16,12 @@ select q.queue, k.kinds, k.numbers, k.more, (
     ) h
     cross join lateral (select greatest(j.run_at, j.created_at) as due from jobkit.jobs j
         where j.id = h.job_id offset 0) j
-) as age
+) as age, 0 as retrying, null::timestamptz as next_run_at
 from q
 cross join most m
 cross join lateral (
     select array_agg(k.kind) as kinds, array_agg(least(k.number, m.number)) as numbers,
-        sum(k.number) > m.number as more
+        coalesce(sum(k.number) > m.number, false) as more
     from (
         select e.kind, count(*) as number
         from (select r.kind from jobkit.ready r where r.queue = q.queue

@@ -1,6 +1,8 @@
 -- The running jobs by queue and kind, as far as they are among the first 10,001 of all; and whether
 -- there are more.
-select j.queue, j.kind, count(*) as number, sum(count(*)) over () > 10000 as more
+select j.queue, array[j.kind] as kinds, array[count(*)] as numbers,
+    sum(count(*)) over () > 10000 as more, null::bigint as age, 0 as retrying,
+    null::timestamptz as next_run_at
 from (select unnest(c.job_ids) as id from jobkit.claims c limit 10001) c
 cross join lateral (select j.queue, j.kind from jobkit.jobs j where j.id = c.id offset 0) j
 group by j.queue, j.kind

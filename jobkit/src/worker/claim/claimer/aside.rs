@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use crate::Error;
-use crate::store::{Claim, ClaimedJob, Link, SetAside, Unstick};
+use crate::store::{Claim, ClaimedJob, Link, set_aside, unstick};
 
 /// Jobs that the server could not read, and that are not known to have gone on.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Aside {
         if !error.may_be_one_row() || error.code().as_deref() == Some("57014") {
             return Some(error);
         }
-        match link.call(&SetAside(claim)).await {
+        match link.call(&set_aside(claim)).await {
             Ok(aside) if aside.is_empty() => return Some(error),
             Ok(aside) => {
                 for (job, error) in &aside {
@@ -46,7 +46,7 @@ impl Aside {
         }
         let read: Vec<_> = jobs.iter().map(|job| job.id).filter(|job| self.0.remove(job)).collect();
         if !read.is_empty()
-            && let Err(error) = link.call(&Unstick(read)).await
+            && let Err(error) = link.call(&unstick(&read)).await
         {
             tracing::debug!(%error, "jobkit: could not note that jobs are not stuck any more");
         }

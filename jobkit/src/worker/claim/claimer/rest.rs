@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use super::{Claimer, Next};
-use crate::store;
+use crate::store::{self, interval};
 use crate::worker::claim::sleep::{BREATH, Hint};
 use crate::worker::ticker::jitter;
 
@@ -35,8 +35,8 @@ impl Claimer {
             return false;
         };
         let name = |queue: &usize| &*self.slots.queues()[*queue].name;
-        let queues = hint.queues.iter().map(name).collect();
-        let call = store::Sleep { worker, queues, hint: Hint::length(poll) };
+        let queues: Vec<_> = hint.queues.iter().map(name).collect();
+        let call = store::sleep(worker, &queues, interval(Hint::length(poll)));
         match self.link.call(&call).await {
             Ok(()) => self.pace.sleep.hinted(hint, now),
             Err(error) => {
@@ -59,7 +59,7 @@ impl Claimer {
     /// Tells enqueues that this worker is awake, if they think that it sleeps.
     pub(super) async fn rise(&mut self) {
         let Some(worker) = self.pace.sleep.rise(Instant::now()) else { return };
-        if let Err(error) = self.link.call(&store::Rise { worker }).await {
+        if let Err(error) = self.link.call(&store::rise(worker)).await {
             tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");
         }
     }

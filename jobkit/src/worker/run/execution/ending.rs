@@ -36,7 +36,11 @@ pub(super) fn without_a_run(job: &ClaimedJob) -> Option<Outcome> {
         let error = clean(&["the job cannot be read: ", error].concat());
         return Some(Outcome::Bury { failure: error.into(), reason: UNDECODABLE });
     }
-    job.cancelled.then(|| Outcome::Cancel("cancelled".to_owned().into()))
+    if job.cancelled {
+        return Some(Outcome::Cancel("cancelled".to_owned().into()));
+    }
+    // Nobody ended it when its attempts were used up. Given back, it becomes a dead letter.
+    (job.attempt > job.max_attempts).then_some(Outcome::Release(None))
 }
 
 /// A payload that does not decode here may do so in another binary, an older or a newer one: it is

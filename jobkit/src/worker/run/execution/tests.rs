@@ -102,6 +102,17 @@ async fn a_job_does_not_begin_without_a_lease() {
     assert_eq!(outcome_after(frozen).await, "release");
 }
 
+/// Given back, it becomes a dead letter.
+#[tokio::test]
+async fn a_job_without_an_attempt_left_does_not_begin() {
+    let (execution, mut settled) = execution();
+    execution.slots.take_within(1).pass_on(0);
+    execution.begin(CLAIM, false, ClaimedJob { attempt: 3, ..claimed("quick") }, None);
+    let settlement = settled.recv().await.expect("one outcome");
+    assert_eq!(settlement.outcome.as_str(), "release");
+    assert!(settlement.ran.is_none());
+}
+
 /// The heartbeat was faster: it has stopped all handlers there were, and has a lease again.
 #[tokio::test]
 async fn a_job_claimed_before_its_worker_was_reaped_does_not_begin() {

@@ -1,5 +1,5 @@
--- recover_look: whether there is anything to do: jobs to `recover`, dead letters to `replay_due`,
--- operations to `operate`.
+-- recover_look: for the workers of version 29, which ask it whether there are jobs to `recover`,
+-- dead letters to `replay_due`, operations to `operate`.
 create or replace function jobkit.recover_look(
     out exhausted boolean, out replay_due boolean, out operating boolean
 )
@@ -11,7 +11,7 @@ as $$
 declare
     v_now constant timestamptz := clock_timestamp();
 begin
-    exhausted := exists (select from jobkit.exhausted(0, 1));
+    exhausted := false;
     replay_due := exists (
         select from jobkit.dead_letters d
         where d.state = 'open' and d.replay_at <= v_now

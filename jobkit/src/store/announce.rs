@@ -1,0 +1,34 @@
+use super::call::{Statement, column, sparse};
+use super::time::interval;
+use crate::Policy;
+
+/// Tells the database what this binary says of its kinds.
+pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
+    let attempts = |n: u16| i16::try_from(n).unwrap_or(i16::MAX);
+    Statement::new(include_str!("sql/kinds_announce.sql"))
+        .bind(column(policies, |p| p.kind))
+        .bind(column(policies, |p| p.queue))
+        .bind(column(policies, |p| p.priority))
+        .bind(column(policies, |p| attempts(p.max_attempts)))
+        .bind(column(policies, |p| p.retention.map(interval)))
+        .bind(column(policies, |p| p.concurrency.map(|c| c.group)))
+        .bind(column(policies, |p| p.concurrency.map(|c| limit(c.limit))))
+        .bind(sparse(policies.iter().map(|p| p.auto_replay.map(|r| interval(r.after)))))
+        .bind(sparse(policies.iter().map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
+        .bind(column(policies, |p| p.redact.join(",")))
+}
+
+/// Tells the database what this binary says of the limits of its concurrency groups. Answers the
+/// groups whose limit changed: what it was, if there was one, and what it is now.
+pub(crate) fn announce_limits(policies: &[Policy]) -> Statement<Vec<(String, Option<i32>, i32)>> {
+    let limits = policies.iter().filter_map(|policy| policy.concurrency);
+    Statement::new(
+        "select concurrency_group, old_limit, new_limit from jobkit.announce_limits($1, $2)",
+    )
+    .bind(limits.clone().map(|c| c.group).collect::<Vec<_>>())
+    .bind(limits.map(|c| limit(c.limit)).collect::<Vec<_>>())
+}
+
+fn limit(n: u32) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}

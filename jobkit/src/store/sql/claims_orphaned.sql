@@ -1,2 +1,0 @@
--- Claims whose worker is gone.
-select worker_id, n from jobkit.orphaned_claims()

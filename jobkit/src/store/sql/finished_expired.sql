@@ -1,2 +1,0 @@
--- prune: the expired partitions of `finished`, and the statements that remove each.
-select day, detach, remove from jobkit.finished_expired()

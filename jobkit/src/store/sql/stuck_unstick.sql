@@ -1,3 +1,0 @@
--- unstick: notes that jobs went through.
--- $1 jobs
-select jobkit.unstick($1)

@@ -1,0 +1,63 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::Error;
+use crate::operating::{Stepped, Steps};
+use crate::store::{Link, next_operation};
+use crate::worker::claim::wake::Wake;
+use crate::worker::ticker::Duty;
+
+/// How long to leave an operation alone that rests, or that another worker has in hand.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// How long until the next look when nobody tells of an operation.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Carries out operations, one step of the oldest open one after another.
+///
+/// The promoter, which looks more often anyway, tells of open operations; while there is none this
+/// keeps no connection. If none ran for an hour, operations would be that much later.
+pub(crate) struct OperationRunner {
+    pub(crate) link: Link,
+    pub(crate) wake: Arc<Wake>,
+    /// Rung by the promoter when an operation is open.
+    pub(crate) operating: Arc<Notify>,
+    pub(crate) steps: Steps,
+    /// Whether the last look found none.
+    pub(crate) idle: bool,
+}
+
+impl Duty for OperationRunner {
+    const NAME: &'static str = "operate";
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        let next = self.link.call(&next_operation(None)).await?;
+        self.idle = next.is_none();
+        let Some((id, rests)) = next else {
+            self.link.disconnect().await;
+            return Ok(IDLE);
+        };
+        if !rests.is_zero() {
+            return Ok(rests.min(BUSY));
+        }
+        if self.steps.take(&mut self.link, id).await? == Stepped::Busy {
+            return Ok(BUSY);
+        }
+        self.wake.ring();
+        Ok(Duration::ZERO)
+    }
+
+    async fn rest(&mut self, rest: Duration) {
+        tokio::select! {
+            () = sleep(rest) => {}
+            () = self.operating.notified(), if self.idle => {}
+        }
+    }
+
+    async fn close(self) {
+        self.link.close().await;
+    }
+}
