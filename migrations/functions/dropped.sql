@@ -35,3 +35,7 @@ drop function if exists
     jobkit.resolve(jobkit.jobs),
     jobkit.take(bigint[]),
     jobkit.wait(bigint[], text[], text[]);
+-- Their new forms have one more parameter, with a default.
+drop function if exists
+    jobkit.claim(bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[]),
+    jobkit.heartbeat(bigint, boolean);

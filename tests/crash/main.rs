@@ -2,6 +2,7 @@
 //! and cut off, servers are crashed, and nothing may be lost, done twice or charged unduly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ahead;
 mod copies;
 mod crowd;
 mod cut_off;

@@ -14,6 +14,7 @@ macro_rules! in_a_lab {
 }
 
 mod admin;
+mod ahead;
 mod badinput;
 mod causes;
 mod clock;

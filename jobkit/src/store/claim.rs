@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -36,6 +36,8 @@ pub(crate) struct Claim<'a> {
     pub(crate) marks: Vec<i64>,
     /// Between which lanes of each queue there are marks.
     pub(crate) between: (Vec<i32>, Vec<i32>),
+    /// How many slots of each queue are not free yet; none, and all are.
+    pub(crate) ahead: Vec<i32>,
 }
 
 /// The answer to a [`Claim`].
@@ -46,6 +48,10 @@ pub(crate) struct Claimed {
     pub(crate) scan: Duration,
     /// (Index of the queue, jobs of it that got no permit and are blocked now), if there were any.
     pub(crate) waiting: Vec<(usize, usize)>,
+    /// The jobs that are claimed ahead, under the number after that of the call.
+    pub(crate) ahead: HashSet<i64>,
+    /// Some that were picked to be claimed ahead may not be.
+    pub(crate) cut: bool,
     /// Ready rows that had no job.
     pub(crate) gone: usize,
     /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
@@ -54,7 +60,7 @@ pub(crate) struct Claimed {
 }
 
 /// A job that now belongs to this worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ClaimedJob {
     pub(crate) id: i64,
     /// Index into the queues asked for.
@@ -99,6 +105,7 @@ impl Call for Claim<'_> {
             .bind(&self.marks)
             .bind(&self.between.0)
             .bind(&self.between.1)
+            .bind(&self.ahead)
             .fetch_all(connection)
             .await?;
         let places: HashMap<_, _> = self.queues.iter().zip(0..).collect();
@@ -115,10 +122,13 @@ impl Call for Claim<'_> {
                 claimed.lowest.push((queue()?, lane()?, lowest));
             } else if let Some(waiting) = row.try_get("waiting")? {
                 claimed.waiting.push((queue()?, index(waiting)));
+            } else if let Some(scan) = row.try_get("scan_us")? {
+                claimed.scan = duration(scan);
+            } else if let Some(ahead) = row.try_get::<Option<Vec<i64>>, _>("ahead")? {
+                claimed.ahead = ahead.into_iter().collect();
+                claimed.cut = row.try_get::<Option<i32>, _>("gone")?.is_some();
             } else if let Some(gone) = row.try_get("gone")? {
                 claimed.gone = index(gone);
-            } else {
-                claimed.scan = duration(row.try_get("scan_us")?);
             }
         }
         claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));
@@ -127,6 +137,11 @@ impl Call for Claim<'_> {
 }
 
 impl ClaimedJob {
+    /// How large it is, as its answer was.
+    pub(crate) fn bytes(&self) -> usize {
+        self.payload.len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
+    }
+
     /// Of the row that a claim or a settle answers: where its id is, its kind, and its attempt with
     /// all that follows. By place, since to look up a name costs more than to read what it names.
     /// What cannot be read costs this job its run, and no other one the answer.

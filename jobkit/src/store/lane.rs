@@ -1,6 +1,6 @@
 /// Where ready jobs of a queue stand in the order of a claim: by priority, and within a priority
 /// those that hold a permit first. A claim keeps a mark for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane(usize);
 
 impl Lane {

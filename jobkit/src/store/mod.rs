@@ -31,7 +31,7 @@ pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
 pub(crate) use self::idle::IdleConnections;
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
-pub(crate) use self::notifications::Notifications;
+pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{

@@ -6,6 +6,18 @@ use tokio::time::timeout;
 
 use crate::Error;
 
+/// What a notification says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Nothing came.
+    None,
+    /// Something may be ready.
+    Ready,
+    /// A queue was paused, or jobs were cancelled that were claimed ahead: nothing claimed ahead is
+    /// to begin.
+    Recall,
+}
+
 /// A connection that listens for wake-ups.
 pub(crate) struct Notifications {
     pool: PgPool,
@@ -19,32 +31,34 @@ impl Notifications {
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
-    /// True when there may be news: a notification, or a connection made anew.
-    pub(crate) async fn wait(&mut self, silence: Duration) -> Result<bool, Error> {
+    /// A connection made anew is news, too.
+    pub(crate) async fn wait(&mut self, silence: Duration) -> Result<News, Error> {
         // Out of its place while in use: an error or a dropped future loses the connection, and
         // the next call makes a new one.
         let Some(mut listener) = self.listener.take() else {
             let deadline = self.deadline;
             let listener = timeout(deadline, self.connect()).await;
             self.listener = Some(listener.map_err(|_| Error::Deadline(deadline))??);
-            return Ok(true);
+            return Ok(News::Recall);
         };
         let notified = match timeout(silence, listener.try_recv()).await {
-            Ok(said) => said?.is_some(),
+            Ok(notified) => notified?,
             Err(_) => {
                 let ping = sqlx::query("select 1").execute(&mut listener);
                 timeout(self.deadline, ping)
                     .await
                     .map_err(|_| Error::Deadline(self.deadline))??;
                 self.listener = Some(listener);
-                return Ok(false);
+                return Ok(News::None);
             }
         };
         // A closed connection is silent, too: keep it only after a notification.
-        if notified {
-            self.listener = Some(listener);
-        }
-        Ok(notified)
+        let Some(notification) = notified else { return Ok(News::None) };
+        self.listener = Some(listener);
+        Ok(match notification.payload() {
+            "recall" => News::Recall,
+            _ => News::Ready,
+        })
     }
 
     async fn connect(&self) -> Result<PgListener, Error> {

@@ -47,9 +47,9 @@ statements! {
         = "select jobkit.register($1, $2, $3, $4, $5, $6)",
         debug_span!("jobkit.register", worker);
 
-    /// Renews the lease.
-    fn renew_lease(worker: i64, stopping: bool) -> One<Pulse>
-        = "select alive, lapsed, stop, cancel from jobkit.heartbeat($1, $2)",
+    /// Renews the lease, and says up to which of its claims all jobs have begun.
+    fn renew_lease(worker: i64, stopping: bool, begun: i64) -> One<Pulse>
+        = "select alive, lapsed, stop, cancel from jobkit.heartbeat($1, $2, $3)",
         trace_span!("jobkit.heartbeat", worker);
 
     /// Ends a worker's life.

@@ -71,7 +71,8 @@ impl Parts {
         ];
         if self.settings.listen {
             let notifications = Notifications::new(self.pool.clone(), self.settings.call_deadline);
-            let listener = Listener { notifications, wake: Arc::clone(&self.wake) };
+            let (wake, slots) = (Arc::clone(&self.wake), Arc::clone(&self.slots));
+            let listener = Listener { notifications, wake, slots };
             duties.push(tokio::spawn(ticker::run(listener, stop())));
         }
         duties

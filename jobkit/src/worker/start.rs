@@ -209,6 +209,8 @@ impl Parts {
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());
         let heartbeat = heartbeat.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
+        let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
+        tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);
         let slots: usize = self.queues.iter().map(|queue| queue.slots).sum();
         let claimers = [false, true].into_iter().take(if slots > LARGEST_BATCH { 2 } else { 1 });

@@ -19,6 +19,7 @@ begin
         where j.id = any (p_jobs) returning j.id
     )
     select coalesce(array_agg(m.id order by m.id), '{}') into v_marked from marked m;
+    perform jobkit.recall(v_marked);
     perform jobkit.note_jobs(p_actor, p_action, v_marked, p_detail);
     return query select unnest(v_marked);
 end

@@ -6,20 +6,26 @@
 --                 for each lane (priority, without_permit), that it takes only ids above
 --   p_first, p_last     the lanes of each queue that have marks lie between these, which begin and
 --                 end a priority; 14 and 13 where none has
+--   p_ahead       how many of p_slots are not free yet: what is beyond those that are waits in the
+--                 worker for one (`claim_ahead`), under the claim p_n + 1; none, and all are free
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
 -- paused queue is passed over; no claim that looked before the pause commits after it.
 -- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
 -- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
 -- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
 -- without a permit; so when some held or needed one there is a row for each queue and lane with the
--- lowest id picked (`lowest`). At most 8 MiB of payload, but always one job: the rest goes back.
+-- lowest id picked (`lowest`); and where some may wait a row with their ids (`ahead`), and `gone`
+-- when some were picked that may not. At most 8 MiB of payload, but always one job: the rest goes
+-- back. The jobs are read by their ids alone, not by a join: this is most of what a claim costs.
 -- Each statement and each expression in here is a part of how long a lone job waits: what only
--- permits or large payloads need is read when there are some.
+-- permits or large payloads need is read when there are some. Mostly one statement looks at all
+-- jobs and notes them. A time that is infinite has no distance to be subtracted.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create or replace function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
-    p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}'
+    p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}',
+    p_ahead integer[] default '{}'
 ) returns setof jobkit.claimed
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -34,16 +40,16 @@ declare
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
+    v_ahead bigint[];                            -- those that wait in the worker for a slot
     v_plain boolean;                             -- none of them held or needs a permit
-    v_answers jobkit.claimed[];                  -- about those that did
+    v_answers jobkit.claimed[];                  -- about those that did, or wait
     v_row jobkit.claimed;
 begin
     perform jobkit.decide_lock();
     -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
     -- waits for this lock, or we wait for the DELETE and find nothing.
     select clock_timestamp(), array(
-        select p.name from jobkit.queues p
-        where p.name = any (p_queues) and p.paused_at is not null
+        select p.name from jobkit.queues p where p.name = any (p_queues) and p.paused_at is not null
     ) into v_started, v_paused from jobkit.workers w
     where w.id = p_worker and w.lease_until > clock_timestamp() for key share;
     if not found then
@@ -61,20 +67,19 @@ begin
                 where f.queue = q.name and f.kind = any (p_kinds)
                 order by f.priority, f.without_permit, f.job_id
                 limit q.slots for update of f skip locked
-            ) f where q.name <> all (v_paused)
-        )))
+            ) f where q.name <> all (v_paused))))
         returning r.job_id, r.without_permit and r.concurrency_key is null as plain
     )
     select array_agg(p.job_id), bool_and(p.plain),
         extract(epoch from clock_timestamp() - v_started) * 1000000
     into v_ids, v_plain, v_row.scan_us from picked p;
     return next v_row;
-    if not v_plain then
-        select * into v_ids, v_answers from jobkit.claim_permits(v_ids, p_queues, p_kinds);
+    if not v_plain or p_ahead <> '{}' then
+        select * into v_ids, v_ahead, v_answers from jobkit.claim_apart(
+            p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds);
         return query select * from unnest(v_answers);
     end if;
     if v_ids <> '{}' then
-        -- Mostly this looks at all of them and notes them, in one statement.
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
@@ -86,14 +91,14 @@ begin
             from jobkit.claim_within(p_worker, p_n, not v_plain, v_ids, p_queues, 8 * 1024 * 1024);
             return next v_row;
         end if;
-        -- By the ids alone, not a join of them: this is most of what a claim costs.
+    end if;
+    if v_ids <> '{}' or v_ahead <> '{}' then
         return query select j.queue, null::integer, null::integer, null::bigint, null::bigint,
             j.id, j.kind, j.priority * 2 + 7, j.attempt + 1, j.max_attempts, j.crashes, j.snoozes,
             j.created_at, j.cancel_requested_at is not null, j.concurrency_key is not null, j.args,
-            -- What is infinite has no distance: the subtraction would fail, and the claim with it.
-            j.tags, j.metadata, clock_timestamp()
-                - least(greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp())
-        from jobkit.jobs j where j.id = any (v_ids);
+            j.tags, j.metadata, clock_timestamp() - least(greatest(j.run_at, j.created_at, 'epoch'),
+                clock_timestamp()), null::bigint[]
+        from jobkit.jobs j where j.id = any (v_ids || v_ahead);
     end if;
 end
 $$;

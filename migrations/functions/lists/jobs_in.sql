@@ -1,6 +1,6 @@
 -- jobs_in: the next live jobs of a listing behind a place, in its order. Each branch has an index,
--- but for running jobs: of `claims`, which is small, every row is looked at. A worker has nothing
--- that waits.
+-- but for running jobs and those that were claimed ahead: of `claims`, which is small, every row is
+-- looked at.
 create or replace function jobkit.jobs_in(
     p_listing text, p_place jsonb, p_rows integer, p_queue text, p_group text, p_key text,
     p_worker bigint, p_id bigint
@@ -12,11 +12,24 @@ language sql stable as $$
             and (p_place is null or j.id < (p_place ->> 0)::bigint)
         order by j.id desc limit p_rows
     ) union all (
-        select r.job_id, r.without_permit, null, null from jobkit.ready r
-        where p_listing = 'ready' and (p_queue is null or r.queue = p_queue)
-            and (p_place is null or (r.queue, r.priority, r.without_permit, r.job_id)
-                > (p_place ->> 0, (p_place ->> 1)::smallint, (p_place ->> 2)::boolean,
-                    (p_place ->> 3)::bigint))
+        select r.job_id, r.without_permit, null, null from (
+            (
+                select r.queue, r.priority, r.without_permit, r.job_id from jobkit.ready r
+                where p_listing = 'ready' and (p_queue is null or r.queue = p_queue)
+                    and (p_place is null or (r.queue, r.priority, r.without_permit, r.job_id)
+                        > (p_place ->> 0, (p_place ->> 1)::smallint, (p_place ->> 2)::boolean,
+                            (p_place ->> 3)::bigint))
+                order by r.queue, r.priority, r.without_permit, r.job_id limit p_rows
+            ) union all
+            select j.queue, j.priority, true, j.id
+            from jobkit.claimed_jobs c cross join lateral (
+                select * from jobkit.jobs j where j.id = c.job_id offset 0
+            ) j
+            where p_listing = 'ready' and c.waits and (p_queue is null or j.queue = p_queue)
+                and (p_place is null or (j.queue, j.priority, true, j.id)
+                    > (p_place ->> 0, (p_place ->> 1)::smallint, (p_place ->> 2)::boolean,
+                        (p_place ->> 3)::bigint))
+        ) r
         order by r.queue, r.priority, r.without_permit, r.job_id limit p_rows
     ) union all (
         select s.job_id, null, null, null from jobkit.scheduled s
@@ -29,12 +42,12 @@ language sql stable as $$
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
         order by s.run_at, s.job_id limit p_rows
     ) union all (
-        select u.id, null, c.claimed_at, c.worker_id
-        from jobkit.claims c cross join unnest(c.job_ids) as u (id)
-        where p_listing = 'running' and (p_worker is null or c.worker_id = p_worker)
-            and (p_place is null or (c.claimed_at, u.id)
+        select c.job_id, null, c.claimed_at, c.worker_id from jobkit.claimed_jobs c
+        where p_listing = 'running' and not c.waits
+            and (p_worker is null or c.worker_id = p_worker)
+            and (p_place is null or (c.claimed_at, c.job_id)
                 > ((p_place ->> 0)::timestamptz, (p_place ->> 1)::bigint))
-        order by c.claimed_at, u.id limit p_rows
+        order by c.claimed_at, c.job_id limit p_rows
     ) union all (
         select b.job_id, null, b.since, null from jobkit.blocked_executions b
         where p_listing = 'blocked' and (p_group is null or b.concurrency_group = p_group)

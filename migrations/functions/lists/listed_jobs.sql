@@ -1,7 +1,7 @@
 -- What an operator's lists of jobs read.
 
 -- listed_jobs: a live job with its state, which is read by primary keys (one that waits nowhere
--- runs), and the beginning of its last error.
+-- runs, unless it was claimed ahead), and the beginning of its last error.
 create or replace view jobkit.listed_jobs as
     select j.id, j.kind, j.queue, j.priority, j.attempt, j.max_attempts,
         j.cancel_requested_at is not null as cancel_requested, j.run_at, j.created_at,
@@ -23,7 +23,14 @@ create or replace view jobkit.listed_jobs as
                 where b.concurrency_group = j.concurrency_group
                     and b.concurrency_key = j.concurrency_key
                     and b.priority = j.priority and b.job_id = j.id
-            ) then 'blocked' else 'running' end as state,
+            ) then 'blocked'
+            when exists (
+                select from jobkit.claimed_jobs c where c.waits and c.job_id = j.id
+                    and c.worker_id = (
+                        select a.worker_id from jobkit.claims a
+                        where a.ahead and j.id = any (a.job_ids) limit 1
+                    )
+            ) then 'ready' else 'running' end as state,
         (
             select left(a.error, 300) from jobkit.attempts a where a.job_id = j.id
             order by a.attempt desc, a.ended_at desc limit 1

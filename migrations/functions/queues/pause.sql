@@ -34,6 +34,7 @@ begin
             offset 0
         ) r
     ));
+    perform jobkit.recall();
     perform jobkit.note(p_actor, 'pause', 'queue', null,
         jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_queue);
     return v_new;

@@ -1,9 +1,10 @@
 -- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
 -- then `alive` is false. `lapsed` says that the lease had a gap, or that the clock has stepped back
 -- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
--- runs that somebody wants cancelled; `stop` asks the worker to stop.
+-- runs that somebody wants cancelled; `stop` asks the worker to stop. All jobs of its claims up to
+-- p_begun have begun, if they were claimed ahead: from now on a crash is theirs.
 create or replace function jobkit.heartbeat(
-    p_worker bigint, p_stopping boolean,
+    p_worker bigint, p_stopping boolean, p_begun bigint default null,
     out alive boolean, out lapsed boolean, out stop boolean, out cancel bigint[]
 )
 language plpgsql
@@ -23,6 +24,8 @@ begin
         stopping = p_stopping,
         steady_since = case when lapsed then clock_timestamp() else w.steady_since end
     where w.id = p_worker;
+    update jobkit.claims c set ahead = false
+    where c.worker_id = p_worker and c.n <= p_begun and c.ahead;
     perform jobkit.cap_leases();
     cancel := array(
         select j.id from jobkit.jobs j

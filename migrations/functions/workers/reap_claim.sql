@@ -1,4 +1,6 @@
--- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt.
+-- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt; but
+-- not where they were claimed ahead, and nobody knows whether they had begun. One of those may be
+-- what killed the worker: so that counts as a crash, and the next claim of it is one that knows.
 -- After the first crash a job runs again at once, from the second in a row after a wait.
 -- With p_jobs only those: the others, and those that are stuck, stay in the claim.
 -- Returns how many jobs it took back; 0 when the claim is gone, held or not orphaned.
@@ -14,6 +16,7 @@ as $$
 declare
     v_claim jobkit.claims;
     v_jobs bigint[];
+    v_count integer;
 begin
     perform jobkit.decide_lock();
     select * into v_claim from jobkit.claims c
@@ -22,6 +25,11 @@ begin
         return 0;
     end if;
     v_jobs := jobkit.unclaim(v_claim, p_jobs);
+    if v_claim.ahead then
+        v_count := jobkit.give_back(p_worker, v_jobs, '{}', null);
+        update jobkit.jobs j set crashes = j.crashes + 1 where j.id = any (v_jobs);
+        return v_count;
+    end if;
     return jobkit.give_back(p_worker, v_jobs, v_jobs,
         format('the worker died: no heartbeat of worker %s', to_hex(p_worker)));
 end

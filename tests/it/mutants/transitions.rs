@@ -1,7 +1,7 @@
 //! Mutants of the transitions of jobs without concurrency keys.
 
 use super::Mutant;
-use crate::races::{cancel, claim, isolation, order, producers, prune, reap, settle};
+use crate::races::{ahead, cancel, claim, isolation, order, producers, prune, reap, settle};
 use crate::{clock, plans};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -44,6 +44,36 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         cancel::a_reap_behind_a_mark_ends_the_job;
     lock_jobs: "order by j.id for update" => "order by j.id",
         cancel::a_reap_behind_a_mark_ends_the_job;
+    // What is claimed ahead.
+    claim_ahead: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",
+        ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
+    claim_ahead: "partition by j.queue " => "", ahead::each_queue_has_its_own_slots;
+    claim_ahead: "and j.crashes = 0" => "",
+        ahead::what_was_with_a_dead_worker_is_not_claimed_ahead;
+    claim_ahead: "and j.attempt + 1 < j.max_attempts" => "",
+        ahead::what_may_not_wait_has_a_slot_or_goes_back;
+    claim_ahead: "and j.cancel_requested_at is null" => "",
+        ahead::what_may_not_wait_has_a_slot_or_goes_back;
+    claim_ahead: "j.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
+    claim_ahead: "array_agg(j.id), j.held)" => "array_agg(j.id))",
+        ahead::a_key_is_not_claimed_ahead;
+    claim_ahead: "row_number() over w <= 250" => "true", ahead::what_waits_has_a_bound;
+    claim_ahead: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
+    claim_ahead: "replays, ahead)
+    select p_worker, p_n, ahead, v_replays, true" => "replays)
+    select p_worker, p_n, ahead, v_replays",
+        ahead::a_death_charges_nothing_that_may_not_have_begun;
+    reap_claim: "if v_claim.ahead then" => "if false then",
+        ahead::a_death_charges_nothing_that_may_not_have_begun;
+    reap_claim: "crashes = j.crashes + 1" => "crashes = j.crashes",
+        ahead::what_was_with_a_dead_worker_is_not_claimed_ahead;
+    heartbeat: " and c.n <= p_begun" => "",
+        ahead::a_death_charges_what_a_heartbeat_said_has_begun;
+    heartbeat: "set ahead = false" => "set ahead = true",
+        ahead::a_death_charges_what_a_heartbeat_said_has_begun;
+    pause: "perform jobkit.recall();" => "", ahead::workers_hear_of_a_cancel_and_of_a_pause;
+    cancel_mark: "perform jobkit.recall(v_marked);" => "",
+        ahead::workers_hear_of_a_cancel_and_of_a_pause;
     // A claim and its worker.
     claim: " for key share;" => ";",
         claim::a_claim_in_flight_keeps_its_worker;

@@ -66,6 +66,28 @@ pub(crate) fn claim_where(worker: i64, n: i64, scan: &Scan<'_>) -> String {
     )
 }
 
+/// A claim of so many jobs, for some of which there is no slot yet: those have a plus. In the end,
+/// whether some went back for that reason.
+pub(crate) fn claim_ahead(worker: i64, n: i64, slots: i32, ahead: i32) -> String {
+    format!(
+        "with claimed as materialized (
+            select * from jobkit.claim({worker}, {n}, '{{act}}', '{{default}}', '{{{slots}}}',
+                '{{}}', '{{}}', '{{}}', '{{{ahead}}}')
+        ), waits as (select w.ahead, w.gone from claimed w where w.ahead is not null)
+        select concat_ws(' ',
+            (select string_agg(c.job_id || case when c.cancelled then '!'
+                when c.job_id = any ((select w.ahead from waits w)::bigint[]) then '+'
+                else '' end, ' ' order by c.job_id)
+                from claimed c where c.job_id is not null),
+            (select 'cut' from waits w where w.gone = 0))"
+    )
+}
+
+/// A heartbeat that says up to which of its claims all jobs have begun.
+pub(crate) fn heartbeat_begun(worker: i64, begun: i64) -> String {
+    format!("select alive::text from jobkit.heartbeat({worker}, false, {begun})")
+}
+
 /// The outcome of one job, kept for an hour; a delay of an hour where there is one.
 pub(crate) fn settle(worker: i64, n: i64, job: i64, outcome: &str) -> String {
     settle_all(worker, n, &[(job, outcome)])

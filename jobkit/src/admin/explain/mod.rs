@@ -50,7 +50,10 @@ impl Admin {
 }
 
 fn running(job: &LiveJob) -> Vec<Reason> {
-    let runs = job.runs.map(|(worker, since)| Reason::Running { worker, since });
+    let runs = job.runs.map(|(worker, since)| match job.waits {
+        true => Reason::ClaimedAhead { worker },
+        false => Reason::Running { worker, since },
+    });
     runs.into_iter().chain(cancel_requested(job)).collect()
 }
 

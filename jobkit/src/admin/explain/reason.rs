@@ -25,6 +25,11 @@ pub enum Reason {
         /// Since when.
         since: DateTime<Utc>,
     },
+    /// It waits in a worker for a slot, a tenth of a second at most.
+    ClaimedAhead {
+        /// The worker that has claimed it.
+        worker: i64,
+    },
     /// It is marked as cancelled: nothing but its end awaits it.
     CancelRequested {
         /// Since when.
@@ -128,6 +133,9 @@ impl fmt::Display for Reason {
         match self {
             Self::Running { worker, since } => {
                 write!(f, "Running since {} on worker {worker:x}", Time(since))
+            }
+            Self::ClaimedAhead { worker } => {
+                write!(f, "Claimed by worker {worker:x}, where it waits for a slot")
             }
             Self::CancelRequested { since } => {
                 write!(f, "Marked as cancelled since {}: it ends when it is next met", Time(since))

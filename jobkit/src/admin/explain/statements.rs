@@ -25,6 +25,8 @@ pub(crate) struct LiveJob {
     pub(crate) cancel_requested_at: Option<DateTime<Utc>>,
     /// The worker that runs it, since when.
     pub(crate) runs: Option<(i64, DateTime<Utc>)>,
+    /// Whether it waits there for a slot.
+    pub(crate) waits: bool,
     /// When it is due, and whether it is by now.
     pub(crate) scheduled: Option<(DateTime<Utc>, bool)>,
     pub(crate) blocked: bool,
@@ -51,6 +53,7 @@ impl FromRow for LiveJob {
             priority: row.read("priority")?,
             key: concurrency(row)?,
             cancel_requested_at: row.read("cancel_requested_at")?,
+            waits: row.read("waits")?,
             runs: worker.zip(row.read("claimed_at")?),
             scheduled: due.zip(row.read("due")?),
             blocked: row.read("blocked")?,

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use self::aside::Aside;
+use super::ahead::Ahead;
 use super::low_water::LowWater;
 use super::sleep::Sleep;
 use super::slots::Slots;
@@ -50,6 +51,7 @@ pub(crate) struct Claimer {
 /// What the claimer remembers between rounds.
 pub(crate) struct Pace {
     water: LowWater,
+    ahead: Ahead,
     /// How many jobs to ask for at most; halved by every failed call.
     batch: usize,
     /// Failed rounds in a row.
@@ -68,6 +70,7 @@ impl Pace {
     pub(crate) fn new(queues: usize) -> Self {
         Self {
             water: LowWater::new(queues),
+            ahead: Ahead::new(queues),
             batch: LARGEST_BATCH,
             failures: 0,
             lost: 0,
@@ -142,7 +145,11 @@ impl Claimer {
             return Next::Room;
         }
         // Busy: a moment's patience makes one claim of many slots instead of many of one.
-        let worthwhile = capacity.min(LARGEST_BATCH) / 2;
+        let worthwhile = match self.slots.ahead() {
+            0 => capacity.min(LARGEST_BATCH) / 2,
+            // What waits lasts as long as the claim takes.
+            ahead => ahead / 2,
+        };
         self.slots.until_free(self.number(), worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {
             Ok(next) => next,
@@ -164,6 +171,7 @@ impl Claimer {
         let now = Instant::now();
         self.pace.sleep.looks(now);
         self.lower_marks();
+        self.allow_ahead(now);
         let slots = self.slots.take_within(self.pace.batch);
         if slots.left().iter().all(|left| *left == 0) {
             // The other claimer has taken them. A look at no queue would prove nothing.
@@ -182,6 +190,7 @@ impl Claimer {
                 self.pace.failures = 0;
                 self.pace.lost = 0;
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
+                self.pace.ahead.answered(now.elapsed(), &claimed.jobs);
                 Ok(self.receive(reservation, &requested, from_start, claimed).await)
             }
             Err(error) => {
@@ -202,6 +211,13 @@ impl Claimer {
                 error.map_or(Ok(Next::Again), Err)
             }
         }
+    }
+
+    /// Sets how many jobs of each queue may be claimed before there is a slot for them.
+    fn allow_ahead(&mut self, now: Instant) {
+        let slots = self.slots.queues().iter().map(|queue| queue.slots);
+        let wanted = self.pace.ahead.wanted(self.slots.ended(), slots, now);
+        self.slots.allow_ahead(&wanted);
     }
 
     /// Jobs that got a permit may lie below the marks. The second claimer leaves them to the first.
@@ -226,10 +242,7 @@ impl Claimer {
         mut claimed: Claimed,
     ) -> Next {
         self.pace.aside.take_back(&mut self.link, &claimed.jobs).await;
-        let size = |job: &ClaimedJob| {
-            job.payload.len() + job.metadata.as_ref().map_or(0, |json| json.get().len())
-        };
-        let bytes: usize = claimed.jobs.iter().map(size).sum();
+        let bytes: usize = claimed.jobs.iter().map(ClaimedJob::bytes).sum();
         let count = claimed.jobs.len();
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = claimed.gone > 0;
@@ -242,7 +255,7 @@ impl Claimer {
             let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
             let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
             let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
-            let jobs = jobs.filter(|_| plain);
+            let jobs = jobs.filter(|job| plain || claimed.ahead.contains(&job.id));
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
@@ -250,12 +263,14 @@ impl Claimer {
             filled |= rows >= *slots;
             self.slots.record(*queue, rows >= *slots);
         }
+        filled |= claimed.cut;
+        self.pause_ahead(requested, &claimed);
         // Queues that have yet to have their turn.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
         claimed.jobs.iter_mut().for_each(|job| job.queue = requested[job.queue].0);
-        let suspects = self.dispatch.receive(&mut reservation, claimed.jobs);
+        let suspects = self.dispatch.receive(&mut reservation, claimed.jobs, &claimed.ahead);
         self.dispatch.start_suspects(reservation, suspects);
         if bytes > LARGE_ANSWER {
             // The server gave the rest back: asking for it again and again would be wasted.
@@ -264,6 +279,19 @@ impl Claimer {
         // Else something went back to ready, of which nobody is told.
         let whole = waiting + claimed.gone == 0 && bytes <= LARGE_ANSWER;
         self.decide(count + waiting + claimed.gone, filled, whole, from_start).await
+    }
+
+    /// Claims none ahead for a while of queues with jobs that may not wait here.
+    fn pause_ahead(&mut self, requested: &[(usize, usize)], claimed: &Claimed) {
+        for (at, (queue, _)) in requested.iter().enumerate() {
+            if claimed.cut || claimed.jobs.iter().any(|job| job.queue == at && job.keyed) {
+                self.pace.ahead.pause(*queue, Instant::now());
+            }
+        }
+        if claimed.cut {
+            // What went back may lie below the marks.
+            self.pace.water.start_over();
+        }
     }
 
     async fn decide(&mut self, picked: usize, filled: bool, whole: bool, from_start: bool) -> Next {
@@ -293,7 +321,8 @@ fn prepare<'a>(
     kinds: &'a [String],
     now: Instant,
 ) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let shares = reservation.slots.left().iter().copied().enumerate();
+    let ahead = reservation.slots.ahead();
+    let shares = reservation.slots.left().into_iter().enumerate();
     let mut requested: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
     // The server's limit on the answer's size favours the first: that is another one each time.
     fastrand::shuffle(&mut requested);
@@ -308,6 +337,10 @@ fn prepare<'a>(
         slots: requested.iter().map(|(_, slots)| count(*slots)).collect(),
         marks: waters().flat_map(|(marks, ..)| *marks).collect(),
         between: waters().map(|(_, first, last)| (count(first), count(last))).unzip(),
+        ahead: match ahead.iter().all(|ahead| *ahead == 0) {
+            true => Vec::new(),
+            false => requested.iter().map(|(queue, _)| count(ahead[*queue])).collect(),
+        },
     };
     (requested, claim)
 }

@@ -1,13 +1,20 @@
+mod places;
 mod share;
+mod taken;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 
+use self::places::Places;
 use self::share::share;
+use self::taken::Left;
 use crate::lock::Lock;
+
+pub(crate) use self::places::Waiting;
+pub(crate) use self::taken::TakenSlots;
 
 /// A queue as this worker serves it.
 #[derive(Debug, Clone)]
@@ -29,18 +36,22 @@ impl Served {
 const CLAIMERS: usize = 2;
 
 /// How many slots are taken, by queue: by handlers that run, and by calls under way that may bring
-/// jobs.
+/// jobs. Beyond them there are places for jobs that were claimed ahead, which wait here for a slot.
 #[derive(Debug)]
 pub(crate) struct Slots {
     queues: Vec<Served>,
     taken: Lock<Taken>,
     /// Rings for each claimer.
     freed: [Notify; CLAIMERS],
+    /// Rings when the first job waits.
+    waits: Notify,
+    /// Rings when those that wait are to be given back.
+    recall: Notify,
 }
 
 #[derive(Debug)]
 struct Taken {
-    by_queue: Vec<usize>,
+    by_queue: Vec<Places>,
     /// Queues that had as many ready jobs as they were asked for.
     filled: Vec<bool>,
     /// Which of those is the first to have its turn.
@@ -49,65 +60,78 @@ struct Taken {
     backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
-    /// How many free slots each claimer waits for.
+    /// How many free places each claimer waits for.
     awaited: [usize; CLAIMERS],
+    /// The worker stops: nothing waits any more.
+    closed: bool,
 }
 
 impl Slots {
     pub(crate) fn new(queues: Vec<Served>) -> Self {
+        let places = |queue: &Served| Places { slots: queue.slots, ..Places::default() };
         let taken = Lock::new(Taken {
-            by_queue: vec![0; queues.len()],
+            by_queue: queues.iter().map(places).collect(),
             filled: vec![false; queues.len()],
             turn: 0,
             backlogged: vec![false; queues.len()],
             crash_suspect: false,
             awaited: [1; CLAIMERS],
+            closed: false,
         });
-        Self { queues, taken, freed: Default::default() }
+        Self {
+            queues,
+            taken,
+            freed: Default::default(),
+            waits: Notify::default(),
+            recall: Notify::default(),
+        }
     }
 
     pub(crate) fn queues(&self) -> &[Served] {
         &self.queues
     }
 
-    /// Free slots of each queue.
+    /// Free places of each queue.
     pub(crate) fn free(&self) -> Vec<usize> {
-        let taken = self.taken.lock();
-        self.free_of(&taken).collect()
+        self.taken.lock().free()
     }
 
-    fn free_of(&self, taken: &Taken) -> impl Iterator<Item = usize> {
-        let pairs = self.queues.iter().zip(&taken.by_queue);
-        pairs.map(|(queue, taken)| queue.slots.saturating_sub(*taken))
-    }
-
-    /// Takes the free slots of each queue, cut down to so many in all.
+    /// Takes the free places of each queue, cut down to so many in all.
     pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
-        self.take(|free, taken| {
-            let (shares, turn) = share(most, free, &taken.filled, taken.turn);
+        self.take(|taken| {
+            let (shares, turn) = share(most, &taken.free(), &taken.filled, taken.turn);
             taken.turn = turn;
             shares
         })
     }
 
-    /// Takes what is free of so many of each queue; nothing where jobs are ready for every slot:
-    /// there, priority decides who is next.
+    /// Takes what is free of so many slots of each queue; nothing where jobs are ready for every
+    /// slot, or wait for one: there, priority decides who is next.
     pub(crate) fn take_spare(self: &Arc<Self>, needed: &[usize]) -> TakenSlots {
-        self.take(|free, taken| {
-            let of_queue = free.iter().zip(&taken.backlogged).zip(needed);
+        self.take(|taken| {
+            let of_queue = taken.by_queue.iter().zip(&taken.backlogged).zip(needed);
             of_queue
-                .map(|((free, full), needed)| if *full { 0 } else { *free.min(needed) })
+                .map(|((places, full), needed)| match *full || !places.waiting.is_empty() {
+                    true => 0,
+                    false => places.free_slots().min(places.free()).min(*needed),
+                })
                 .collect()
         })
     }
 
-    fn take(self: &Arc<Self>, choose: impl Fn(&[usize], &mut Taken) -> Vec<usize>) -> TakenSlots {
+    fn take(self: &Arc<Self>, choose: impl Fn(&mut Taken) -> Vec<usize>) -> TakenSlots {
         let mut taken = self.taken.lock();
-        let free: Vec<usize> = self.free_of(&taken).collect();
-        let chosen = choose(&free, &mut taken);
-        taken.by_queue.iter_mut().zip(&chosen).for_each(|(taken, chosen)| *taken += chosen);
+        let chosen = choose(&mut taken);
+        let of_queue = taken.by_queue.iter_mut().zip(chosen);
+        let left = of_queue.map(|(places, chosen)| {
+            let slots = chosen.min(places.free_slots());
+            places.begun += slots;
+            places.called += chosen - slots;
+            Left { slots, ahead: chosen - slots }
+        });
+        let left = left.collect();
         drop(taken);
-        TakenSlots { slots: Arc::clone(self), left: chosen }
+        TakenSlots { slots: Arc::clone(self), left }
     }
 
     /// Records whether a queue had as many ready jobs as it was asked for.
@@ -115,13 +139,92 @@ impl Slots {
         let mut taken = self.taken.lock();
         taken.filled[queue] = filled;
         // Those that are free beside the ones asked for would have been asked for in vain.
-        taken.backlogged[queue] = filled && taken.by_queue[queue] >= self.queues[queue].slots;
+        taken.backlogged[queue] = filled && taken.by_queue[queue].free_slots() == 0;
     }
 
-    /// Whether a queue that had as many jobs as it was asked for has free slots.
+    /// Whether a queue that had as many jobs as it was asked for has free places.
     pub(crate) fn is_wanting(&self) -> bool {
         let taken = self.taken.lock();
-        self.free_of(&taken).zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)
+        taken.free().iter().zip(&taken.filled).any(|(free, filled)| *free > 0 && *filled)
+    }
+
+    /// How many handlers of each queue have ended.
+    pub(crate) fn ended(&self) -> Vec<u64> {
+        self.taken.lock().by_queue.iter().map(|places| places.ended).collect()
+    }
+
+    /// Sets how many jobs of each queue may be claimed ahead.
+    pub(crate) fn allow_ahead(&self, ahead: &[usize]) {
+        let mut taken = self.taken.lock();
+        taken.by_queue.iter_mut().zip(ahead).for_each(|(places, ahead)| places.ahead = *ahead);
+    }
+
+    /// How many jobs may be claimed ahead.
+    pub(crate) fn ahead(&self) -> usize {
+        self.taken.lock().by_queue.iter().map(|places| places.ahead).sum()
+    }
+
+    /// A job that was claimed ahead waits for a slot; it is returned when the worker stops.
+    pub(crate) fn wait(&self, waiting: Waiting) -> Option<Waiting> {
+        let mut taken = self.taken.lock();
+        if taken.closed {
+            return Some(waiting);
+        }
+        if taken.by_queue.iter().all(|places| places.waiting.is_empty()) {
+            self.waits.notify_one();
+        }
+        let place = (waiting.job.lane, waiting.job.id);
+        taken.by_queue[waiting.job.queue].waiting.insert(place, waiting);
+        None
+    }
+
+    /// A job that waits, for which there is a slot: it takes it.
+    pub(crate) fn next(&self) -> Option<Waiting> {
+        let mut taken = self.taken.lock();
+        taken.by_queue.iter_mut().find_map(Places::next)
+    }
+
+    /// Takes away jobs that wait: those that have done so since then or longer, or all.
+    pub(crate) fn withdraw(&self, since: Option<Instant>) -> Vec<Waiting> {
+        let mut taken = self.taken.lock();
+        let overdue = |waiting: &Waiting| since.is_none_or(|since| waiting.since <= since);
+        let withdrawn = taken.by_queue.iter_mut().flat_map(|places| {
+            let overdue = places.waiting.extract_if(.., |_, waiting| overdue(waiting));
+            overdue.map(|(_, waiting)| waiting).collect::<Vec<_>>()
+        });
+        let withdrawn = withdrawn.collect();
+        self.tell(&taken);
+        withdrawn
+    }
+
+    /// Somebody has paused a queue, or cancelled a job that waits.
+    pub(crate) fn recall(&self) {
+        self.recall.notify_one();
+    }
+
+    pub(crate) async fn recalled(&self) {
+        self.recall.notified().await;
+    }
+
+    /// From now on no job waits.
+    pub(crate) fn close(&self) {
+        self.taken.lock().closed = true;
+    }
+
+    /// Completes when a job has waited since then or longer.
+    pub(crate) async fn overdue(&self, patience: Duration) {
+        loop {
+            let longest = {
+                let taken = self.taken.lock();
+                let waiting = taken.by_queue.iter().flat_map(|places| places.waiting.values());
+                waiting.map(|waiting| waiting.since).min()
+            };
+            match longest {
+                Some(since) if since.elapsed() >= patience => return,
+                Some(since) => sleep_until((since + patience).into()).await,
+                None => self.waits.notified().await,
+            }
+        }
     }
 
     /// Takes the one place for crash suspects; false when it is taken.
@@ -129,18 +232,22 @@ impl Slots {
         !std::mem::replace(&mut self.taken.lock().crash_suspect, true)
     }
 
-    /// A handler ended.
-    pub(crate) fn give_back(&self, queue: usize, suspect: bool) {
+    /// A handler ended. The job that waits for its slot has it now.
+    pub(crate) fn give_back(&self, queue: usize, suspect: bool) -> Option<Waiting> {
         let mut taken = self.taken.lock();
-        taken.by_queue[queue] -= 1;
         if suspect {
             taken.crash_suspect = false;
         }
+        let places = &mut taken.by_queue[queue];
+        places.begun -= 1;
+        places.ended += 1;
+        let next = places.next();
         self.tell(&taken);
+        next
     }
 
     fn tell(&self, taken: &Taken) {
-        let free: usize = self.free_of(taken).sum();
+        let free: usize = taken.free().iter().sum();
         for (awaited, freed) in taken.awaited.iter().zip(&self.freed) {
             if free >= *awaited {
                 freed.notify_one();
@@ -148,7 +255,7 @@ impl Slots {
         }
     }
 
-    /// Completes when so many slots are free, or after `patience`: waking for each of them would
+    /// Completes when so many places are free, or after `patience`: waking for each of them would
     /// cost more than the handlers of small jobs.
     pub(crate) async fn until_free(&self, claimer: usize, count: usize, patience: Duration) {
         self.taken.lock().awaited[claimer] = count;
@@ -161,12 +268,12 @@ impl Slots {
         self.taken.lock().awaited[claimer] = 1;
     }
 
-    /// Completes when a slot has become free since the last time.
+    /// Completes when a place has become free since the last time.
     pub(crate) async fn freed(&self, claimer: usize) {
         self.freed[claimer].notified().await;
     }
 
-    /// Completes when one of these queues has a free slot; never, where there are none of them: a
+    /// Completes when one of these queues has a free place; never, where there are none of them: a
     /// claimer that sleeps is not woken by each handler that ends.
     pub(crate) async fn room(&self, claimer: usize, queues: &[usize]) {
         if queues.is_empty() {
@@ -178,107 +285,11 @@ impl Slots {
     }
 }
 
-/// Slots taken for the jobs that a call may bring. Dropping it gives back those that are left.
-#[derive(Debug)]
-pub(crate) struct TakenSlots {
-    slots: Arc<Slots>,
-    left: Vec<usize>,
-}
-
-impl TakenSlots {
-    /// How many are left of each queue.
-    pub(crate) fn left(&self) -> &[usize] {
-        &self.left
-    }
-
-    /// One goes to a handler, which gives it back when it ends.
-    pub(crate) fn pass_on(&mut self, queue: usize) {
-        match self.left[queue].checked_sub(1) {
-            Some(left) => self.left[queue] = left,
-            // Somebody has moved the job to this queue by hand since it became ready.
-            None => self.slots.taken.lock().by_queue[queue] += 1,
-        }
-    }
-}
-
-impl Drop for TakenSlots {
-    fn drop(&mut self) {
-        if self.left.iter().all(|left| *left == 0) {
-            return;
-        }
-        let mut taken = self.slots.taken.lock();
-        taken.by_queue.iter_mut().zip(&self.left).for_each(|(taken, left)| *taken -= left);
-        self.slots.tell(&taken);
+impl Taken {
+    fn free(&self) -> Vec<usize> {
+        self.by_queue.iter().map(Places::free).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::pin::pin;
-
-    use super::*;
-
-    fn slots(queues: &[usize]) -> Arc<Slots> {
-        let served = |slots: &usize| Served { name: Arc::default(), slots: *slots };
-        Arc::new(Slots::new(queues.iter().map(served).collect()))
-    }
-
-    #[test]
-    fn what_a_call_took_is_free_again_unless_a_handler_has_it() {
-        let slots = slots(&[3, 5]);
-        let mut taken = slots.take_within(6);
-        assert_eq!((taken.left(), slots.free()), (&[3, 3][..], vec![0, 2]));
-        taken.pass_on(1);
-        drop(taken);
-        assert_eq!(slots.free(), [3, 4]);
-        slots.give_back(1, false);
-        assert_eq!(slots.free(), [3, 5]);
-    }
-
-    #[test]
-    fn a_job_that_was_moved_to_a_queue_without_room_runs_all_the_same() {
-        let slots = slots(&[1, 5]);
-        slots.take_spare(&[1, 0]).pass_on(0);
-        let mut taken = slots.take_spare(&[0, 5]);
-        taken.pass_on(0);
-        drop(taken);
-        assert_eq!(slots.free(), [0, 5]);
-        slots.give_back(0, false);
-        assert_eq!(slots.free(), [0, 5], "another of it runs");
-        slots.give_back(0, false);
-        assert_eq!(slots.free(), [1, 5]);
-    }
-
-    #[test]
-    fn a_queue_with_a_backlog_has_no_spare_slots() {
-        let slots = slots(&[3, 5]);
-        slots.record(0, true);
-        assert_eq!(slots.take_spare(&[2, 9]).left(), [2, 5], "it could have asked for more");
-        let all = slots.take_within(8);
-        slots.record(0, true);
-        drop(all);
-        assert_eq!(slots.take_spare(&[2, 9]).left(), [0, 5]);
-        slots.record(0, false);
-        assert_eq!(slots.take_spare(&[2, 0]).left(), [2, 0]);
-    }
-
-    #[test]
-    fn a_queue_that_waits_for_its_turn_wants_more() {
-        let slots = slots(&[3, 5]);
-        assert!(!slots.is_wanting());
-        slots.record(0, true);
-        assert!(slots.is_wanting());
-        let _taken = slots.take_within(8);
-        assert!(!slots.is_wanting(), "none of its slots is free");
-    }
-
-    #[test]
-    fn a_claimer_that_left_no_queue_out_is_woken_by_no_handler() {
-        let slots = slots(&[1]);
-        slots.take_within(1).pass_on(0);
-        slots.give_back(0, false);
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(pin!(slots.room(0, &[])).poll(&mut context).is_pending());
-        assert!(pin!(slots.freed(0)).poll(&mut context).is_ready(), "nobody took the ring");
-    }
-}
+mod tests;

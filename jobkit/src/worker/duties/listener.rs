@@ -2,20 +2,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Error;
-use crate::store::Notifications;
+use crate::store::{News, Notifications};
+use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// How long silence is trusted before the connection is tested.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Wakes the claimer when the database says that something was enqueued.
+/// Wakes the claimer when the database says that something was enqueued, and recalls what was
+/// claimed ahead when somebody pauses a queue or cancels such a job.
 ///
-/// A hint only: it carries no data, and the claimer polls all the same. If it never ran, jobs
-/// would start up to one poll later.
+/// Hints only: the claimer polls all the same, and nothing waits here for long. If it never ran,
+/// jobs would start up to one poll later, and a tenth of a second after a pause.
 pub(crate) struct Listener {
     pub(crate) notifications: Notifications,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) slots: Arc<Slots>,
 }
 
 impl Duty for Listener {
@@ -23,8 +26,12 @@ impl Duty for Listener {
     const INTERRUPTIBLE: bool = true;
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        // Rung after a reconnect, too: notifications sent in between were missed.
-        if self.notifications.wait(SILENCE).await? {
+        // After a reconnect both: notifications sent in between were missed.
+        let news = self.notifications.wait(SILENCE).await?;
+        if news == News::Recall {
+            self.slots.recall();
+        }
+        if news != News::None {
             self.wake.ring();
         }
         Ok(Duration::ZERO)

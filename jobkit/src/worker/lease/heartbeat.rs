@@ -95,7 +95,8 @@ impl Heartbeat {
         let snapshot = self.ledger.snapshot();
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
-        let (beat, used) = (renew_lease(worker, stopping), self.link.is_open());
+        let beat = renew_lease(worker, stopping, snapshot.begun);
+        let used = self.link.is_open();
         let pulse = match self.link.call(&beat).await {
             // A connection that ended while it was idle says nothing of the server: with another
             // one it is no failed beat.
@@ -150,7 +151,7 @@ impl Heartbeat {
     /// Gives back the claims that this worker's calls may have made without its knowing; where they
     /// cannot be as a whole, all of their jobs that can be.
     async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
-        let Snapshot { worker, concluded, ref held, ref suspect } = *snapshot;
+        let Snapshot { worker, concluded, ref held, ref suspect, .. } = *snapshot;
         let release = |jobs| release_lost(worker, concluded, held, suspect, jobs);
         let mut released = 0;
         match self.link.call(&release(None)).await {

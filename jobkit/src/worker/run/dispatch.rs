@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::execution::{Clear, Execution};
 use crate::lock::Lock;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
-use crate::worker::claim::slots::TakenSlots;
+use crate::worker::claim::slots::{TakenSlots, Waiting};
 use crate::worker::counters::Counters;
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
@@ -28,6 +28,8 @@ pub(crate) struct Dispatch {
 /// A call under way that may bring jobs: its number, and the slots kept for them.
 pub(crate) struct Reservation {
     pub(crate) claim: ClaimId,
+    /// The number of the jobs that are claimed ahead.
+    pub(crate) ahead: ClaimId,
     pub(crate) slots: TakenSlots,
 }
 
@@ -40,28 +42,46 @@ impl Dispatch {
     /// A call is about to be made; it ends with [`receive`](Self::receive) or
     /// [`give_up`](Self::give_up).
     pub(crate) fn reserve(&self, slots: TakenSlots) -> Reservation {
-        Reservation { claim: self.ledger.begin(), slots }
+        let (claim, ahead) = self.ledger.begin();
+        Reservation { claim, ahead, slots }
     }
 
     /// The call failed or was not answered; it may have committed all the same. `alone`: the one
     /// job it asked for is suspected of having lost the answer.
     pub(crate) fn give_up(&self, reservation: Reservation, alone: bool) {
         self.ledger.give_up(reservation.claim, alone);
+        self.ledger.give_up(reservation.ahead, false);
+        self.done(reservation);
     }
 
-    /// Starts the jobs that a call brought, but for crash suspects: those it returns.
+    /// All that the call brought has been dealt with: what waits may have the slots that are left.
+    pub(crate) fn done(&self, reservation: Reservation) {
+        drop(reservation);
+        self.execution.begin_waiting();
+    }
+
+    /// Starts the jobs that a call brought, but for crash suspects: those it returns. What was
+    /// claimed ahead waits for its slot, if there is none by now.
     pub(crate) fn receive(
         &self,
         reservation: &mut Reservation,
         jobs: Vec<ClaimedJob>,
+        ahead: &HashSet<i64>,
     ) -> Vec<ClaimedJob> {
         let claim = reservation.claim;
-        let ids: HashSet<i64> = jobs.iter().map(|job| job.id).collect();
-        let count = ids.len();
-        if !self.ledger.hold(claim, ids) {
+        let count = jobs.len();
+        let (waiting, jobs): (Vec<_>, Vec<_>) =
+            jobs.into_iter().partition(|job| ahead.contains(&job.id));
+        let ids = |jobs: &[ClaimedJob]| jobs.iter().map(|job| job.id).collect();
+        if !self.ledger.hold(claim, ids(&jobs)) {
             return Vec::new();
         }
+        self.ledger.hold_ahead(reservation.ahead, ids(&waiting));
         self.counters.claimed.add(count);
+        let since = Instant::now();
+        for job in waiting {
+            self.execution.wait(Waiting { claim: reservation.ahead, job, since });
+        }
         let suspect = |job: &ClaimedJob| job.crashes >= 2 && !job.cancelled;
         let (suspects, others) = jobs.into_iter().partition(suspect);
         for job in others {
@@ -88,7 +108,7 @@ impl Dispatch {
             let release = Outcome::Release(Some(spread));
             self.execution.send(Settlement::of(claim, job.id, release));
         }
-        let Some(job) = chosen else { return };
+        let Some(job) = chosen else { return self.done(reservation) };
         let (ledger, waits_for) = (Arc::clone(&self.ledger), others.clone());
         others.push((claim, job.id));
         drop(others);
@@ -98,6 +118,7 @@ impl Dispatch {
             }
         };
         self.start(&mut reservation, job, true, Some(Box::pin(clear)));
+        self.done(reservation);
     }
 
     /// Starts a job in one of the slots kept for it, once `clear` completes.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::ending::{Run, message, outcome, panicked, undecodable, without_a_run};
@@ -17,7 +18,7 @@ use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
-use crate::worker::claim::slots::Slots;
+use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
 use crate::{JobId, Policy, registration};
@@ -36,6 +37,9 @@ pub(crate) struct Execution {
     pub(crate) cancel_grace: Duration,
 }
 
+/// How long a job that was claimed ahead may wait here for a slot.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// What has to happen before a job may begin.
 pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -52,7 +56,7 @@ impl Execution {
         let this = Arc::clone(self);
         let Some(handler) = self.running.enter(job.id) else {
             self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
-            return self.slots.give_back(job.queue, suspect);
+            return self.give_back(job.queue, suspect);
         };
         let claimed = Instant::now();
         tokio::spawn(async move {
@@ -63,6 +67,7 @@ impl Execution {
             let settlement = if handler.cancel.is_cancelled() || !this.is_held(claim) {
                 Settlement::of(claim, id, Outcome::Release(None))
             } else {
+                this.ledger.began(claim, id);
                 // The texts and the drops of errors and panics are the user's code as well.
                 let mut ran = None;
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut ran);
@@ -75,8 +80,55 @@ impl Execution {
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
             this.running.leave(&handler);
-            this.slots.give_back(queue, suspect);
+            this.give_back(queue, suspect);
         });
+    }
+
+    /// A slot is free: the next job that waits for it begins.
+    fn give_back(self: &Arc<Self>, queue: usize, suspect: bool) {
+        if let Some(waiting) = self.slots.give_back(queue, suspect) {
+            self.begin_waited(waiting);
+        }
+    }
+
+    /// A job waits for a slot, unless the worker ends: then it goes back.
+    pub(crate) fn wait(&self, waiting: Waiting) {
+        self.slots.wait(waiting).into_iter().for_each(|waiting| self.return_waiting(waiting));
+    }
+
+    /// Jobs that wait begin in the slots that are free.
+    pub(crate) fn begin_waiting(self: &Arc<Self>) {
+        while let Some(waiting) = self.slots.next() {
+            self.begin_waited(waiting);
+        }
+    }
+
+    fn begin_waited(self: &Arc<Self>, Waiting { claim, mut job, since }: Waiting) {
+        job.waited += since.elapsed();
+        self.begin(claim, false, job, None);
+    }
+
+    /// Gives back jobs that wait for long, and all of them when somebody recalls them or the worker
+    /// stops. If it never ran, a job that was claimed ahead would wait for as long as those before
+    /// it take.
+    pub(crate) async fn return_overdue(self: Arc<Self>, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            let overdue = tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.slots.recalled() => self.slots.withdraw(None),
+                () = self.slots.overdue(PATIENCE) => {
+                    self.slots.withdraw(Instant::now().checked_sub(PATIENCE))
+                }
+            };
+            overdue.into_iter().for_each(|waiting| self.return_waiting(waiting));
+        }
+        self.slots.close();
+        self.slots.withdraw(None).into_iter().for_each(|waiting| self.return_waiting(waiting));
+    }
+
+    /// A job that waited in vain goes back to ready, uncharged.
+    pub(crate) fn return_waiting(&self, Waiting { claim, job, .. }: Waiting) {
+        self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
     }
 
     /// Whether a claim is this worker's still: its answer may have lain unread while the process

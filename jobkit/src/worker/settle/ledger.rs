@@ -20,6 +20,8 @@ struct State {
     under_way: BTreeSet<i64>,
     /// Jobs of each claim whose settle has not been answered.
     held: BTreeMap<i64, HashSet<i64>>,
+    /// Jobs that were claimed ahead and have not begun: claim and job.
+    waiting: BTreeSet<(i64, i64)>,
     /// Jobs whose settle will be tried again later.
     put_off: HashSet<i64>,
     /// Given-up calls that asked for one job.
@@ -32,6 +34,8 @@ pub(crate) struct Snapshot {
     pub(crate) worker: i64,
     /// Every call up to this number was answered or given up.
     pub(crate) concluded: i64,
+    /// All jobs of claims up to this number have begun.
+    pub(crate) begun: i64,
     pub(crate) held: Vec<i64>,
     pub(crate) suspect: Vec<i64>,
 }
@@ -50,27 +54,37 @@ impl Ledger {
         self.0.lock().worker
     }
 
-    /// Numbers a call that is about to be made and may claim.
-    pub(crate) fn begin(&self) -> ClaimId {
+    /// Numbers a call that is about to be made and may claim: for what begins at once, and for what
+    /// is claimed ahead.
+    pub(crate) fn begin(&self) -> (ClaimId, ClaimId) {
         let mut state = self.0.lock();
-        state.begun += 1;
-        let n = state.begun;
-        state.under_way.insert(n);
-        ClaimId { worker: state.worker, n }
+        state.begun += 2;
+        let (worker, n) = (state.worker, state.begun - 1);
+        state.under_way.extend([n, n + 1]);
+        (ClaimId { worker, n }, ClaimId { worker, n: n + 1 })
     }
 
     /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
     /// are not ours.
-    pub(crate) fn hold(&self, ClaimId { worker, n }: ClaimId, jobs: HashSet<i64>) -> bool {
+    pub(crate) fn hold(&self, claim: ClaimId, jobs: HashSet<i64>) -> bool {
+        self.0.lock().hold(claim, jobs)
+    }
+
+    /// Notes those of the answer that were claimed ahead: they have yet to begin.
+    pub(crate) fn hold_ahead(&self, claim: ClaimId, jobs: HashSet<i64>) {
+        let waiting: Vec<_> = jobs.iter().map(|job| (claim.n, *job)).collect();
         let mut state = self.0.lock();
-        if state.worker != worker {
-            return false;
+        if state.hold(claim, jobs) {
+            state.waiting.extend(waiting);
         }
-        if !jobs.is_empty() {
-            state.held.insert(n, jobs);
+    }
+
+    /// Notes that a job begins that may have been claimed ahead.
+    pub(crate) fn began(&self, ClaimId { worker, n }: ClaimId, job: i64) {
+        let mut state = self.0.lock();
+        if state.worker == worker {
+            state.waiting.remove(&(n, job));
         }
-        state.under_way.remove(&n);
-        true
     }
 
     /// Notes that a claim call failed or was not answered; it may have committed all the same.
@@ -91,6 +105,7 @@ impl Ledger {
             return;
         }
         state.put_off.remove(&job);
+        state.waiting.remove(&(n, job));
         if let Some(jobs) = state.held.get_mut(&n) {
             jobs.remove(&job);
             if jobs.is_empty() {
@@ -124,9 +139,11 @@ impl Ledger {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.0.lock();
+        let concluded = state.under_way.first().map_or(state.begun, |n| n - 1);
         Snapshot {
             worker: state.worker,
-            concluded: state.under_way.first().map_or(state.begun, |n| n - 1),
+            concluded,
+            begun: state.waiting.first().map_or(concluded, |(n, _)| concluded.min(n - 1)),
             held: state.held.keys().copied().collect(),
             suspect: state.suspect.clone(),
         }
@@ -142,12 +159,24 @@ impl Ledger {
 }
 
 impl State {
+    fn hold(&mut self, ClaimId { worker, n }: ClaimId, jobs: HashSet<i64>) -> bool {
+        if self.worker != worker {
+            return false;
+        }
+        if !jobs.is_empty() {
+            self.held.insert(n, jobs);
+        }
+        self.under_way.remove(&n);
+        true
+    }
+
     fn new(worker: i64) -> Self {
         Self {
             worker,
             begun: 0,
             under_way: BTreeSet::new(),
             held: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             put_off: HashSet::new(),
             suspect: Vec::new(),
         }
@@ -161,8 +190,8 @@ mod tests {
     #[test]
     fn a_claim_is_held_until_its_last_job_is_settled() {
         let ledger = Ledger::new(7);
-        let claim = ledger.begin();
-        assert_eq!(claim, ClaimId { worker: 7, n: 1 });
+        let (claim, ahead) = ledger.begin();
+        assert_eq!([claim.n, ahead.n], [1, 2]);
         assert_eq!(ledger.snapshot().concluded, 0, "a call in flight is not concluded");
         assert!(ledger.hold(claim, HashSet::from([10, 11])));
         ledger.settled(claim, 10);
@@ -178,12 +207,13 @@ mod tests {
     #[test]
     fn a_call_that_was_given_up_is_concluded_and_not_held() {
         let ledger = Ledger::new(7);
-        let claim = ledger.begin();
+        let (claim, ahead) = ledger.begin();
         ledger.give_up(claim, true);
+        ledger.give_up(ahead, false);
         let snapshot = ledger.snapshot();
         assert_eq!(
             (snapshot.concluded, &*snapshot.held, &*snapshot.suspect),
-            (1, &[][..], &[1][..])
+            (2, &[][..], &[1][..])
         );
         ledger.cleared(&snapshot);
         assert!(ledger.snapshot().suspect.is_empty());
@@ -192,26 +222,48 @@ mod tests {
     #[test]
     fn a_call_under_way_keeps_later_ones_from_being_concluded() {
         let ledger = Ledger::new(7);
-        let (claim, settle) = (ledger.begin(), ledger.begin());
-        ledger.give_up(settle, false);
+        let [first, second] = [ledger.begin(), ledger.begin()];
+        ledger.give_up(second.0, false);
+        ledger.give_up(second.1, false);
         assert_eq!(ledger.snapshot().concluded, 0);
-        assert!(ledger.hold(claim, HashSet::from([10])));
-        assert_eq!(ledger.snapshot().concluded, 2);
+        assert!(ledger.hold(first.0, HashSet::from([10])));
+        assert_eq!(ledger.snapshot().concluded, 1);
+        ledger.hold_ahead(first.1, HashSet::new());
+        assert_eq!(ledger.snapshot().concluded, 4);
+    }
+
+    #[test]
+    fn a_job_that_waits_keeps_its_claim_from_having_begun() {
+        let ledger = Ledger::new(7);
+        let [first, second] = [ledger.begin(), ledger.begin()];
+        for (claim, ahead) in [first, second] {
+            assert!(ledger.hold(claim, HashSet::from([claim.n * 10])));
+            ledger.hold_ahead(ahead, HashSet::from([ahead.n * 10, ahead.n * 10 + 1]));
+        }
+        assert_eq!((ledger.snapshot().concluded, ledger.snapshot().begun), (4, 1));
+        ledger.began(first.1, 20);
+        assert_eq!(ledger.snapshot().begun, 1, "the other one waits");
+        ledger.settled(first.1, 21);
+        assert_eq!(ledger.snapshot().begun, 3, "it was given back");
+        ledger.began(second.1, 40);
+        ledger.began(second.1, 41);
+        assert_eq!(ledger.snapshot().begun, 4);
     }
 
     #[test]
     fn nothing_of_an_old_life_counts_in_the_new_one() {
         let ledger = Ledger::new(7);
-        let (old, held) = (ledger.begin(), ledger.begin());
-        assert!(ledger.hold(held, HashSet::from([1])));
+        let [old, held] = [ledger.begin(), ledger.begin()];
+        assert!(ledger.hold(held.0, HashSet::from([1])));
         ledger.begin_anew(8);
-        assert!(!ledger.hold(old, HashSet::from([2])));
-        ledger.put_off(held, 1);
+        assert!(!ledger.hold(old.0, HashSet::from([2])));
+        ledger.hold_ahead(old.1, HashSet::from([3]));
+        ledger.put_off(held.0, 1);
         assert_eq!(ledger.unsettled(), (0, 0));
-        ledger.settled(held, 1);
+        ledger.settled(held.0, 1);
         assert_eq!(
             ledger.snapshot(),
-            Snapshot { worker: 8, concluded: 0, held: vec![], suspect: vec![] }
+            Snapshot { worker: 8, concluded: 0, begun: 0, held: vec![], suspect: vec![] }
         );
     }
 }

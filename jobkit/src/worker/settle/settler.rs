@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -195,8 +195,10 @@ impl Settler {
         self.unstick(group).await;
         if let Some(mut reservation) = reservation {
             self.counters.handed_over.add(settled.claimed.len());
-            let suspects = self.dispatch.receive(&mut reservation, settled.claimed);
+            let suspects =
+                self.dispatch.receive(&mut reservation, settled.claimed, &HashSet::new());
             debug_assert!(suspects.is_empty(), "they are left to the claimer");
+            self.dispatch.done(reservation);
         }
         if !settled.unblocked.is_empty() || group.iter().any(is_given_back) {
             self.wake.ring_for(settled.unblocked);

@@ -3,7 +3,8 @@
 -- slots it has has many.
 -- $1 job
 select j.kind, j.queue, j.priority, j.concurrency_group, j.concurrency_key, p.cancel_requested_at,
-    c.worker_id, c.claimed_at, case when j.state = 'scheduled' then j.run_at end as run_at,
+    c.worker_id, c.claimed_at, c.worker_id is not null and j.state = 'ready' as waits,
+    case when j.state = 'scheduled' then j.run_at end as run_at,
     j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
     case when j.state = 'ready' then exists (
         select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority

@@ -3,7 +3,7 @@
 select now() as at, jobkit.jobs_in_listing('ready') as ready, c.running, w.workers, w.capacity,
     s.scheduled, s.due_soon, s.next_run_at, jobkit.jobs_in_listing('retrying') as retrying,
     jobkit.jobs_in_listing('blocked') as blocked, d.dead, d.dead_lately
-from (select coalesce(sum(cardinality(c.job_ids)), 0) as running from jobkit.claims c) c
+from (select count(*) as running from jobkit.claimed_jobs c where not c.waits) c
 cross join (
     select count(*) as workers, coalesce(sum(s.slots), 0)::bigint as capacity
     from jobkit.workers w

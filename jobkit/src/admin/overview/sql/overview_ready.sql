@@ -17,8 +17,8 @@ with heads as materialized (
 ), running as materialized (
     select j.queue, count(*) as number
     from (
-        select unnest(c.job_ids) as id from jobkit.claims c
-        where exists (select from late) limit 10001
+        select c.job_id as id from jobkit.claimed_jobs c
+        where not c.waits and exists (select from late) limit 10001
     ) c
     cross join lateral (select j.queue from jobkit.jobs j where j.id = c.id offset 0) j
     group by j.queue

@@ -2,8 +2,8 @@
 -- $1 worker
 select j.id, j.kind, j.queue, j.attempt + 1 as attempt, c.claimed_at
 from (
-    select c.n, c.claimed_at, unnest(c.job_ids) as id from jobkit.claims c where c.worker_id = $1
-    order by c.n limit 500
+    select c.n, c.claimed_at, c.job_id as id from jobkit.claimed_jobs c
+    where c.worker_id = $1 and not c.waits order by c.n limit 500
 ) c
 cross join lateral (
     select j.id, j.kind, j.queue, j.attempt from jobkit.jobs j where j.id = c.id offset 0

@@ -2,7 +2,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::store::Lane;
 use crate::worker::claim::slots::Served;
 use crate::worker::run::running::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::{Declared, Job, JobContext, JobError, Registration, Result};
@@ -36,6 +35,7 @@ impl Job for Interrupted {
 }
 
 const CLAIM: ClaimId = ClaimId { worker: 7, n: 1 };
+const AHEAD: ClaimId = ClaimId { worker: 7, n: 2 };
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Worker 7, whose lease has just been renewed.
@@ -61,21 +61,11 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
 fn claimed(kind: &str) -> ClaimedJob {
     ClaimedJob {
         id: 1,
-        queue: 0,
-        lane: Lane::at(7),
         kind: kind.to_owned(),
         attempt: 1,
         max_attempts: 2,
-        crashes: 0,
-        snoozes: 0,
-        created_at: chrono::Utc::now(),
-        cancelled: false,
-        keyed: false,
         payload: Box::from(*b"{}"),
-        tags: Vec::new(),
-        metadata: None,
-        waited: Duration::ZERO,
-        unreadable: None,
+        ..ClaimedJob::default()
     }
 }
 
@@ -141,4 +131,56 @@ async fn a_failure_after_the_worker_stops_or_lost_its_lease_is_given_back() {
             "{reason:?}"
         );
     }
+}
+
+/// One job runs, another one was claimed ahead.
+fn one_waits() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
+    let (execution, settled) = execution();
+    execution.slots.take_within(1).pass_on(0);
+    assert_eq!(execution.ledger.begin(), (CLAIM, AHEAD));
+    execution.ledger.hold(CLAIM, [1].into());
+    execution.ledger.hold_ahead(AHEAD, [2].into());
+    let job = ClaimedJob { id: 2, ..claimed("quick") };
+    execution.wait(Waiting { claim: AHEAD, job, since: Instant::now() });
+    execution.begin_waiting();
+    (execution, settled)
+}
+
+#[tokio::test]
+async fn a_job_that_waits_begins_where_another_one_has_ended() {
+    let (execution, mut settled) = one_waits();
+    assert!(settled.try_recv().is_err(), "there is no slot");
+    assert_eq!(execution.ledger.snapshot().begun, CLAIM.n);
+    execution.begin(CLAIM, false, claimed("quick"), None);
+    let outcomes = [settled.recv().await, settled.recv().await].map(|s| s.expect("an outcome"));
+    let outcomes = outcomes.map(|s| (s.job, s.outcome.as_str()));
+    assert_eq!(outcomes, [(1, "finish"), (2, "finish")]);
+    assert_eq!(execution.ledger.snapshot().begun, AHEAD.n);
+}
+
+#[tokio::test]
+async fn a_job_that_waits_in_vain_or_is_recalled_is_given_back() {
+    for event in [None, Some(Slots::recall as fn(&Slots))] {
+        let (execution, mut settled) = one_waits();
+        event.into_iter().for_each(|event| event(&execution.slots));
+        let stop = CancellationToken::new();
+        let returning = tokio::spawn(Arc::clone(&execution).return_overdue(stop.clone()));
+        let settlement = settled.recv().await.expect("an outcome");
+        assert_eq!((settlement.job, settlement.outcome.as_str()), (2, "release"));
+        assert_eq!(execution.ledger.snapshot().begun, CLAIM.n, "until that is written");
+        stop.cancel();
+        returning.await.expect("it ends");
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_given_back_when_the_worker_stops() {
+    let (execution, mut settled) = one_waits();
+    let stop = CancellationToken::new();
+    stop.cancel();
+    Arc::clone(&execution).return_overdue(stop).await;
+    assert_eq!(settled.try_recv().map(|s| s.job), Ok(2));
+    let job = ClaimedJob { id: 3, ..claimed("quick") };
+    execution.wait(Waiting { claim: AHEAD, job, since: Instant::now() });
+    assert_eq!(settled.try_recv().map(|s| s.job), Ok(3));
 }

@@ -1,0 +1,132 @@
+//! How many jobs of each queue are claimed before there is a slot for them.
+
+use std::time::{Duration, Instant};
+
+use crate::store::ClaimedJob;
+
+/// The most of a queue, whatever its slots: they make a row of the server.
+const MOST: usize = 250;
+/// Their payloads, in bytes, may be as large as this.
+const MOST_BYTES: usize = 1024 * 1024;
+/// How long none is claimed ahead of queues whose jobs may not be.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How much the newest measurement counts.
+const WEIGHT: f64 = 0.3;
+
+/// As many as end while a claim is on its way, and as many again while the next one gathers free
+/// slots; but none where jobs take so long that a slot would hardly stand idle without.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    /// Jobs of each queue that end in a second.
+    rates: Vec<f64>,
+    /// How many had ended when it was last looked, and when that was.
+    ended: Vec<u64>,
+    looked: Instant,
+    /// Seconds from a claim to its answer.
+    trip: f64,
+    /// Bytes of payload of a job.
+    size: f64,
+    /// Until when none is claimed ahead of each queue.
+    paused: Vec<Option<Instant>>,
+}
+
+impl Ahead {
+    pub(super) fn new(queues: usize) -> Self {
+        Self {
+            rates: vec![0.0; queues],
+            ended: vec![0; queues],
+            looked: Instant::now(),
+            trip: 0.0,
+            size: 0.0,
+            paused: vec![None; queues],
+        }
+    }
+
+    /// A claim was answered with these jobs after so long.
+    pub(super) fn answered(&mut self, trip: Duration, jobs: &[ClaimedJob]) {
+        self.trip += (trip.as_secs_f64() - self.trip) * WEIGHT;
+        if !jobs.is_empty() {
+            let bytes: usize = jobs.iter().map(ClaimedJob::bytes).sum();
+            self.size += (bytes as f64 / jobs.len() as f64 - self.size) * WEIGHT;
+        }
+    }
+
+    /// A queue has jobs that may not be claimed ahead.
+    pub(super) fn pause(&mut self, queue: usize, now: Instant) {
+        self.paused[queue] = Some(now + PAUSE);
+    }
+
+    /// How many of each queue, of which so many have ended by now and which have so many slots.
+    pub(super) fn wanted(
+        &mut self,
+        ended: Vec<u64>,
+        slots: impl Iterator<Item = usize>,
+        now: Instant,
+    ) -> Vec<usize> {
+        let passed = (now - self.looked).as_secs_f64().max(1e-6);
+        let before = self.ended.iter().zip(&ended);
+        for (rate, (before, ended)) in self.rates.iter_mut().zip(before) {
+            *rate += (ended.saturating_sub(*before) as f64 / passed - *rate) * WEIGHT;
+        }
+        (self.ended, self.looked) = (ended, now);
+        let of_queue = self.rates.iter().zip(&self.paused).zip(slots);
+        let wanted = of_queue.map(|((rate, paused), slots)| {
+            let ending = rate * self.trip;
+            if paused.is_some_and(|until| now < until) || ending < slots as f64 * 0.02 {
+                return 0;
+            }
+            let fitting = (MOST_BYTES as f64 / self.size.max(1.0)) as usize;
+            ((ending * 2.0).ceil() as usize).min(slots).min(MOST).min(fitting)
+        });
+        wanted.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIP: Duration = Duration::from_millis(2);
+
+    /// How many are wanted of one queue with so many slots, of which so many jobs of so many bytes
+    /// end in each of twenty trips.
+    fn wanted(slots: usize, ending: u64, bytes: usize) -> usize {
+        let (mut ahead, began) = (Ahead::new(1), Instant::now());
+        let job = ClaimedJob { payload: vec![0; bytes].into(), ..ClaimedJob::default() };
+        let mut wanted = 0;
+        for round in 1..=20 {
+            ahead.answered(TRIP, std::slice::from_ref(&job));
+            let now = began + TRIP * round;
+            wanted = ahead.wanted(vec![ending * u64::from(round)], [slots].into_iter(), now)[0];
+        }
+        wanted
+    }
+
+    #[test]
+    fn twice_as_many_as_end_while_a_claim_is_on_its_way() {
+        assert_eq!(wanted(200, 14, 100), 28);
+    }
+
+    #[test]
+    fn no_more_than_there_are_slots_and_a_row_holds() {
+        assert_eq!(wanted(20, 18, 100), 20);
+        assert_eq!(wanted(1_000, 400, 100), MOST);
+        assert_eq!(wanted(100, 80, 50_000), 20);
+    }
+
+    #[test]
+    fn none_where_a_slot_would_hardly_stand_idle() {
+        assert_eq!(wanted(200, 3, 100), 0);
+    }
+
+    #[test]
+    fn none_for_a_while_where_jobs_may_not_wait() {
+        let (mut ahead, began) = (Ahead::new(2), Instant::now());
+        ahead.answered(Duration::from_secs(1), &[]);
+        ahead.pause(0, began);
+        let mut after =
+            |wait, ended: u64| ahead.wanted(vec![ended; 2], [10, 10].into_iter(), began + wait);
+        assert_eq!(after(PAUSE / 2, 50), [0, 10]);
+        assert_eq!(after(PAUSE, 100), [10, 10]);
+    }
+}

@@ -1,0 +1,16 @@
+-- claimed_jobs: each claimed job, and whether it waits in its worker for a slot. Nobody notes a
+-- begin here. But a worker begins jobs in the order of its claims, as many as it has slots: of what
+-- it has claimed ahead the rest waits.
+create or replace view jobkit.claimed_jobs as
+    select c.worker_id, c.n, c.claimed_at, u.id as job_id,
+        c.ahead and c.before + u.place > coalesce((
+            select sum(s.slots) from jobkit.workers w cross join unnest(w.slots) as s (slots)
+            where w.id = c.worker_id
+        ), 0) as waits
+    from (
+        select c.*, sum(cardinality(c.job_ids)) over (
+            partition by c.worker_id order by c.ahead, c.n
+        ) - cardinality(c.job_ids) as before
+        from jobkit.claims c
+    ) c
+    cross join unnest(c.job_ids) with ordinality as u (id, place);
