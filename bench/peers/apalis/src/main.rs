@@ -6,7 +6,7 @@
 use anyhow::Result;
 use apalis::prelude::*;
 use apalis_postgres::{Config, PostgresStorage, queries};
-use harness::{Peer, db_url, env_or, on_job, queue};
+use harness::{Peer, db_url, env_or, on_job, queue, slots};
 use serde::{Deserialize, Serialize};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
@@ -27,7 +27,7 @@ impl BenchJob {
 }
 
 async fn run(job: BenchJob) -> Result<(), BoxDynError> {
-    on_job(job.seq, job.us);
+    on_job(job.seq, job.us).await;
     Ok(())
 }
 
@@ -72,7 +72,7 @@ impl Peer for Apalis {
             .lock_tasks(env_or("AP_LOCK", 1) == 1)
             .persist_results(env_or("AP_RESULTS", 1) == 1);
         let storage = PostgresStorage::<BenchJob>::new(&self.pool).with_config(config);
-        let handlers: usize = env_or("AP_CONC", 2000);
+        let handlers: usize = slots(env_or("AP_CONC", 2000));
         let name = format!("worker {}", std::process::id());
         if env_or("AP_LISTEN", 1) == 1 {
             let worker = WorkerBuilder::new(name).backend(storage.with_pubsub());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use awa::model::{QueueStorage, QueueStorageConfig, insert, insert_many, insert_with, migrations};
 use awa::{Client, InsertOpts, JobContext, JobError, JobResult, QueueConfig, Worker};
-use harness::{Peer, db_url, env_or, on_job, queue_of, queues};
+use harness::{Peer, db_url, env_or, on_job, queue_of, queues, slots};
 use serde::{Deserialize, Serialize};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
@@ -39,7 +39,7 @@ impl Worker for Handler {
     async fn perform(&self, context: &JobContext) -> Result<JobResult, JobError> {
         let job: BenchJob = serde_json::from_value(context.job.args.clone())
             .map_err(|error| JobError::Terminal(error.to_string()))?;
-        on_job(job.seq, job.us);
+        on_job(job.seq, job.us).await;
         Ok(JobResult::Completed)
     }
 }
@@ -57,7 +57,7 @@ fn client(pool: &PgPool) -> Result<Client> {
     let mut client = Client::builder(pool.clone()).register_worker(Handler);
     for queue in queues() {
         let config = QueueConfig {
-            max_workers: env_or("AWA_WORKERS", 256),
+            max_workers: slots(env_or("AWA_WORKERS", 256)),
             claimers: env_or("AWA_CLAIMERS", 1),
             claim_batch_size: env_or("AWA_CLAIM", 512),
             deadline_duration: Duration::from_secs(env_or("AWA_DEADLINE_S", 0)),

@@ -11,7 +11,7 @@ use graphile_worker::{
     Database, IntoTaskHandlerResult, JobSpec, LocalQueueConfig, RawJobSpec, TaskHandler,
     WorkerContext, WorkerOptions, WorkerUtils,
 };
-use harness::{Peer, db_url, env_or, on_job, queue};
+use harness::{Peer, db_url, env_or, on_job, queue, slots};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
@@ -36,7 +36,7 @@ impl TaskHandler for BenchJob {
     const IDENTIFIER: &'static str = "bench_job";
 
     async fn run(self, _: WorkerContext) -> impl IntoTaskHandlerResult {
-        on_job(self.seq, self.us);
+        on_job(self.seq, self.us).await;
         Ok::<(), String>(())
     }
 }
@@ -101,7 +101,7 @@ impl Peer for Graphile {
         let mut options = WorkerOptions::default()
             .pg_pool(self.pool.clone())
             .schema(SCHEMA)
-            .concurrency(env_or("GW_CONC", 500))
+            .concurrency(slots(env_or("GW_CONC", 500)))
             .poll_interval(Duration::from_millis(env_or("GW_POLL_MS", 1000)));
         options = match &*queue() {
             "default" => options.define_job::<BenchJob>(),

@@ -7,8 +7,12 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::load::work;
+
 /// Jobs whose handler has begun.
 static STARTED: AtomicU64 = AtomicU64::new(0);
+/// Jobs whose handler is through.
+static ENDED: AtomicU64 = AtomicU64::new(0);
 static MOMENTS: OnceLock<Moments> = OnceLock::new();
 
 /// By job number, in microseconds of [`now_us`]; 0 when it has not happened.
@@ -18,12 +22,14 @@ pub(crate) struct Moments {
     begun: Vec<AtomicI64>,
 }
 
-/// Every no-op handler calls this first, with what its payload has.
-pub fn on_job(seq: i64, _us: i64) {
+/// What every handler does, with what its payload has.
+pub async fn on_job(seq: i64, _us: i64) {
     STARTED.fetch_add(1, Relaxed);
     if let Some(moments) = MOMENTS.get() {
         note(&moments.begun, seq);
     }
+    work(seq).await;
+    ENDED.fetch_add(1, Relaxed);
 }
 
 /// Microseconds on a clock of this process.
@@ -35,6 +41,10 @@ pub fn now_us() -> i64 {
 
 pub(crate) fn started() -> u64 {
     STARTED.load(Relaxed)
+}
+
+pub(crate) fn ended() -> u64 {
+    ENDED.load(Relaxed)
 }
 
 /// Marks that something happened to this job now, the first time.

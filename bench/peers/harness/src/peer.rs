@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use anyhow::Result;
 
 use crate::env_or;
-use crate::latency::started;
+use crate::latency::ended;
 
-/// What a contestant can do. `seq` and `us` travel in the payload, for [`on_job`](crate::on_job).
+/// What a contestant can do. `seq` and `us` travel in the payload, for [`on_job`](crate::on_job),
+/// which every handler awaits.
 pub trait Peer: Sized + Send + Sync + 'static {
     /// What a producer keeps: a connection, where the contestant enqueues on one. A pool would
     /// make a round trip of its own for each job, and the ceiling's producers keep theirs.
@@ -42,10 +43,10 @@ pub trait Peer: Sized + Send + Sync + 'static {
     /// Starts a worker in the background, and returns.
     fn start_worker(&self) -> impl Future<Output = Result<()>> + Send;
 
-    /// Jobs that this process is done with: of which the handler has begun, unless the contestant
+    /// Jobs that this process is done with: of which the handler is through, unless the contestant
     /// can tell which are written off in the database as well.
     fn done(&self) -> u64 {
-        started()
+        ended()
     }
 }
 

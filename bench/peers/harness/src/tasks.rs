@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{interval, sleep};
 
 use crate::latency::{Moments, note, now_us, started};
-use crate::{Peer, arg, env_or, protocol};
+use crate::load::{real_ms, run_ms};
+use crate::{Peer, arg, env_or, protocol, stream};
 
 /// Does what the command line says, and ends the process: workers are not waited for.
 ///
@@ -21,16 +22,17 @@ pub async fn run<P: Peer>() -> Result<()> {
         "bulk" => bulk::<P>(arg(2, 100_000), arg(3, 1000)).await?,
         "work" => work::<P>().await?,
         "latency" => latency::<P>(arg(2, 500), Duration::from_millis(arg(3, 20))).await?,
-        "steady" => steady::<P>(arg(2, 1000.0), arg(3, 60.0)).await?,
+        "steady" => stream::steady::<P>(arg(2, 1000.0), arg(3, 60.0)).await?,
+        "offered" => stream::offered::<P>(arg(2, 0.9), arg(3, 15.0)).await?,
         _ => bail!(
             "setup | enqueue PRODUCERS SECS | bulk JOBS BATCH | work | latency JOBS GAP_MS | \
-             steady RATE SECS"
+             steady RATE SECS | offered SHARE SECS"
         ),
     }
     std::process::exit(0)
 }
 
-fn connections() -> u32 {
+pub(crate) fn connections() -> u32 {
     env_or("POOL", 20)
 }
 
@@ -77,6 +79,7 @@ async fn bulk<P: Peer>(jobs: usize, batch: usize) -> Result<()> {
 
 /// Works off what is there, and says how far it is.
 async fn work<P: Peer>() -> Result<()> {
+    let real = real_ms().await?;
     let peer = P::connect(connections()).await?;
     protocol::start()?;
     let stop = protocol::told_to_stop();
@@ -96,7 +99,9 @@ async fn work<P: Peer>() -> Result<()> {
             (said, told) = (done, Instant::now());
         }
     }
-    protocol::end(&json!({"n": peer.done(), "begun": started()}))
+    protocol::end(
+        &json!({"n": peer.done(), "begun": started(), "real_ms": real, "run_ms": run_ms()}),
+    )
 }
 
 /// One job after the other to an idle worker.
@@ -120,43 +125,18 @@ async fn latency<P: Peer>(jobs: usize, gap: Duration) -> Result<()> {
     protocol::end(&json!({"n": jobs, "secs": began.elapsed().as_secs_f64(), "latency": latency}))
 }
 
-/// A stream of jobs, as even as bulk calls every 10 ms make it.
-async fn steady<P: Peer>(rate: f64, secs: f64) -> Result<()> {
-    let peer = P::connect(connections()).await?;
-    let moments = Moments::watch((rate * secs * 1.1) as usize + 1000);
-    peer.start_worker().await?;
-    sleep(Duration::from_secs(1)).await;
-    protocol::start()?;
-    let began = Instant::now();
-    let mut ticks = interval(Duration::from_millis(10));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let (mut sent, mut edges) = (0_i64, vec![0]);
-    while began.elapsed().as_secs_f64() < secs {
-        ticks.tick().await;
-        let due = ((began.elapsed().as_secs_f64() * rate) as i64 - sent).min(1000);
-        if due > 0 {
-            (sent..sent + due).for_each(|seq| note(&moments.called, seq));
-            peer.enqueue_many(sent, usize::try_from(due)?, now_us()).await?;
-            sent += due;
+/// Waits for stragglers for half a minute, and only while jobs begin: whether they do.
+pub(crate) async fn all_begun(jobs: usize) -> bool {
+    let (mut seen, mut moved) = (started(), Instant::now());
+    let until = moved + Duration::from_secs(30);
+    while seen < jobs as u64 && Instant::now() < until {
+        if moved.elapsed() > Duration::from_secs(8) {
+            return false;
         }
-        if began.elapsed().as_secs_f64() >= secs / 6.0 * edges.len() as f64 {
-            edges.push(usize::try_from(sent)?);
-        }
-    }
-    let (begun, all) = (started(), usize::try_from(sent)?);
-    edges.truncate(6);
-    edges.push(all);
-    all_begun(all).await;
-    let summary = |jobs| moments.summary(&moments.called, jobs);
-    let sixths: Vec<_> = edges.windows(2).map(|edge| summary(edge[0]..edge[1])).collect();
-    protocol::end(&json!({"n": begun, "sent": sent, "secs": secs, "latency": summary(0..all),
-        "sixths": sixths}))
-}
-
-/// Waits a few seconds for stragglers.
-async fn all_begun(jobs: usize) {
-    let began = Instant::now();
-    while started() < jobs as u64 && began.elapsed() < Duration::from_secs(8) {
         sleep(Duration::from_millis(2)).await;
+        if started() != seen {
+            (seen, moved) = (started(), Instant::now());
+        }
     }
+    true
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Result;
-use harness::{Peer, db_url, env_or, on_job, queue_of, queues};
+use harness::{Peer, db_url, env_or, on_job, queue_of, queues, slots};
 use jobkit::{Enqueue, Job, JobContext, Worker, WorkerHandle, job};
 use serde::{Deserialize, Serialize};
 use sqlx::pool::PoolConnection;
@@ -38,14 +38,14 @@ struct Kept(Payload);
 
 impl Job for Forgotten {
     async fn run(self, _: JobContext) -> jobkit::Result {
-        on_job(self.0.seq, self.0.us);
+        on_job(self.0.seq, self.0.us).await;
         Ok(())
     }
 }
 
 impl Job for Kept {
     async fn run(self, _: JobContext) -> jobkit::Result {
-        on_job(self.0.seq, self.0.us);
+        on_job(self.0.seq, self.0.us).await;
         Ok(())
     }
 }
@@ -105,7 +105,7 @@ impl Peer for Jobkit {
             .listen(env_or("LISTEN", 1) == 1)
             .poll(Duration::from_millis(env_or("POLL_MS", 1000)));
         for queue in queues() {
-            worker = worker.queue(queue.as_str(), env_or("CONCURRENCY", 2000));
+            worker = worker.queue(queue.as_str(), slots(env_or("CONCURRENCY", 2000)));
         }
         let worker = worker.start().await?;
         self.worker.get_or_init(|| worker);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Result;
-use harness::{Peer, db_url, env_or, on_job, queue_of, queues};
+use harness::{Peer, db_url, env_or, on_job, queue_of, queues, slots};
 use riverqueue::migrate::PostgresMigrator;
 use riverqueue::{
     BoxError, Client, InsertOpts, Job, JobArgs, QueueConfig, WorkContext, WorkOutcome, Workers,
@@ -32,7 +32,7 @@ impl BenchJob {
 }
 
 async fn run(_: WorkContext, job: Job<BenchJob>) -> Result<WorkOutcome, BoxError> {
-    on_job(job.args.seq, job.args.us);
+    on_job(job.args.seq, job.args.us).await;
     Ok(WorkOutcome::Complete)
 }
 
@@ -97,7 +97,7 @@ impl Peer for River {
         for queue in queues() {
             let poll = Duration::from_millis(env_or("RV_POLL_MS", 1000));
             let config =
-                QueueConfig::new(env_or("RV_WORKERS", 1000)).with_fetch_poll_interval(poll);
+                QueueConfig::new(slots(env_or("RV_WORKERS", 1000))).with_fetch_poll_interval(poll);
             client = client.queue(queue.as_str(), config);
         }
         let client = client.build()?;

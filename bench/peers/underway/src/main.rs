@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use harness::{Peer, db_url, env_or, on_job, queue};
+use harness::{Peer, db_url, env_or, on_job, queue, slots};
 use serde::{Deserialize, Serialize};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPoolOptions;
@@ -36,7 +36,7 @@ impl Task for Noop {
     type Output = ();
 
     async fn execute(&self, tx: Transaction<'_, Postgres>, job: BenchJob) -> TaskResult<()> {
-        on_job(job.seq, job.us);
+        on_job(job.seq, job.us).await;
         tx.commit().await.map_err(|error| Error::Retryable(error.to_string()))
     }
 }
@@ -66,8 +66,9 @@ impl Peer for Underway {
     }
 
     async fn connect(connections: u32) -> Result<Self> {
+        // A loop keeps two that listen, and its job has a transaction.
         let pool = PgPoolOptions::new()
-            .max_connections(connections)
+            .max_connections(connections.max(3 * slots(0) + 4))
             .test_before_acquire(false)
             .connect(&db_url())
             .await?;
@@ -91,7 +92,7 @@ impl Peer for Underway {
     }
 
     async fn start_worker(&self) -> Result<()> {
-        for _ in 0..env_or("UW_CONC", 8) {
+        for _ in 0..slots(env_or("UW_CONC", 8)) {
             let mut worker = Worker::new(Arc::new(self.queue.clone()), Noop);
             worker.set_concurrency_limit(1);
             tokio::spawn(async move { worker.run().await.map_err(|error| eprintln!("{error}")) });
