@@ -16,6 +16,8 @@ use super::contestant::Contestant;
 
 const START: Duration = Duration::from_secs(60);
 const LEAVE: Duration = Duration::from_secs(5);
+/// Who has done nothing for so long does not work any more.
+const STILL: Duration = Duration::from_secs(20);
 
 /// What a program says.
 enum Mark {
@@ -84,6 +86,9 @@ impl Crew {
 
     /// Waits until all of them together have done so many jobs, at most so long, and calls
     /// `progress` with how many they have done.
+    ///
+    /// # Errors
+    /// When they stop working: that is not to be slow.
     pub(crate) async fn done(
         &mut self,
         jobs: u64,
@@ -93,10 +98,17 @@ impl Crew {
         let until = Instant::now() + limit;
         let mut done = vec![0; self.members.len()];
         while done.iter().sum::<u64>() < jobs {
-            match timeout_at(until, self.hear()).await {
+            let still = Instant::now() + STILL;
+            match timeout_at(until.min(still), self.hear()).await {
                 Ok(Ok((number, Mark::Done(jobs)))) => done[number] = jobs,
                 Ok(Ok(_)) => bail!("it ends before it is told to"),
                 Ok(Err(error)) => return Err(error),
+                Err(_) if still < until => {
+                    bail!(
+                        "it stopped working: {} of {jobs} jobs are done",
+                        done.iter().sum::<u64>()
+                    )
+                }
                 Err(_) => break,
             }
             progress(done.iter().sum());
@@ -129,11 +141,12 @@ impl Crew {
         Ok(())
     }
 
-    /// Stops members that work, and sends them home.
-    pub(crate) async fn dismiss(mut self) -> Result<()> {
+    /// Stops members that work, and sends them home with what they end with.
+    pub(crate) async fn dismiss(mut self) -> Result<Vec<Value>> {
         self.go().await?;
-        self.ends(LEAVE).await?;
-        self.leave().await
+        let ends = self.ends(LEAVE).await?;
+        self.leave().await?;
+        Ok(ends)
     }
 
     async fn hear(&mut self) -> Result<(usize, Mark)> {

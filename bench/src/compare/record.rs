@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::report::number;
+
 /// Figures by name.
 pub(crate) type Figures = BTreeMap<&'static str, f64>;
 
@@ -20,6 +22,12 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// By how many milliseconds its wait grew, when it falls behind.
+    fn behind(&self) -> Option<f64> {
+        self.figures.get("behind").filter(|is| **is > 0.0)?;
+        self.figures.get("grew").copied()
+    }
+
     /// What the contestant did not get through, if anything.
     fn left(&self) -> Option<String> {
         let figure = |name| self.figures.get(name).filter(|jobs| **jobs > 0.0);
@@ -80,15 +88,33 @@ impl Records {
     }
 
     /// The most jobs that a contestant had not done when the time of a round was up.
-    pub(crate) fn undone(&self, workload: &str, contestant: &str) -> Option<f64> {
+    fn undone(&self, workload: &str, contestant: &str) -> Option<f64> {
         let undone =
             self.of(workload, contestant).filter_map(|record| record.figures.get("undone"));
         undone.copied().reduce(f64::max)
     }
 
-    /// Why a contestant has no figures.
-    pub(crate) fn failure(&self, workload: &str, contestant: &str) -> Option<&str> {
-        self.of(workload, contestant).find_map(|record| record.failed.as_deref())
+    /// What the figures of a contestant do not show, a line each.
+    pub(crate) fn remarks(&self, workload: &str, contestant: &str) -> Vec<String> {
+        let rounds = self.of(workload, contestant).count();
+        let failed = self.of(workload, contestant).filter_map(|record| record.failed.as_deref());
+        let failed: Vec<_> = failed.collect();
+        let behind = self.of(workload, contestant).filter_map(Record::behind);
+        let behind: Vec<f64> = behind.collect();
+        let mut remarks = Vec::new();
+        if let Some(why) = failed.first() {
+            remarks.push(format!("failed in {} of {rounds} rounds: {why}", failed.len()));
+        }
+        if let Some(undone) = self.undone(workload, contestant) {
+            remarks.push(format!("did not get through: {} left", number(undone, 0)));
+        }
+        if let Some(most) = behind.iter().copied().reduce(f64::max) {
+            let (behind, most) = (behind.len(), number(most, 0));
+            remarks.push(format!(
+                "falls behind in {behind} of {rounds} rounds: its wait grew by up to {most} ms"
+            ));
+        }
+        remarks
     }
 }
 
@@ -126,6 +152,27 @@ mod tests {
             "  latency, jobkit, history kept, round 2: 3 jobs were not done in time",
         ];
         assert_eq!(records.failures("jobkit"), expected);
+    }
+
+    #[test]
+    fn a_round_that_failed_is_told_of_beside_the_figures_of_the_others() {
+        let record = |figures: &[_], failed: Option<&str>| Record {
+            workload: "offered",
+            contestant: "awa",
+            round: 1,
+            figures: figures.iter().copied().collect(),
+            failed: failed.map(str::to_owned),
+        };
+        let records = Records(vec![
+            record(&[("grew", 1.0), ("behind", 0.0)], None),
+            record(&[], Some("it stopped working")),
+            record(&[("grew", 90.4), ("behind", 1.0)], None),
+        ]);
+        let expected = [
+            "failed in 1 of 3 rounds: it stopped working",
+            "falls behind in 1 of 3 rounds: its wait grew by up to 90 ms",
+        ];
+        assert_eq!(records.remarks("offered", "awa"), expected);
     }
 
     #[test]

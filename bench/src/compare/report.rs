@@ -157,12 +157,8 @@ impl Report {
             let mut notes = String::new();
             for contestant in contestants {
                 rows.push(self.row(records, name, contestant, columns));
-                if let Some(why) = records.failure(name, contestant) {
-                    notes.push_str(&format!("- {contestant} failed: {why}\n"));
-                }
-                if let Some(undone) = records.undone(name, contestant) {
-                    let undone = number(undone, 0);
-                    notes.push_str(&format!("- {contestant} did not get through: {undone} left\n"));
+                for remark in records.remarks(name, contestant) {
+                    notes.push_str(&format!("- {contestant} {remark}\n"));
                 }
             }
             format!("### {title} (`{name}`)\n\n{}\n{notes}\n", table(&rows))
