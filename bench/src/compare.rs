@@ -13,6 +13,7 @@ mod plot;
 mod ratios;
 mod record;
 mod report;
+mod slots;
 mod workload;
 
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ use crate::server::Server;
 #[derive(Debug, Parser)]
 #[command(name = "scripts/bench", max_term_width = 100)]
 pub(crate) struct Options {
-    /// Runs everything small and once, the peers only three workloads, to see that it works: the
+    /// Runs everything small and once, the peers only five workloads, to see that it works: the
     /// figures mean nothing
     #[arg(long)]
     quick: bool,
@@ -71,6 +72,9 @@ struct Scale {
     hot: usize,
     keyed: usize,
     memory: usize,
+    /// Jobs for each slot.
+    brief: usize,
+    offered: usize,
 }
 
 const FULL: Scale = Scale {
@@ -85,6 +89,8 @@ const FULL: Scale = Scale {
     hot: 60,
     keyed: 100_000,
     memory: 1_000_000,
+    brief: 2_000,
+    offered: 15,
 };
 
 const QUICK: Scale = Scale {
@@ -99,6 +105,8 @@ const QUICK: Scale = Scale {
     hot: 20,
     keyed: 10_000,
     memory: 20_000,
+    brief: 200,
+    offered: 3,
 };
 
 /// Where it is measured.
@@ -166,6 +174,12 @@ impl Stage {
             Workload::Queues => {
                 drain::beside_one(self, contestant, Drain { queues: 16, ..all }).await?
             }
+            Workload::Narrow(slots) => {
+                let narrow = Drain { slots: Some(slots), ..all };
+                drain::beside_one(self, contestant, narrow).await?
+            }
+            Workload::Slots(slots) => slots::brief(self, contestant, slots, scale.brief).await?,
+            Workload::Offered => slots::offered(self, contestant, scale.offered).await?,
             Workload::EnqueueOne => enqueue(one(1, false)).await?,
             Workload::EnqueueMany => enqueue(one(16, false)).await?,
             Workload::ServedOne => enqueue(one(1, true)).await?,

@@ -1,4 +1,4 @@
-//! A backlog of no-op jobs is enqueued in bulk, and worked off.
+//! A backlog is enqueued in bulk, and worked off: no-op jobs, unless they take a while.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use sqlx::{Connection, PgConnection};
 
 use super::contestant::{CEILING, Contestant, JOBKIT};
 use super::record::Figures;
+use super::slots::{knob, shares};
 use super::{Stage, reason};
 use crate::meter::{Meter, Reading, most_resident, postmaster};
 
@@ -22,14 +23,18 @@ pub(crate) struct Drain {
     pub(crate) queues: usize,
     /// Whether a snapshot is held open meanwhile.
     pub(crate) pinned: bool,
+    /// As many as every contestant has, rather than what it is best with.
+    pub(crate) slots: Option<usize>,
+    /// How long each job takes.
+    pub(crate) work_ms: Option<usize>,
 }
 
 impl Drain {
     pub(crate) const fn of(jobs: usize) -> Self {
-        Self { jobs, processes: 1, queues: 1, pinned: false }
+        Self { jobs, processes: 1, queues: 1, pinned: false, slots: None, work_ms: None }
     }
 
-    /// The knobs for its queues and processes: connections and handlers are shared out.
+    /// The knobs for it; between queues and processes, connections and handlers are shared out.
     fn knobs(self) -> Vec<(&'static str, String)> {
         let mut knobs = Vec::new();
         if self.queues > 1 {
@@ -38,6 +43,8 @@ impl Drain {
                 knobs.push((knob, (all / self.queues).to_string()));
             }
         }
+        knobs.extend(self.slots.map(knob));
+        knobs.extend(self.work_ms.map(|ms| ("WORK_MS", ms.to_string())));
         if self.processes > 1 {
             knobs.push(("POOL", (60 / self.processes).to_string()));
         }
@@ -60,8 +67,9 @@ pub(crate) async fn run(
     Ok((loaded, work(stage, contestant, &url, drain).await?))
 }
 
-/// Works a backlog off with several processes or queues. jobkit just before also with one of each:
-/// the machine is faster in one minute than in another, and a longer backlog costs more.
+/// Works a backlog off with several processes or queues, or fewer slots. jobkit just before also
+/// with one of each and all its slots: the machine is faster in one minute than in another, and a
+/// longer backlog costs more.
 pub(crate) async fn beside_one(
     stage: &Stage,
     contestant: &Contestant,
@@ -116,12 +124,14 @@ pub(crate) async fn work(
     let mut course = Course::of(drain.jobs as u64, pids);
     let done = crew.done(drain.jobs as u64, LIMIT, |done| course.pass(done)).await?;
     let reading = meter.stop(&stage.server.admin, usize::try_from(done)?.max(1)).await?;
-    crew.dismiss().await?;
+    let ends = crew.dismiss().await?;
     if let Some(pin) = pin {
         pin.close().await?;
     }
-    ensure!(done > 0, "it has done nothing in {} s", LIMIT.as_secs());
     let mut figures = course.figures(&reading);
+    if let Some(slots) = drain.slots {
+        figures.extend(shares(slots, reading.jobs_per_second, &ends[0]));
+    }
     if done < drain.jobs as u64 {
         figures.insert("undone", (drain.jobs as u64 - done) as f64);
     }

@@ -16,6 +16,22 @@ const MARGIN: f64 = 0.2;
 /// More is better in all of them.
 pub(crate) type Ratios = BTreeMap<String, f64>;
 
+/// Figures that are ratios by themselves: workload, figure, what. Replicas and queues are added, or
+/// slots taken away: does it collapse?
+const OWN: [(&str, &str, &str); 11] = [
+    ("fleet", "to_one", "jobkit to one"),
+    ("queues", "to_one", "jobkit to one"),
+    ("drain50", "to_one", "jobkit to its 2,000 slots"),
+    ("drain200", "to_one", "jobkit to its 2,000 slots"),
+    ("drain500", "to_one", "jobkit to its 2,000 slots"),
+    ("slots1", "of_best", "jobkit to slots ÷ run time"),
+    ("slots5", "of_best", "jobkit to slots ÷ run time"),
+    ("slots20", "of_best", "jobkit to slots ÷ run time"),
+    ("offered", "of_offered", "jobkit to what is offered"),
+    ("keyed", "fifty", "one key with 50 permits, to none"),
+    ("held", "served", "while a worker runs them, to plain inserts"),
+];
+
 /// jobkit to the ceiling and to the fastest peer, of everything that was measured.
 pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
     let mut ratios = Ratios::new();
@@ -52,13 +68,8 @@ pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
             add("by itself", median(JOBKIT).map(|ratio| ratio.min(most)), Some(1.0));
         }
     }
-    // So are these. Replicas and queues are added: does it collapse?
-    for (name, figure, what) in [
-        ("fleet", "to_one", "jobkit to one"),
-        ("queues", "to_one", "jobkit to one"),
-        ("keyed", "fifty", "one key with 50 permits, to none"),
-        ("held", "served", "while a worker runs them, to plain inserts"),
-    ] {
+    // So are these.
+    for (name, figure, what) in OWN {
         if let Some(ratio) = records.median(name, JOBKIT, figure) {
             ratios.insert(format!("{name}: {what}"), rounded(ratio));
         }

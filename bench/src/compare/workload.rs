@@ -9,6 +9,11 @@ pub(crate) enum Workload {
     Bulk,
     Fleet,
     Queues,
+    /// A drain with so many slots.
+    Narrow(usize),
+    /// Jobs of a millisecond, with so many slots.
+    Slots(usize),
+    Offered,
     EnqueueOne,
     EnqueueMany,
     ServedOne,
@@ -29,11 +34,18 @@ pub(crate) enum Workload {
 use Workload::*;
 
 /// In the order of the tables.
-pub(crate) const ALL: [Workload; 19] = [
+pub(crate) const ALL: [Workload; 26] = [
     Drain,
     Bulk,
     Fleet,
     Queues,
+    Narrow(50),
+    Narrow(200),
+    Narrow(500),
+    Slots(1),
+    Slots(5),
+    Slots(20),
+    Offered,
     EnqueueOne,
     EnqueueMany,
     ServedOne,
@@ -74,6 +86,33 @@ const RATE: Column = ("jobs_per_s", "jobs/s", 0);
 const DRAIN: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2], COSTS[3], ("mb", "resident MB", 0)];
 const MANY: &[Column] =
     &[RATE, COSTS[0], COSTS[1], ("one_per_s", "jobs/s of one", 0), ("to_one", "of that", 2)];
+const NARROW: &[Column] = &[
+    RATE,
+    COSTS[0],
+    COSTS[1],
+    ("one_per_s", "jobs/s of 2,000 slots", 0),
+    ("to_one", "of that", 2),
+];
+const SLOTS: &[Column] = &[
+    RATE,
+    ("of_best", "of slots ÷ run time", 2),
+    COSTS[0],
+    COSTS[1],
+    ("real_ms", "run time ms", 2),
+    ("run_ms", "in this run", 2),
+    ("busy", "slots busy", 2),
+];
+const OFFERED: &[Column] = &[
+    ("p50", "wait p50 ms", 1),
+    ("p99", "p99 ms", 1),
+    ("grew", "p50 grew by ms", 1),
+    RATE,
+    ("offered_per_s", "offered/s", 0),
+    ("left", "not done at the end", 0),
+    COSTS[0],
+    ("run_ms", "run time ms", 1),
+    ("busy", "slots busy", 2),
+];
 const ENQUEUE: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2]];
 const LATENCY: &[Column] = &[
     ("p50", "p50 ms", 2),
@@ -139,7 +178,25 @@ impl Workload {
             Poll => less("poll", "The same with polling only, every 100 ms", POLL),
             Steady => less("steady", "1,000 jobs/s under a pinned snapshot", STEADY),
             Idle => less("idle", "A worker with nothing to do", IDLE),
+            Narrow(_) | Slots(_) | Offered => self.slots_table(),
             _ => self.own_table(),
+        }
+    }
+
+    /// Of those in which everybody has equal slots.
+    fn slots_table(self) -> Table {
+        match self {
+            Narrow(50) => more("drain50", "Drain of no-op jobs with 50 slots", NARROW),
+            Narrow(200) => more("drain200", "Drain of no-op jobs with 200 slots", NARROW),
+            Narrow(_) => more("drain500", "Drain of no-op jobs with 500 slots", NARROW),
+            Slots(1) => more("slots1", "Drain of jobs of 1 ms with 1 slot", SLOTS),
+            Slots(5) => more("slots5", "Drain of jobs of 1 ms with 5 slots", SLOTS),
+            Slots(_) => more("slots20", "Drain of jobs of 1 ms with 20 slots", SLOTS),
+            _ => less(
+                "offered",
+                "Wait of jobs of 5–50 ms for 200 slots, offered at 0.90 of slots ÷ run time",
+                OFFERED,
+            ),
         }
     }
 
@@ -195,7 +252,7 @@ impl Workload {
 
     /// Whether everybody takes part even in a quick run.
     pub(crate) fn is_essential(self) -> bool {
-        matches!(self, Drain | EnqueueMany | Latency)
+        matches!(self, Drain | EnqueueMany | Latency | Slots(20) | Offered)
     }
 
     /// Whether this contestant takes part.
@@ -208,6 +265,12 @@ impl Workload {
             }
             ServedOne | ServedMany | Latency | Steady | Idle => {
                 contestant.name == JOBKIT || contestant.is_peer()
+            }
+            // The programs for Node have no equal slots, and a job of underway has a connection.
+            Narrow(_) | Slots(_) | Offered => {
+                let connections = matches!(self, Slots(_)) && contestant.name == "underway";
+                let slots = ["graphile_worker", "awa", "riverqueue", "apalis-postgres"];
+                connections || contestant.name == JOBKIT || slots.contains(&contestant.name)
             }
             // The others have no queues, or other ones.
             Queues => [JOBKIT, "awa", "riverqueue"].contains(&contestant.name),
