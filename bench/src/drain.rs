@@ -37,21 +37,6 @@ impl Job for Noop {
     }
 }
 
-/// Takes a while, and leaves nothing behind.
-#[derive(Serialize, Deserialize)]
-#[job(retention = none)]
-struct Brief {
-    milliseconds: u64,
-    payload: Payload,
-}
-
-impl Job for Brief {
-    async fn run(self, _cx: JobContext) -> jobkit::Result {
-        tokio::time::sleep(Duration::from_millis(self.milliseconds)).await;
-        Ok(())
-    }
-}
-
 /// Is kept for a day.
 #[derive(Serialize, Deserialize)]
 #[job]
@@ -109,68 +94,6 @@ async fn drain(pool: &PgPool, kept: bool, jobs: usize, concurrency: usize) -> Re
     let reading = meter.stop(pool, jobs).await?;
     worker.stop().await;
     Ok(reading)
-}
-
-/// Drains jobs of so many milliseconds, and compares with what the slots could do at best: as many
-/// as they are, divided by how long such a sleep takes in truth.
-pub(crate) async fn brief(
-    pool: &PgPool,
-    jobs: usize,
-    rounds: usize,
-    slots: usize,
-    milliseconds: usize,
-) -> Result<()> {
-    let milliseconds = u64::try_from(milliseconds)?;
-    let mut readings = Vec::new();
-    for round in 1..=rounds {
-        for start in (0..jobs).step_by(1000) {
-            let payloads = (start..jobs.min(start + 1000)).map(Payload::new);
-            let briefs = payloads.map(|payload| Brief { milliseconds, payload });
-            jobkit::enqueue_all(briefs, pool).await?;
-        }
-        settle_down(pool).await?;
-        let worker = Worker::new(pool.clone())
-            .jobs([Registration::of::<Brief, _>()])
-            .queue("default", slots);
-        let meter = Meter::start(pool).await?;
-        let worker = worker.start().await?;
-        while worker.counts().finished < jobs as u64 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-        let reading = meter.stop(pool, jobs).await?;
-        println!("round {round}: {:?}", worker.counts());
-        worker.stop().await;
-        println!("round {round}: {reading}");
-        readings.push(reading);
-    }
-    let real = real_sleep(slots, Duration::from_millis(milliseconds)).await;
-    let best = slots as f64 / real.as_secs_f64();
-    let median = Reading::median(readings);
-    println!("median : {median}");
-    println!(
-        "ratio  : {:.2} of {best:.0}/s ({slots} slots, {real:?} each)",
-        median.jobs_per_second / best
-    );
-    Ok(())
-}
-
-/// How long a sleep takes that should take so long, where so many sleep at once.
-async fn real_sleep(tasks: usize, sleep: Duration) -> Duration {
-    const TIMES: u32 = 500;
-    let began = std::time::Instant::now();
-    let sleepers: Vec<_> = (0..tasks)
-        .map(|_| {
-            tokio::spawn(async move {
-                for _ in 0..TIMES {
-                    tokio::time::sleep(sleep).await;
-                }
-            })
-        })
-        .collect();
-    for sleeper in sleepers {
-        let _slept = sleeper.await;
-    }
-    began.elapsed() / TIMES
 }
 
 /// Leaves no work of the load to the measurement.

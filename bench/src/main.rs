@@ -55,10 +55,6 @@ async fn main() -> Result<()> {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             drain::compare(&pool, what == "kept", jobs, rounds, concurrency).await
         }
-        "brief" => {
-            let (jobs, rounds) = (number(20_000)?, number(3)?);
-            drain::brief(&pool, jobs, rounds, number(20)?, number(1)?).await
-        }
         "keyed" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             keyed::compare(&pool, jobs, rounds, concurrency).await.map(drop)
