@@ -67,7 +67,7 @@ impl Peer for Apalis {
 
     async fn start_worker(&self) -> Result<()> {
         let config = Config::default()
-            .queue(&queue())
+            .queue(queue())
             .batch_size(env_or("AP_BATCH", 2000))
             .lock_tasks(env_or("AP_LOCK", 1) == 1)
             .persist_results(env_or("AP_RESULTS", 1) == 1);
