@@ -27,7 +27,7 @@ const OWN: [(&str, &str, &str); 11] = [
     ("slots1", "of_best", "jobkit to slots ÷ run time"),
     ("slots5", "of_best", "jobkit to slots ÷ run time"),
     ("slots20", "of_best", "jobkit to slots ÷ run time"),
-    ("offered", "of_offered", "jobkit to what is offered"),
+    ("offered", "of_asked", "jobkit to what is offered"),
     ("keyed", "fifty", "one key with 50 permits, to none"),
     ("held", "served", "while a worker runs them, to plain inserts"),
 ];

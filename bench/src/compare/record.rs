@@ -22,12 +22,6 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// By how many milliseconds its wait grew, when it falls behind.
-    fn behind(&self) -> Option<f64> {
-        self.figures.get("behind").filter(|is| **is > 0.0)?;
-        self.figures.get("grew").copied()
-    }
-
     /// What the contestant did not get through, if anything.
     fn left(&self) -> Option<String> {
         let figure = |name| self.figures.get(name).filter(|jobs| **jobs > 0.0);
@@ -99,8 +93,8 @@ impl Records {
         let rounds = self.of(workload, contestant).count();
         let failed = self.of(workload, contestant).filter_map(|record| record.failed.as_deref());
         let failed: Vec<_> = failed.collect();
-        let behind = self.of(workload, contestant).filter_map(Record::behind);
-        let behind: Vec<f64> = behind.collect();
+        let behind = |record: &&Record| record.figures.get("behind").is_some_and(|is| *is > 0.0);
+        let behind = self.of(workload, contestant).filter(behind).count();
         let mut remarks = Vec::new();
         if let Some(why) = failed.first() {
             remarks.push(format!("failed in {} of {rounds} rounds: {why}", failed.len()));
@@ -108,11 +102,8 @@ impl Records {
         if let Some(undone) = self.undone(workload, contestant) {
             remarks.push(format!("did not get through: {} left", number(undone, 0)));
         }
-        if let Some(most) = behind.iter().copied().reduce(f64::max) {
-            let (behind, most) = (behind.len(), number(most, 0));
-            remarks.push(format!(
-                "falls behind in {behind} of {rounds} rounds: its wait grew by up to {most} ms"
-            ));
+        if behind > 0 {
+            remarks.push(format!("falls behind in {behind} of {rounds} rounds"));
         }
         remarks
     }
@@ -164,14 +155,12 @@ mod tests {
             failed: failed.map(str::to_owned),
         };
         let records = Records(vec![
-            record(&[("grew", 1.0), ("behind", 0.0)], None),
+            record(&[("behind", 0.0)], None),
             record(&[], Some("it stopped working")),
-            record(&[("grew", 90.4), ("behind", 1.0)], None),
+            record(&[("behind", 1.0)], None),
         ]);
-        let expected = [
-            "failed in 1 of 3 rounds: it stopped working",
-            "falls behind in 1 of 3 rounds: its wait grew by up to 90 ms",
-        ];
+        let expected =
+            ["failed in 1 of 3 rounds: it stopped working", "falls behind in 1 of 3 rounds"];
         assert_eq!(records.remarks("offered", "awa"), expected);
     }
 

@@ -17,6 +17,8 @@ const SLOTS: usize = 200;
 const SHARE: f64 = 0.9;
 /// By how much a wait grows, and by how many milliseconds, when a contestant falls behind.
 const GROWS: (f64, f64) = (1.3, 5.0);
+/// Who was not even offered this much of what was asked for has held up its producer.
+const HELD: f64 = 0.98;
 
 /// The knob that all contestants obey alike.
 pub(crate) fn knob(slots: usize) -> (&'static str, String) {
@@ -60,7 +62,9 @@ pub(crate) async fn offered(
 
 /// What a stream of jobs gave, by what its program ends with.
 fn course(end: &Value) -> Result<Figures> {
-    let (done, offered) = (number(end, "done_per_s")?, number(end, "offered_per_s")?);
+    let [asked, offered, done] =
+        ["asked_per_s", "offered_per_s", "done_per_s"].map(|name| number(end, name));
+    let (asked, offered, done) = (asked?, offered?, done?);
     let missing = number(&end["wait"], "missing")?;
     ensure!(
         missing == 0.0,
@@ -69,13 +73,14 @@ fn course(end: &Value) -> Result<Figures> {
     let [middle, last] = [0, 1].map(|third| number(&end["thirds"][third], "p50"));
     let (middle, last) = (middle?, last?);
     let grew = last - middle;
-    let behind = last > middle * GROWS.0 && grew > GROWS.1;
+    let grows = last > middle * GROWS.0 && grew > GROWS.1;
+    let behind = grows || offered < asked * HELD;
     let mut figures = Figures::from([
         ("p50", number(&end["wait"], "p50")?),
         ("p99", number(&end["wait"], "p99")?),
         ("jobs_per_s", done),
         ("offered_per_s", offered),
-        ("of_offered", done / offered),
+        ("of_asked", done / asked),
         ("left", number(end, "left")?),
         ("grew", grew),
         ("behind", f64::from(u8::from(behind))),
@@ -114,7 +119,7 @@ mod tests {
     fn who_waits_longer_and_longer_falls_behind() {
         let end = |middle, last, missing| {
             json!({
-                "done_per_s": 6000.0, "offered_per_s": 6500.0, "left": 200.0,
+                "done_per_s": 6000.0, "offered_per_s": 6500.0, "asked_per_s": 6500.0, "left": 200,
                 "wait": {"p50": 5.0, "p99": 9.0, "missing": missing},
                 "thirds": [{"p50": middle}, {"p50": last}],
             })
@@ -126,6 +131,9 @@ mod tests {
         assert!(behind(100.0, 180.0));
         assert!(!behind(100.0, 120.0));
         assert!(!behind(1.0, 5.0));
+        let mut held = end(1.0, 1.0, 0);
+        held["asked_per_s"] = json!(7000.0);
+        assert_eq!(course(&held).expect("all figures are there")["behind"], 1.0);
         let why = course(&end(1.0, 2.0, 7)).expect_err("jobs have not begun").to_string();
         assert_eq!(why, "it falls behind, 6000/s of 6500: 7 jobs have not begun in time");
     }

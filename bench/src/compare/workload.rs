@@ -107,6 +107,7 @@ const OFFERED: &[Column] = &[
     ("p99", "p99 ms", 1),
     ("grew", "p50 grew by ms", 1),
     RATE,
+    ("of_asked", "of what was to be offered", 2),
     ("offered_per_s", "offered/s", 0),
     ("left", "not done at the end", 0),
     COSTS[0],

@@ -99,7 +99,7 @@ pub(crate) async fn offered<P: Peer>(share: f64, secs: f64) -> Result<()> {
     let secs = to.secs - from.secs;
     protocol::end(&json!({
         "sent": to.sent, "begun": started(), "stopped": !works,
-        "left": to.sent as f64 - to.done as f64,
+        "left": to.sent as f64 - to.done as f64, "asked_per_s": rate,
         "offered_per_s": (to.sent - from.sent) as f64 / secs,
         "done_per_s": (to.done - from.done) as f64 / secs,
         "real_ms": real, "run_ms": run_ms(),
