@@ -210,7 +210,7 @@ impl Parts {
         let heartbeat = heartbeat.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
         let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
-        tokio::spawn(self.stop_claims_after(waiting));
+        let waiting = tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);
         let slots: usize = self.queues.iter().map(|queue| queue.slots).sum();
         let claimers = [false, true].into_iter().take(if slots > LARGEST_BATCH { 2 } else { 1 });
@@ -218,7 +218,8 @@ impl Parts {
             let claimer = self.claimer(&dispatch, second).run(self.stops.claims.clone());
             tokio::spawn(self.stop_claims_after(claimer))
         });
-        let claimers = claimers.collect();
+        // What waits is given back before the outcomes end.
+        let claimers = claimers.chain([waiting]).collect();
         let settler = self.settler(&dispatch, settled).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();

@@ -1,6 +1,6 @@
--- claimed_jobs: each claimed job, and whether it waits in its worker for a slot. Nobody notes a
--- begin here. But a worker begins jobs in the order of its claims, as many as it has slots: of what
--- it has claimed ahead the rest waits.
+-- claimed_jobs: each claimed job, and whether it waits in its worker for a slot. That is an
+-- estimate, since nobody notes a begin here: as many as the worker has slots in all are taken to
+-- run, those that were claimed first, and of what was claimed ahead the rest waits.
 create or replace view jobkit.claimed_jobs as
     select c.worker_id, c.n, c.claimed_at, u.id as job_id,
         c.ahead and c.before + u.place > coalesce((

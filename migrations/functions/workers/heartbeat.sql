@@ -24,8 +24,12 @@ begin
         stopping = p_stopping,
         steady_since = case when lapsed then clock_timestamp() else w.steady_since end
     where w.id = p_worker;
+    -- A claim that is being settled has its turn with the next beat: this one waits for nobody.
     update jobkit.claims c set ahead = false
-    where c.worker_id = p_worker and c.n <= p_begun and c.ahead;
+    where c.ctid = any (array(
+        select a.ctid from jobkit.claims a
+        where a.worker_id = p_worker and a.n <= p_begun and a.ahead for update skip locked
+    ));
     perform jobkit.cap_leases();
     cancel := array(
         select j.id from jobkit.jobs j

@@ -281,7 +281,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "perform jobkit.decide_lock();" => "",
         pause::t93_a_pause_waits_for_claims_in_flight;
     claim: "perform jobkit.decide_lock();" => "" with
-    claim: "if not v_plain then" => "perform jobkit.decide_lock(); if not v_plain then",
+    claim: "if not v_plain or" => "perform jobkit.decide_lock(); if not v_plain or",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     claim: "and p.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;

@@ -67,8 +67,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         ahead::a_death_charges_nothing_that_may_not_have_begun;
     reap_claim: "crashes = j.crashes + 1" => "crashes = j.crashes",
         ahead::what_was_with_a_dead_worker_is_not_claimed_ahead;
-    heartbeat: " and c.n <= p_begun" => "",
+    heartbeat: " and a.n <= p_begun" => "",
         ahead::a_death_charges_what_a_heartbeat_said_has_begun;
+    heartbeat: "for update skip locked" => "for update",
+        ahead::a_heartbeat_says_what_has_begun_beside_an_outcome;
     heartbeat: "set ahead = false" => "set ahead = true",
         ahead::a_death_charges_what_a_heartbeat_said_has_begun;
     pause: "perform jobkit.recall();" => "", ahead::workers_hear_of_a_cancel_and_of_a_pause;

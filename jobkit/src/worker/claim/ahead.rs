@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::slots::MOST_AHEAD;
 use crate::store::ClaimedJob;
 
-/// The most of a queue, whatever its slots: they make a row of the server.
-const MOST: usize = 250;
 /// Their payloads, in bytes, may be as large as this.
 const MOST_BYTES: usize = 1024 * 1024;
 /// How long none is claimed ahead of queues whose jobs may not be.
@@ -76,7 +75,7 @@ impl Ahead {
                 return 0;
             }
             let fitting = (MOST_BYTES as f64 / self.size.max(1.0)) as usize;
-            ((ending * 2.0).ceil() as usize).min(slots).min(MOST).min(fitting)
+            ((ending * 2.0).ceil() as usize).min(slots).min(MOST_AHEAD).min(fitting)
         });
         wanted.collect()
     }
@@ -110,7 +109,7 @@ mod tests {
     #[test]
     fn no_more_than_there_are_slots_and_a_row_holds() {
         assert_eq!(wanted(20, 18, 100), 20);
-        assert_eq!(wanted(1_000, 400, 100), MOST);
+        assert_eq!(wanted(1_000, 400, 100), MOST_AHEAD);
         assert_eq!(wanted(100, 80, 50_000), 20);
     }
 

@@ -213,8 +213,12 @@ impl Claimer {
         }
     }
 
-    /// Sets how many jobs of each queue may be claimed before there is a slot for them.
+    /// Sets how many jobs of each queue may be claimed before there is a slot for them, for both
+    /// claimers.
     fn allow_ahead(&mut self, now: Instant) {
+        if self.second {
+            return;
+        }
         let slots = self.slots.queues().iter().map(|queue| queue.slots);
         let wanted = self.pace.ahead.wanted(self.slots.ended(), slots, now);
         self.slots.allow_ahead(&wanted);

@@ -32,6 +32,9 @@ impl Served {
     }
 }
 
+/// How many jobs one call claims ahead at most: they make a row of the server.
+pub(super) const MOST_AHEAD: usize = 250;
+
 /// How many claimers there may be.
 const CLAIMERS: usize = 2;
 
@@ -123,11 +126,14 @@ impl Slots {
         let mut taken = self.taken.lock();
         let chosen = choose(&mut taken);
         let of_queue = taken.by_queue.iter_mut().zip(chosen);
+        let mut most = MOST_AHEAD;
         let left = of_queue.map(|(places, chosen)| {
             let slots = chosen.min(places.free_slots());
+            let ahead = most.min(chosen - slots);
+            most -= ahead;
             places.begun += slots;
-            places.called += chosen - slots;
-            Left { slots, ahead: chosen - slots }
+            places.called += ahead;
+            Left { slots, ahead }
         });
         let left = left.collect();
         drop(taken);
@@ -189,8 +195,13 @@ impl Slots {
         let mut taken = self.taken.lock();
         let overdue = |waiting: &Waiting| since.is_none_or(|since| waiting.since <= since);
         let withdrawn = taken.by_queue.iter_mut().flat_map(|places| {
-            let overdue = places.waiting.extract_if(.., |_, waiting| overdue(waiting));
-            overdue.map(|(_, waiting)| waiting).collect::<Vec<_>>()
+            let withdrawn = places.waiting.extract_if(.., |_, waiting| overdue(waiting));
+            let withdrawn: Vec<_> = withdrawn.map(|(_, waiting)| waiting).collect();
+            if !withdrawn.is_empty() {
+                // Its jobs take longer than they did.
+                places.ahead = 0;
+            }
+            withdrawn
         });
         let withdrawn = withdrawn.collect();
         self.tell(&taken);

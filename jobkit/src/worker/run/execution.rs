@@ -56,7 +56,12 @@ impl Execution {
         let this = Arc::clone(self);
         let Some(handler) = self.running.enter(job.id) else {
             self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
-            return self.give_back(job.queue, suspect);
+            let mut next = self.slots.give_back(job.queue, suspect);
+            while let Some(waiting) = next {
+                self.return_waiting(waiting);
+                next = self.slots.give_back(job.queue, false);
+            }
+            return;
         };
         let claimed = Instant::now();
         tokio::spawn(async move {

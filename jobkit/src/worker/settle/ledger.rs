@@ -22,6 +22,9 @@ struct State {
     held: BTreeMap<i64, HashSet<i64>>,
     /// Jobs that were claimed ahead and have not begun: claim and job.
     waiting: BTreeSet<(i64, i64)>,
+    /// Calls that were given up, until a heartbeat has dealt with them: what they claimed ahead, if
+    /// they did, has not begun.
+    given_up: BTreeSet<i64>,
     /// Jobs whose settle will be tried again later.
     put_off: HashSet<i64>,
     /// Given-up calls that asked for one job.
@@ -92,6 +95,7 @@ impl Ledger {
         let mut state = self.0.lock();
         if state.worker == worker {
             state.under_way.remove(&n);
+            state.given_up.insert(n);
             if alone {
                 state.suspect.push(n);
             }
@@ -128,22 +132,24 @@ impl Ledger {
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
 
-    /// How many jobs are claimed and not settled: those that run or will be settled next, and those
-    /// whose settle was put off.
+    /// How many jobs are claimed and not settled, but for those that wait for a slot: those that run
+    /// or will be settled next, and those whose settle was put off.
     pub(crate) fn unsettled(&self) -> (usize, usize) {
         let state = self.0.lock();
         let held: usize = state.held.values().map(HashSet::len).sum();
         let put_off = state.put_off.len();
-        (held.saturating_sub(put_off), put_off)
+        (held.saturating_sub(put_off + state.waiting.len()), put_off)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.0.lock();
         let concluded = state.under_way.first().map_or(state.begun, |n| n - 1);
+        let waiting = state.waiting.first().map(|(n, _)| *n);
+        let unbegun = [waiting, state.given_up.first().copied()].into_iter().flatten().min();
         Snapshot {
             worker: state.worker,
             concluded,
-            begun: state.waiting.first().map_or(concluded, |(n, _)| concluded.min(n - 1)),
+            begun: unbegun.map_or(concluded, |n| concluded.min(n - 1)),
             held: state.held.keys().copied().collect(),
             suspect: state.suspect.clone(),
         }
@@ -154,6 +160,7 @@ impl Ledger {
         let mut state = self.0.lock();
         if state.worker == snapshot.worker {
             state.suspect.retain(|n| *n > snapshot.concluded);
+            state.given_up.retain(|n| *n > snapshot.concluded);
         }
     }
 }
@@ -177,6 +184,7 @@ impl State {
             under_way: BTreeSet::new(),
             held: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             put_off: HashSet::new(),
             suspect: Vec::new(),
         }
@@ -248,6 +256,18 @@ mod tests {
         ledger.began(second.1, 40);
         ledger.began(second.1, 41);
         assert_eq!(ledger.snapshot().begun, 4);
+    }
+
+    #[test]
+    fn a_call_that_was_given_up_has_not_begun_until_a_heartbeat_gave_it_back() {
+        let ledger = Ledger::new(7);
+        let (claim, ahead) = ledger.begin();
+        assert!(ledger.hold(claim, HashSet::from([10])));
+        ledger.give_up(ahead, false);
+        let snapshot = ledger.snapshot();
+        assert_eq!((snapshot.concluded, snapshot.begun), (2, 1));
+        ledger.cleared(&snapshot);
+        assert_eq!(ledger.snapshot().begun, 2);
     }
 
     #[test]

@@ -11,9 +11,8 @@ select (
 ) as ahead, (
     select count(*) from (
         select from jobkit.workers w
-        join jobkit.claims c on c.worker_id = w.id
-        cross join unnest(c.job_ids) as u (id)
-        cross join lateral (select j.queue from jobkit.jobs j where j.id = u.id offset 0) j
+        join jobkit.claimed_jobs c on c.worker_id = w.id and not c.waits
+        cross join lateral (select j.queue from jobkit.jobs j where j.id = c.job_id offset 0) j
         where $2 = any (w.queues) and $5 = any (w.kinds) and not w.stopping
             and w.lease_until > clock_timestamp() and j.queue = $2 limit 10000
     ) a
