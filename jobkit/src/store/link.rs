@@ -132,7 +132,7 @@ impl Link {
         let connection = &mut open.connection;
         let answer = async {
             match self.operator {
-                true => session::visit(connection, self.deadlines, self.plans, call).await,
+                true => session::for_operator(connection, self.deadlines, self.plans, call).await,
                 false => call.call(connection).await,
             }
         };

@@ -82,7 +82,7 @@ pub(super) async fn own(connection: &mut PgConnection, deadlines: Deadlines) -> 
 }
 
 /// Makes an operator's call, in a transaction of its own.
-pub(super) async fn visit<C: Call>(
+pub(super) async fn for_operator<C: Call>(
     connection: &mut PgConnection,
     deadlines: Deadlines,
     plans: Plans,

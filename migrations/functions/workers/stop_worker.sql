@@ -1,6 +1,6 @@
 -- What operators ask of workers, and what is left of what they did.
 
--- stop_worker: the worker's heart sees it with its next beat. outcome: `stop`, `already` (somebody
+-- stop_worker: the worker sees it with its next heartbeat. outcome: `stop`, `already` (somebody
 -- asked before, or it is stopping by itself) or `missing`.
 create or replace function jobkit.stop_worker(
     p_worker bigint, p_actor text default null, out outcome text
