@@ -1,6 +1,7 @@
 -- measure: adds what a worker has counted since it last did. Rows in order, so that two workers do
--- not deadlock; who holds one of them does not hold up the heartbeat for long. The commit waits for no
--- disk, or all workers would wait for each other: after a crash of the host the last may be gone.
+-- not deadlock; who holds one of them does not hold up the heartbeat for long. The commit waits for
+-- no disk, or all workers would wait for each other: after a crash of the host the last may be
+-- gone.
 create or replace function jobkit.measure(p_measures jsonb) returns void
 language sql
 set search_path = pg_catalog, pg_temp

@@ -132,8 +132,8 @@ impl Ledger {
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
 
-    /// How many jobs are claimed and not settled, but for those that wait for a slot: those that run
-    /// or will be settled next, and those whose settle was put off.
+    /// How many jobs are claimed and not settled, but for those that wait for a slot: those that
+    /// run or will be settled next, and those whose settle was put off.
     pub(crate) fn unsettled(&self) -> (usize, usize) {
         let state = self.0.lock();
         let held: usize = state.held.values().map(HashSet::len).sum();
