@@ -145,10 +145,11 @@ impl Claimer {
             return Next::Room;
         }
         // Busy: a moment's patience makes one claim of many slots instead of many of one.
+        let half = capacity.min(LARGEST_BATCH) / 2;
         let worthwhile = match self.slots.ahead() {
-            0 => capacity.min(LARGEST_BATCH) / 2,
+            0 => half,
             // What waits lasts as long as the claim takes.
-            ahead => ahead / 2,
+            ahead => half.min(ahead / 2),
         };
         self.slots.until_free(self.number(), worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {

@@ -99,10 +99,15 @@ impl Slots {
         self.taken.lock().free()
     }
 
-    /// Takes the free places of each queue, cut down to so many in all.
+    /// Takes the free places of each queue, cut down to so many in all. Where there are as many
+    /// free slots nothing is claimed ahead of one: the call is what there is too little of.
     pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
         self.take(|taken| {
-            let (shares, turn) = share(most, &taken.free(), &taken.filled, taken.turn);
+            let slots = |places: &Places| places.free_slots().min(places.free());
+            let slots: Vec<usize> = taken.by_queue.iter().map(slots).collect();
+            let enough = slots.iter().sum::<usize>() >= most;
+            let places = if enough { slots } else { taken.free() };
+            let (shares, turn) = share(most, &places, &taken.filled, taken.turn);
             taken.turn = turn;
             shares
         })

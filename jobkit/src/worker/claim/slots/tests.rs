@@ -142,3 +142,13 @@ async fn a_job_is_overdue_once_it_has_waited_for_long() {
     overdue.await;
     assert!(since.elapsed() >= patience);
 }
+
+#[test]
+fn nothing_is_claimed_ahead_where_the_call_is_too_small_for_the_slots() {
+    let slots = slots(&[3, 5]);
+    slots.allow_ahead(&[3, 5]);
+    let taken = slots.take_within(8);
+    assert_eq!((taken.left(), taken.ahead()), (vec![3, 5], vec![0, 0]));
+    drop(taken);
+    assert_eq!(slots.take_within(9).ahead().iter().sum::<usize>(), 1);
+}
