@@ -145,12 +145,9 @@ impl Claimer {
             return Next::Room;
         }
         // Busy: a moment's patience makes one claim of many slots instead of many of one.
-        let half = capacity.min(LARGEST_BATCH) / 2;
-        let worthwhile = match self.slots.ahead() {
-            0 => half,
-            // What waits lasts as long as the claim takes.
-            ahead => half.min(ahead / 2),
-        };
+        let (half, ahead) = (capacity.min(LARGEST_BATCH) / 2, self.slots.ahead());
+        // What waits lasts as long as the claim takes.
+        let worthwhile = if ahead == 0 { half } else { half.min(ahead / 2) };
         self.slots.until_free(self.number(), worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {
             Ok(next) => next,
