@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::slots::MOST_AHEAD;
-use crate::store::ClaimedJob;
 
 /// Their payloads, in bytes, may be as large as this.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -41,12 +40,11 @@ impl Ahead {
         }
     }
 
-    /// A claim was answered with these jobs after so long.
-    pub(super) fn answered(&mut self, trip: Duration, jobs: &[ClaimedJob]) {
+    /// A claim was answered with so many jobs, of so many bytes, after so long.
+    pub(super) fn answered(&mut self, trip: Duration, jobs: usize, bytes: usize) {
         self.trip += (trip.as_secs_f64() - self.trip) * WEIGHT;
-        if !jobs.is_empty() {
-            let bytes: usize = jobs.iter().map(ClaimedJob::bytes).sum();
-            self.size += (bytes as f64 / jobs.len() as f64 - self.size) * WEIGHT;
+        if jobs > 0 {
+            self.size += (bytes as f64 / jobs as f64 - self.size) * WEIGHT;
         }
     }
 
@@ -91,10 +89,9 @@ mod tests {
     /// end in each of twenty trips.
     fn wanted(slots: usize, ending: u64, bytes: usize) -> usize {
         let (mut ahead, began) = (Ahead::new(1), Instant::now());
-        let job = ClaimedJob { payload: vec![0; bytes].into(), ..ClaimedJob::default() };
         let mut wanted = 0;
         for round in 1..=20 {
-            ahead.answered(TRIP, std::slice::from_ref(&job));
+            ahead.answered(TRIP, 1, bytes);
             let now = began + TRIP * round;
             wanted = ahead.wanted(vec![ending * u64::from(round)], [slots].into_iter(), now)[0];
         }
@@ -121,7 +118,7 @@ mod tests {
     #[test]
     fn none_for_a_while_where_jobs_may_not_wait() {
         let (mut ahead, began) = (Ahead::new(2), Instant::now());
-        ahead.answered(Duration::from_secs(1), &[]);
+        ahead.answered(Duration::from_secs(1), 0, 0);
         ahead.pause(0, began);
         let mut after =
             |wait, ended: u64| ahead.wanted(vec![ended; 2], [10, 10].into_iter(), began + wait);

@@ -185,11 +185,11 @@ impl Claimer {
         self.pace.full = full;
         match answer {
             Ok(claimed) => {
-                self.pace.failures = 0;
-                self.pace.lost = 0;
+                (self.pace.failures, self.pace.lost) = (0, 0);
                 self.pace.batch = (self.pace.batch * 2).min(LARGEST_BATCH);
-                self.pace.ahead.answered(now.elapsed(), &claimed.jobs);
-                Ok(self.receive(reservation, &requested, from_start, claimed).await)
+                let bytes = claimed.jobs.iter().map(ClaimedJob::bytes).sum();
+                self.pace.ahead.answered(now.elapsed(), claimed.jobs.len(), bytes);
+                Ok(self.receive(reservation, &requested, from_start, bytes, claimed).await)
             }
             Err(error) => {
                 self.pace.sleep.forget_hint();
@@ -235,16 +235,16 @@ impl Claimer {
         }
     }
 
-    /// Takes in the answer: notes it, starts the jobs, decides how to go on.
+    /// Takes in the answer, of so many bytes: notes it, starts the jobs, decides how to go on.
     async fn receive(
         &mut self,
         mut reservation: Reservation,
         requested: &[(usize, usize)],
         from_start: bool,
+        bytes: usize,
         mut claimed: Claimed,
     ) -> Next {
         self.pace.aside.take_back(&mut self.link, &claimed.jobs).await;
-        let bytes: usize = claimed.jobs.iter().map(ClaimedJob::bytes).sum();
         let count = claimed.jobs.len();
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = claimed.gone > 0;

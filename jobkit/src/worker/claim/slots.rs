@@ -96,7 +96,7 @@ impl Slots {
 
     /// Free places of each queue.
     pub(crate) fn free(&self) -> Vec<usize> {
-        self.taken.lock().free()
+        self.taken.lock().free().collect()
     }
 
     /// Takes the free places of each queue, cut down to so many in all. Where there are as many
@@ -106,7 +106,7 @@ impl Slots {
             let slots = |places: &Places| places.free_slots().min(places.free());
             let slots: Vec<usize> = taken.by_queue.iter().map(slots).collect();
             let enough = slots.iter().sum::<usize>() >= most;
-            let places = if enough { slots } else { taken.free() };
+            let places = if enough { slots } else { taken.free().collect() };
             let (shares, turn) = share(most, &places, &taken.filled, taken.turn);
             taken.turn = turn;
             shares
@@ -156,7 +156,7 @@ impl Slots {
     /// Whether a queue that had as many jobs as it was asked for has free places.
     pub(crate) fn is_wanting(&self) -> bool {
         let taken = self.taken.lock();
-        taken.free().iter().zip(&taken.filled).any(|(free, filled)| *free > 0 && *filled)
+        taken.free().zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)
     }
 
     /// How many handlers of each queue have ended.
@@ -263,7 +263,7 @@ impl Slots {
     }
 
     fn tell(&self, taken: &Taken) {
-        let free: usize = taken.free().iter().sum();
+        let free: usize = taken.free().sum();
         for (awaited, freed) in taken.awaited.iter().zip(&self.freed) {
             if free >= *awaited {
                 freed.notify_one();
@@ -302,8 +302,8 @@ impl Slots {
 }
 
 impl Taken {
-    fn free(&self) -> Vec<usize> {
-        self.by_queue.iter().map(Places::free).collect()
+    fn free(&self) -> impl Iterator<Item = usize> {
+        self.by_queue.iter().map(Places::free)
     }
 }
 
