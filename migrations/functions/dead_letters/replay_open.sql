@@ -28,7 +28,7 @@ begin
             concurrency_group, concurrency_key, dead_letter_key, dead_letter_id, generation, args,
             tags, metadata)
         select e.new_id, e.kind, e.to_queue, e.priority, coalesce(p_max_attempts, e.max_attempts),
-            v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation, coalesce(p_args, e.args),
+            v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation, coalesce(p_args::json, e.args),
             e.tags, e.metadata
         from entry e
     ), later as (

@@ -1,11 +1,11 @@
--- enqueue_jobs: inserts jobs, all in one statement, and returns their ids in the order given.
+-- enqueue_all: inserts jobs, all in one statement, and returns their ids in the order given.
 -- It only inserts, at whatever isolation level: it waits for nobody and nobody waits for it.
 --   p_delay  how long from now; null = at p_run_at; both null = now
 --   p_group, p_key  concurrency key, or null; p_dead_letter_key  what its failures share, or null
-create or replace function jobkit.enqueue_jobs(
+create or replace function jobkit.enqueue_all(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
-    p_args jsonb[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}'
+    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}'
 ) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -36,7 +36,8 @@ begin
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
             concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
         select i.id, i.kind, i.queue, i.priority, i.max_attempts, i.due, v_now,
-            case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args,
+            case when i.key is not null then i.grp end, i.key, i.dead_letter_key,
+            i.args::json,
             case when i.tags is not null then
                 array(select jsonb_array_elements_text(i.tags)) end,
             i.metadata
