@@ -160,11 +160,7 @@ impl Stage {
 
     async fn measure(&self, workload: Workload, contestant: &Contestant) -> Result<Measured> {
         let scale = &self.scale;
-        let (all, one) = (Drain::of(scale.jobs), |producers, served| Enqueue {
-            producers,
-            served,
-            large: false,
-        });
+        let (all, one) = (Drain::of(scale.jobs), Enqueue::of);
         let large = Drain { large: true, ..Drain::of(scale.large) };
         let enqueue = async |how| enqueue::run(self, contestant, how, scale.seconds).await;
         let own = match workload {

@@ -20,6 +20,12 @@ pub(crate) struct Enqueue {
     pub(crate) large: bool,
 }
 
+impl Enqueue {
+    pub(crate) const fn of(producers: usize, served: bool) -> Self {
+        Self { producers, served, large: false }
+    }
+}
+
 /// So many seconds of it.
 pub(crate) async fn run(
     stage: &Stage,
