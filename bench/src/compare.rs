@@ -69,6 +69,7 @@ struct Scale {
     idle: usize,
     pinned: usize,
     backlog: usize,
+    large: usize,
     hot: usize,
     keyed: usize,
     memory: usize,
@@ -86,6 +87,7 @@ const FULL: Scale = Scale {
     idle: 20,
     pinned: 200_000,
     backlog: 10_000_000,
+    large: 5_000,
     hot: 60,
     keyed: 100_000,
     memory: 1_000_000,
@@ -102,6 +104,7 @@ const QUICK: Scale = Scale {
     idle: 2,
     pinned: 10_000,
     backlog: 50_000,
+    large: 500,
     hot: 20,
     keyed: 10_000,
     memory: 20_000,
@@ -157,7 +160,8 @@ impl Stage {
 
     async fn measure(&self, workload: Workload, contestant: &Contestant) -> Result<Measured> {
         let scale = &self.scale;
-        let (all, one) = (Drain::of(scale.jobs), |producers, served| Enqueue { producers, served });
+        let (all, one) = (Drain::of(scale.jobs), Enqueue::of);
+        let large = Drain { large: true, ..Drain::of(scale.large) };
         let enqueue = async |how| enqueue::run(self, contestant, how, scale.seconds).await;
         let own = match workload {
             Workload::Drain => {
@@ -180,6 +184,9 @@ impl Stage {
             }
             Workload::Slots(slots) => slots::brief(self, contestant, slots, scale.brief).await?,
             Workload::Offered => slots::offered(self, contestant, scale.offered).await?,
+            Workload::Large => drain::run(self, contestant, large).await?.1,
+            Workload::LargeBulk => drain::run(self, contestant, large).await?.0,
+            Workload::LargeOne => enqueue(Enqueue { large: true, ..one(1, false) }).await?,
             Workload::EnqueueOne => enqueue(one(1, false)).await?,
             Workload::EnqueueMany => enqueue(one(16, false)).await?,
             Workload::ServedOne => enqueue(one(1, true)).await?,

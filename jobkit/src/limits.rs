@@ -15,6 +15,8 @@ pub(crate) const BATCH_BYTES: usize = 256 * 1000 * 1000;
 pub(crate) const NAME_BYTES: usize = 128;
 /// Longest key.
 pub(crate) const KEY_BYTES: usize = 512;
+/// Most digits of a number in a payload; its power of ten has four at most.
+const DIGITS: usize = 5000;
 /// Deepest nesting of a payload: what serde_json reads.
 pub(crate) const NESTING: usize = 127;
 /// Longest name of an error's type.
@@ -44,13 +46,15 @@ pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), E
     if text.contains('\0') { Err(Error::Nul { what }) } else { Ok(()) }
 }
 
-/// Checks JSON text: jsonb refuses the escape of NUL, and no reader gets deep into the deeply
-/// nested (the server's stack has an end as well).
+/// Checks JSON text: what searches in it reads it as jsonb, which has no NUL and no numbers of any
+/// length, and no reader gets deep into the deeply nested (the server's stack has an end as well).
 pub(crate) fn json(what: &'static str, nesting: &'static str, json: &str) -> Result<(), Error> {
     if json.contains("\\u0000") && escapes_nul(json) {
         return Err(Error::Nul { what });
     }
-    range(nesting, depth(json), 0..=NESTING, "0 to 127")
+    let Shape { depth, digits } = Shape::of(json);
+    range("number of digits of a number in JSON", digits, 0..=DIGITS, "0 to 5000")?;
+    range(nesting, depth, 0..=NESTING, "0 to 127")
 }
 
 /// Whether the text escapes a surrogate: jsonb refuses one without its other half, which only
@@ -59,25 +63,36 @@ pub(crate) fn escapes_surrogate(json: &str) -> bool {
     json.contains("\\ud") || json.contains("\\uD")
 }
 
-/// How deeply arrays and objects are nested.
-fn depth(json: &str) -> usize {
-    // Each level takes two bytes, and most payloads are small.
-    if json.len() <= 2 * NESTING {
-        return 0;
-    }
-    let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => quoted = !quoted,
-            b'[' | b'{' if !quoted => depth += 1,
-            b']' | b'}' if !quoted => depth -= 1,
-            _ => {}
+/// How deeply arrays and objects are nested, and how long the longest number is.
+struct Shape {
+    depth: usize,
+    digits: usize,
+}
+
+impl Shape {
+    fn of(json: &str) -> Self {
+        let (mut depth, mut digits, mut power) = (0_usize, 0, false);
+        let (mut quoted, mut escaped) = (false, false);
+        let mut most = Self { depth: 0, digits: 0 };
+        for byte in json.bytes() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => quoted = !quoted,
+                _ if quoted => {}
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                // A fifth digit of a power of ten is one too many.
+                b'0'..=b'9' => digits += if power && digits > 3 { DIGITS } else { 1 },
+                b'e' | b'E' => (digits, power) = (0, true),
+                b'.' | b'+' | b'-' => {}
+                _ => (digits, power) = (0, false),
+            }
+            most.depth = most.depth.max(depth);
+            most.digits = most.digits.max(digits);
         }
-        deepest = deepest.max(depth);
+        most
     }
-    deepest
 }
 
 /// A time the server can store, to compare others with.
@@ -139,13 +154,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_as_long_as_can_be_searched_for() {
+        let allowed = |text: &str| json("payload", "nesting", text).is_ok();
+        assert!(allowed(r#"[1e9999,-2.5E-9999,true,"1e12345",12345678,{"a":12345}]"#));
+        assert!(allowed(&"7".repeat(5000)));
+        assert!(!allowed(&"7".repeat(5001)));
+        assert!(!allowed(&format!("[0.{}]", "7".repeat(5000))));
+        assert!(!allowed("1e10000"));
+        assert!(!allowed(r#"{"a":[1E-12345]}"#));
+    }
+
+    #[test]
     fn nesting_is_allowed_as_far_as_it_can_be_read() {
         let nested = |levels| ["[".repeat(levels), "]".repeat(levels)].concat();
         assert!(serde_json::from_str::<serde_json::Value>(&nested(NESTING)).is_ok());
         assert!(serde_json::from_str::<serde_json::Value>(&nested(NESTING + 1)).is_err());
         assert!(json("payload", "nesting", &nested(NESTING)).is_ok());
         assert!(json("payload", "nesting", &nested(NESTING + 1)).is_err());
-        assert_eq!(depth(&format!(r#"{{"{}\\\"[":[1]}}"#, "[".repeat(300))), 2);
+        assert_eq!(Shape::of(&format!(r#"{{"{}\\\"[":[1]}}"#, "[".repeat(300))).depth, 2);
     }
 
     #[test]

@@ -23,6 +23,7 @@ drop function if exists
     jobkit.fill(text[], text[], integer[]),
     jobkit.fill_and_wake(text[], text[], integer[]),
     jobkit.gate(),
+    jobkit.has_args(text, jsonb, text[], text[], boolean),
     jobkit.ids_meant(jobkit.operations, integer),
     jobkit.jobs_meant(jsonb, bigint, bigint, integer),
     jobkit.jobs_to_do(jobkit.operations, integer),

@@ -45,10 +45,10 @@ async fn people_see_the_same() {
 /// Enqueues one in the queue that is measured with.
 async fn enqueue(lab: &Lab, kind: &str) {
     let sql = format!(
-        "select jobkit.enqueue_jobs(array['{kind}'], array['jobkit_bench'], array[0::smallint],
+        "select jobkit.enqueue_all(array['{kind}'], array['jobkit_bench'], array[0::smallint],
             array[1::smallint], array[null::interval], array[null::timestamptz],
             array[null::text], array[null::text], array[$json${{\"email\": \"\", \"template\": \
-            \"\"}}$json$::jsonb], array[null::jsonb], array[null::jsonb], array[null::text])"
+            \"\"}}$json$], array[null::jsonb], array[null::jsonb], array[null::text])"
     );
     lab.run(&sql).await;
 }

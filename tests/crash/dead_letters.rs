@@ -137,7 +137,7 @@ async fn live(lab: &Lab, death: Death) -> Option<(String, i64)> {
     }
     let hangs = format!(
         "jobkit.jobs j join effects e on e.job_id = j.id
-        where e.pid = {pid} and e.what = 'begin' and j.args->'act' ? 'HangIn'"
+        where e.pid = {pid} and e.what = 'begin' and (j.args->'act')::jsonb ? 'HangIn'"
     );
     let dies = || async { !proxy.is_open() || lab.count(&hangs).await > 0 };
     let mut way = Way::begin(lab, format!("{death:?}"), acts).await;

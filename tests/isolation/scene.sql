@@ -36,24 +36,24 @@ $$;
 
 create function scene.enqueue(p_count integer, p_queue text default 'default') returns text
 language sql as $$
-    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_jobs(
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(
         array_fill('act'::text, array[p_count]), array_fill(p_queue, array[p_count]),
         array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
         array_fill(null::interval, array[p_count]),
         array_fill(null::timestamptz, array[p_count]), array_fill('g'::text, array[p_count]),
-        array_fill('k'::text, array[p_count]), array_fill('{}'::jsonb, array[p_count]),
+        array_fill('k'::text, array[p_count]), array_fill('{}'::text, array[p_count]),
         array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count])) e
 $$;
 
 -- lettered: jobs that share a dead-letter key and nothing else.
 create function scene.lettered(p_count integer) returns text
 language sql as $$
-    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_jobs(
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(
         array_fill('act'::text, array[p_count]), array_fill('default'::text, array[p_count]),
         array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
         array_fill(null::interval, array[p_count]),
         array_fill(null::timestamptz, array[p_count]), array_fill(null::text, array[p_count]),
-        array_fill(null::text, array[p_count]), array_fill('{}'::jsonb, array[p_count]),
+        array_fill(null::text, array[p_count]), array_fill('{}'::text, array[p_count]),
         array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count]),
         array_fill('d'::text, array[p_count])) e
 $$;

@@ -181,7 +181,7 @@ async fn a_payload_that_does_not_decode_is_buried_after_its_attempts() {
     let mended = cargo().enqueue(lab.pool()).await.unwrap();
     let panics = DecodesBadly.options().max_attempts(2).enqueue(lab.pool()).await.unwrap();
     let edit = |job, value: &str| {
-        let args = format!("jsonb_set(args, '{{crates,1}}', '{value}')");
+        let args = format!("jsonb_set(args::jsonb, '{{crates,1}}', '{value}')");
         format!("update jobkit.jobs set args = {args} where id = {job}")
     };
     lab.run(&edit(job, "\"two\"")).await;

@@ -303,6 +303,32 @@ async fn announced() -> Lab {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_payload_stays_as_it_was_sent() {
+    const SENT: &str = r#"{"zeta":1.50,"a":[1E2,9007199254740993,"\u00e9"]}"#;
+    let lab = Lab::guarded().await;
+    verbatim(SENT).enqueue(lab.pool()).await.unwrap();
+    verbatim(SENT).after(Duration::ZERO).enqueue(lab.pool()).await.unwrap();
+    let all = "select string_agg(distinct args::text, '') from jobkit.";
+    assert_eq!(lab.value::<String>(&format!("{all}jobs")).await, SENT);
+    let worker = lab.worker().jobs([Registration::of::<Verbatim, _>()]).queue("default", 2);
+    let worker = worker.start().await.unwrap();
+    lab.until("count(*) = 2 from jobkit.finished").await;
+    worker.stop().await;
+    assert_eq!(lab.value::<String>(&format!("{all}finished")).await, SENT);
+    lab.check_invariants().await;
+}
+
+/// Or it could not be searched for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_of_any_length_is_refused() {
+    let lab = Lab::new().await;
+    for (sent, fits) in [("1e9999", true), ("1e10000", false), ("[-0.1E-20000]", false)] {
+        assert_eq!(verbatim(sent).enqueue(lab.pool()).await.is_ok(), fits, "{sent}");
+    }
+    assert_eq!(lab.count("jobkit.jobs where length((args::jsonb)::text) = 10000").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sql_enqueues_with_the_defaults_of_the_kind() {
     let lab = announced().await;
     let look = lab.value::<i64>(r#"select jobkit.enqueue('look', '{"text": "hi"}')"#).await;

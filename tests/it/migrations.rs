@@ -62,6 +62,21 @@ async fn many_may_migrate_at_once() {
     assert_eq!(lab.value::<i64>(one_transaction).await, 1);
 }
 
+/// Where the server has it; in partitions that are made later as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_is_compressed_by_lz4() {
+    let lab = Lab::new().await;
+    lab.run("select jobkit.finished_prepare(30)").await;
+    let methods = "select string_agg(distinct a.attcompression::text, ',') from pg_attribute a
+        where a.attname in ('args', 'metadata') and a.attrelid in (
+            select 'jobkit.dead_letters'::regclass
+            union all select relid from pg_partition_tree('jobkit.finished'))";
+    let lz4 = "select 'lz4' = any (enumvals) from pg_settings
+        where name = 'default_toast_compression'";
+    let expected = if lab.value(lz4).await { "l" } else { "" };
+    assert_eq!(lab.value::<String>(methods).await, expected);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_migration_goes_on_and_a_killed_one_leaves_nothing() {
     let lab = Lab::empty().await;

@@ -173,22 +173,22 @@ pub(crate) async fn due_jobs_become_ready_beside_one_that_cannot(lab: Lab) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_run_beside_one_whose_payload_cannot_be_read() {
+async fn jobs_run_beside_one_whose_row_cannot_be_read() {
     let lab = lab().await;
     // What is no jsonb: to show it is an error of class XX, as with a damaged page.
     lab.run("create cast (bytea as jsonb) without function").await;
     let bad = Act::then(Then::Succeed).enqueue(lab.pool()).await.unwrap();
     let noops = jobkit::enqueue_all((0..50).map(|_| Noop), lab.pool());
     noops.await.unwrap();
-    let args = |value: &str| format!("update jobkit.jobs set args = {value} where id = {bad}");
-    let before: String = lab.value("select args::text from jobkit.jobs order by id limit 1").await;
-    lab.run(&args("'\\x00000000'::bytea::jsonb")).await;
+    let metadata =
+        |value: &str| format!("update jobkit.jobs set metadata = {value} where id = {bad}");
+    lab.run(&metadata("'\\x00000000'::bytea::jsonb")).await;
     let worker = start(&lab).await;
     lab.until("(select array_agg(id) from jobkit.jobs) = '{1}'").await;
     let charged = lab.value::<i32>("select attempt from jobkit.jobs").await;
     assert_eq!(charged, 0, "it is not the job's fault");
     assert_eq!(lab.count("jobkit.stuck_jobs where transition = 'claim'").await, 1);
-    lab.run(&args(&format!("'{before}'"))).await;
+    lab.run(&metadata("null")).await;
     lab.until("not exists (select from jobkit.jobs)").await;
     lab.until("not exists (select from jobkit.stuck_jobs)").await;
     worker.stop().await;

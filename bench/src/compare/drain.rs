@@ -27,11 +27,21 @@ pub(crate) struct Drain {
     pub(crate) slots: Option<usize>,
     /// How long each job takes.
     pub(crate) work_ms: Option<usize>,
+    /// Whether each has a payload of 50 KB.
+    pub(crate) large: bool,
 }
 
 impl Drain {
     pub(crate) const fn of(jobs: usize) -> Self {
-        Self { jobs, processes: 1, queues: 1, pinned: false, slots: None, work_ms: None }
+        Self {
+            jobs,
+            processes: 1,
+            queues: 1,
+            pinned: false,
+            slots: None,
+            work_ms: None,
+            large: false,
+        }
     }
 
     /// The knobs for it; between queues and processes, connections and handlers are shared out.
@@ -45,11 +55,17 @@ impl Drain {
         }
         knobs.extend(self.slots.map(knob));
         knobs.extend(self.work_ms.map(|ms| ("WORK_MS", ms.to_string())));
+        knobs.extend(self.large.then(large));
         if self.processes > 1 {
             knobs.push(("POOL", (60 / self.processes).to_string()));
         }
         knobs
     }
+}
+
+/// The knob for payloads of 50 KB.
+pub(crate) fn large() -> (&'static str, String) {
+    ("PAYLOAD_KB", "50".to_owned())
 }
 
 /// What the load and the drain gave, in a database of their own.
@@ -59,7 +75,7 @@ pub(crate) async fn run(
     drain: Drain,
 ) -> Result<(Figures, Figures)> {
     if contestant.name == CEILING {
-        return ceiling(stage, drain.jobs).await;
+        return ceiling(stage, drain).await;
     }
     let url = stage.database(contestant).await?;
     let loaded = load(stage, contestant, &url, drain).await?;
@@ -87,14 +103,15 @@ pub(crate) async fn beside_one(
     Ok(figures)
 }
 
-/// Enqueues the backlog in statements of 1,000.
+/// Enqueues the backlog in statements of 1,000, or of 100 where they are large.
 pub(crate) async fn load(
     stage: &Stage,
     contestant: &Contestant,
     url: &str,
     drain: Drain,
 ) -> Result<Figures> {
-    let task = ["bulk".to_owned(), drain.jobs.to_string(), "1000".to_owned()];
+    let batch = if drain.large { 100 } else { 1000 };
+    let task = ["bulk".to_owned(), drain.jobs.to_string(), batch.to_string()];
     let mut crew = stage.crew(contestant, url, &task, drain.knobs(), 1).await?;
     let meter = Meter::of(&stage.server.admin, crew.pids()).await?;
     crew.go().await?;
@@ -214,9 +231,10 @@ pub(crate) async fn pin(url: &str) -> Result<PgConnection> {
 }
 
 /// Raw SQL: claims of 100 over four connections.
-async fn ceiling(stage: &Stage, jobs: usize) -> Result<(Figures, Figures)> {
-    let jobs = jobs.to_string();
-    let line = limit(stage, &["drain", "batch_claim_hint", "100", "4", &jobs, "60", "0"]).await?;
+async fn ceiling(stage: &Stage, drain: Drain) -> Result<(Figures, Figures)> {
+    let jobs = drain.jobs.to_string();
+    let task = ["drain", "batch_claim_hint", "100", "4", &jobs, "60", "0"];
+    let line = limit(stage, &task, drain.large).await?;
     let loaded = Figures::from([
         ("jobs_per_s", number(&line, "enq_s")?),
         ("server_us", number(&line, "enq_us")?),
@@ -236,13 +254,17 @@ pub(crate) fn raw_costs(line: &Value) -> Result<Figures> {
     ]))
 }
 
-/// Runs the program with the raw SQL, in a database of its own.
-pub(crate) async fn limit(stage: &Stage, arguments: &[&str]) -> Result<Value> {
+/// Runs the program with the raw SQL, in a database of its own; perhaps with large payloads, which
+/// it then loads in statements of 100 as well.
+pub(crate) async fn limit(stage: &Stage, arguments: &[&str], is_large: bool) -> Result<Value> {
     let ceiling = stage.contestant(CEILING)?;
     let url = stage.server.fresh().await?;
     let postmaster = postmaster(&stage.server.admin).await?;
     let mut command = ceiling.command()?;
     command.args(arguments).env("DATABASE_URL", url).env("PG_PID", postmaster.to_string());
+    if is_large {
+        command.envs([large(), ("LOAD", "100".to_owned())]);
+    }
     let output = command.kill_on_drop(true).output().await?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "{}", reason(&output.stderr));

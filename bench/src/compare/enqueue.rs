@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::Stage;
 use super::contestant::{CEILING, Contestant};
-use super::drain::{costs, limit, number, raw_costs};
+use super::drain::{self, costs, limit, number, raw_costs};
 use super::record::Figures;
 use crate::meter::Meter;
 
@@ -16,6 +16,14 @@ pub(crate) struct Enqueue {
     pub(crate) producers: usize,
     /// Whether the worker serves the queue; otherwise it is idle, and listens for another one.
     pub(crate) served: bool,
+    /// Whether each job has a payload of 50 KB.
+    pub(crate) large: bool,
+}
+
+impl Enqueue {
+    pub(crate) const fn of(producers: usize, served: bool) -> Self {
+        Self { producers, served, large: false }
+    }
 }
 
 /// So many seconds of it.
@@ -25,11 +33,11 @@ pub(crate) async fn run(
     enqueue: Enqueue,
     seconds: usize,
 ) -> Result<Figures> {
-    let Enqueue { producers, served } = enqueue;
+    let Enqueue { producers, served, large } = enqueue;
     let (producers, seconds) = (producers.to_string(), seconds.to_string());
     if contestant.name == CEILING {
         // One row with the job, one that says that it is ready.
-        let line = limit(stage, &["insert", &producers, &seconds, "split"]).await?;
+        let line = limit(stage, &["insert", &producers, &seconds, "split"], large).await?;
         let mut figures = raw_costs(&line)?;
         figures.insert("jobs_per_s", number(&line, "jobs_s")?);
         return Ok(figures);
@@ -40,7 +48,8 @@ pub(crate) async fn run(
     let mut worker = stage.crew(contestant, &url, &["work".to_owned()], knobs, 1).await?;
     worker.go().await?;
     let task = ["enqueue".to_owned(), producers, seconds];
-    let mut crew = stage.crew(contestant, &url, &task, Vec::new(), 1).await?;
+    let knobs = large.then(drain::large).into_iter().collect();
+    let mut crew = stage.crew(contestant, &url, &task, knobs, 1).await?;
     // It has gone to sleep by then.
     tokio::time::sleep(Duration::from_millis(1500)).await;
     let meter = Meter::of(&stage.server.admin, crew.pids()).await?;

@@ -14,6 +14,10 @@ pub(crate) enum Workload {
     /// Jobs of a millisecond, with so many slots.
     Slots(usize),
     Offered,
+    /// Payloads of 50 KB, here and in the next two.
+    Large,
+    LargeBulk,
+    LargeOne,
     EnqueueOne,
     EnqueueMany,
     ServedOne,
@@ -34,7 +38,7 @@ pub(crate) enum Workload {
 use Workload::*;
 
 /// In the order of the tables.
-pub(crate) const ALL: [Workload; 26] = [
+pub(crate) const ALL: [Workload; 29] = [
     Drain,
     Bulk,
     Fleet,
@@ -46,6 +50,9 @@ pub(crate) const ALL: [Workload; 26] = [
     Slots(5),
     Slots(20),
     Offered,
+    Large,
+    LargeBulk,
+    LargeOne,
     EnqueueOne,
     EnqueueMany,
     ServedOne,
@@ -115,6 +122,7 @@ const OFFERED: &[Column] = &[
     ("busy", "slots busy", 2),
 ];
 const ENQUEUE: &[Column] = &[RATE, COSTS[0], COSTS[1], COSTS[2]];
+const LARGE: &[Column] = &[COSTS[0], COSTS[1], COSTS[2], RATE];
 const LATENCY: &[Column] = &[
     ("p50", "p50 ms", 2),
     ("p95", "p95 ms", 2),
@@ -165,6 +173,7 @@ impl Workload {
     /// How it is called and shown.
     pub(crate) fn table(self) -> Table {
         match self {
+            Large | LargeBulk | LargeOne => self.large_table(),
             Drain => more("drain", "Drain of no-op jobs by one process", DRAIN),
             Bulk => more("bulk", "Bulk enqueue in statements of 1,000", ENQUEUE),
             Fleet => more("fleet", "Drain by four processes on one queue", MANY),
@@ -181,6 +190,15 @@ impl Workload {
             Idle => less("idle", "A worker with nothing to do", IDLE),
             Narrow(_) | Slots(_) | Offered => self.slots_table(),
             _ => self.own_table(),
+        }
+    }
+
+    /// Of those with payloads of 50 KB.
+    fn large_table(self) -> Table {
+        match self {
+            Large => more("large", "Drain of jobs with payloads of 50 KB", DRAIN),
+            LargeBulk => more("large_bulk", "Enqueue of 50 KB each in statements of 100", ENQUEUE),
+            _ => less("large1", "Enqueue of 50 KB singly, 1 producer, an idle worker", LARGE),
         }
     }
 
@@ -267,6 +285,8 @@ impl Workload {
             ServedOne | ServedMany | Latency | Steady | Idle => {
                 contestant.name == JOBKIT || contestant.is_peer()
             }
+            Large => contestant.is_ours() || contestant.name == CEILING,
+            LargeBulk | LargeOne => [JOBKIT, CEILING].contains(&contestant.name),
             // The programs for Node have no equal slots, and a job of underway has a connection.
             Narrow(_) | Slots(_) | Offered => {
                 let connections = matches!(self, Slots(_)) && contestant.name == "underway";

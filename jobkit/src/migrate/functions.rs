@@ -23,7 +23,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         cancel_mark cancel_take claim claim_above claim_ahead claim_apart claim_keyed claim_permits
-        claim_within enqueue enqueue_jobs errors_of finish finish_all lock_jobs log_attempt
+        claim_within enqueue enqueue_all errors_of finish finish_all lock_jobs log_attempt
         make_ready make_scheduled promote refuse require_options require_read_committed require_tags
         require_time reschedule run_again settle settle_apart settle_grant settle_one settle_others
         settle_partial withdraw
@@ -42,8 +42,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
     queues { pause ready_heads ready_queues resume take_back }
     retired {
-        dead_letters_before dead_letters_step discard_page exhausted has_lapsed recover recover_look
-        replay_page
+        dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
+        recover_look replay_page
     }
     stuck { set_aside stick stuck unclaim unstick }
     workers {

@@ -199,13 +199,12 @@ impl Reader<'_> {
 
 from_column! { Box<RawValue>: Json<Box<RawValue>> => |Json(raw)| raw; }
 
-/// The JSON text of a payload, not parsed: its type is known only once the kind is looked up. The
-/// binary form of jsonb is a version byte (1) and the text.
+/// The JSON text of a payload, not parsed: its type is known only once the kind is looked up.
 impl FromColumn for Box<[u8]> {
     fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self> {
         let value = row.try_get_raw(column)?;
         let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
-        Ok(bytes.strip_prefix(&[1]).unwrap_or(bytes).into())
+        Ok(bytes.into())
     }
 }
 

@@ -28,8 +28,8 @@ begin
             concurrency_group, concurrency_key, dead_letter_key, dead_letter_id, generation, args,
             tags, metadata)
         select e.new_id, e.kind, e.to_queue, e.priority, coalesce(p_max_attempts, e.max_attempts),
-            v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation, coalesce(p_args, e.args),
-            e.tags, e.metadata
+            v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation,
+            coalesce(p_args::json, e.args), e.tags, e.metadata
         from entry e
     ), later as (
         insert into jobkit.scheduled (run_at, job_id)

@@ -40,12 +40,12 @@ begin
     perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
         p_concurrency_key, p_dead_letter_key);
-    return jobkit.enqueue_jobs(
+    return jobkit.enqueue_all(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
-        array[p_concurrency_key], array[p_args], array[to_jsonb(p_tags)], array[p_metadata],
+        array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
         array[p_dead_letter_key]);
 end
 $$;

@@ -1,6 +1,6 @@
 -- make_ready: these jobs may be claimed. Whoever calls it has taken them from where they were; with
 -- p_permits those that have a key hold their permit, and go ahead of the backlog. Returns them.
--- Only what enqueues writes rows of its own (`enqueue_jobs`, and the statement for one job): there
+-- Only what enqueues writes rows of its own (`enqueue_all`, and the statement for one job): there
 -- a call would be a part of what each job costs.
 create or replace function jobkit.make_ready(p_jobs bigint[], p_permits boolean default false)
 returns table (queue text, priority smallint, job_id bigint)

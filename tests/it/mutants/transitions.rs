@@ -231,10 +231,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Isolation, producers, partitions.
     require_read_committed: "if current_setting" => "if false and current_setting",
         isolation::what_waits_and_then_reads_refuses_other_levels;
-    enqueue_jobs: "return query" =>
+    enqueue_all: "return query" =>
         "perform from jobkit.workers for update; return query",
         producers::a_producer_waits_for_nobody;
-    enqueue_jobs: "return query" =>
+    enqueue_all: "return query" =>
         "lock table jobkit.finished_days in exclusive mode; return query",
         producers::nobody_waits_for_a_producer;
     finished_prepare: "lock table jobkit.finished_days in share row exclusive mode;" => "",

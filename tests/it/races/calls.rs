@@ -197,7 +197,7 @@ pub(crate) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> Stri
     let all = |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{count}])");
     let [text, nulls] = [all("null", "text"), all("null", "jsonb")];
     format!(
-        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_jobs({}, {}, {}, {}, {},
+        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all({}, {}, {}, {}, {},
             {}, {text}, {text}, {}, {nulls}, {nulls}) e",
         all("'act'", "text"),
         all("'default'", "text"),
@@ -205,7 +205,7 @@ pub(crate) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> Stri
         all(&max_attempts.to_string(), "smallint"),
         all(delay, "interval"),
         all("null", "timestamptz"),
-        all("'{}'", "jsonb"),
+        all("'{}'", "text"),
     )
 }
 
@@ -236,7 +236,7 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
         let Keyed { group, key, priority, queue, kind, max_attempts, delay, size } = job;
         format!(
             "({at}, '{group}', '{key}', {priority}::smallint, '{queue}', '{kind}',
-            {max_attempts}::smallint, '{delay}'::interval, to_jsonb(repeat('x', {size})))"
+            {max_attempts}::smallint, '{delay}'::interval, to_json(repeat('x', {size}))::text)"
         )
     });
     let rows = rows.collect::<Vec<_>>().join(", ");
@@ -250,7 +250,7 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
                 array_agg(grp order by at) as groups, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
             from (values {rows}) as j (at, grp, key, priority, queue, kind, attempts, delay, args)
-        ) i, jobkit.enqueue_jobs(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
+        ) i, jobkit.enqueue_all(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
             i.groups, i.keys, i.args, {json}, {json}) e"
     )
 }
@@ -329,7 +329,7 @@ impl From<&'static str> for Lettered {
 /// Enqueues jobs with dead-letter keys; each has three attempts.
 pub(crate) fn enqueue_lettered(jobs: &[Lettered]) -> String {
     let rows = jobs.iter().enumerate().map(|(at, Lettered { key, kind, payload })| {
-        format!("({at}, '{kind}', nullif('{key}', ''), to_jsonb({payload}))")
+        format!("({at}, '{kind}', nullif('{key}', ''), to_json({payload})::text)")
     });
     let rows = rows.collect::<Vec<_>>().join(", ");
     let fill =
@@ -340,7 +340,7 @@ pub(crate) fn enqueue_lettered(jobs: &[Lettered]) -> String {
             select array_agg(kind order by at) as kinds, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
             from (values {rows}) as j (at, kind, key, args)
-        ) i, jobkit.enqueue_jobs(i.kinds, {}, {}, {}, {}, {times}, {texts}, {texts}, i.args,
+        ) i, jobkit.enqueue_all(i.kinds, {}, {}, {}, {}, {times}, {texts}, {texts}, i.args,
             {jsons}, {jsons}, i.keys) e",
         fill("'default'", "text"),
         fill("0", "smallint"),

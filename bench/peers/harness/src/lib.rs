@@ -15,7 +15,7 @@ mod stream;
 mod tasks;
 
 pub use crate::latency::{now_us, on_job};
-pub use crate::load::slots;
+pub use crate::load::{Line, lines, slots};
 pub use crate::peer::{Peer, queue, queue_of, queues};
 pub use crate::process::{arg, db_url, env_or, pg_cpu, proc_cpu};
 pub use crate::tasks::run;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::env_or;
@@ -24,6 +25,33 @@ pub fn slots<N: TryFrom<usize>>(best: N) -> N {
 /// As many as all contestants have; none where each has its own.
 pub(crate) fn equal_slots() -> Option<usize> {
     Some(env_or("SLOTS", 0)).filter(|slots| *slots > 0)
+}
+
+/// A part of a large payload.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Line {
+    id: u64,
+    name: String,
+    price: f64,
+    active: bool,
+    note: String,
+}
+
+/// As many as make up the kilobytes that the benchmark asks for; none where it does not.
+pub fn lines(seq: i64) -> Vec<Line> {
+    /// Of the JSON of one.
+    const BYTES: usize = 100;
+    let line = |id: u64| {
+        let mixed = mixed(seq.cast_unsigned().wrapping_add(id));
+        Line {
+            id,
+            name: format!("{mixed:016x}"),
+            price: (mixed % 100_000) as f64 / 100.0,
+            active: !mixed.is_multiple_of(3),
+            note: format!("line {id} of the order, {:03}", mixed % 1000),
+        }
+    };
+    (0..env_or("PAYLOAD_KB", 0) * 1000 / BYTES).map(|id| line(id as u64)).collect()
 }
 
 /// Sleeps as long as this job takes: always as long for the same number, and not at all unless the
@@ -77,16 +105,33 @@ fn asked() -> Option<&'static RangeInclusive<u64>> {
 
 /// Every length between the two is as likely: splitmix64 of the job's number.
 fn length(range: &RangeInclusive<u64>, seq: i64) -> Duration {
-    let mut mixed = seq.cast_unsigned().wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = mixed(seq.cast_unsigned());
+    Duration::from_micros(range.start() + mixed % (range.end() - range.start() + 1))
+}
+
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
-    Duration::from_micros(range.start() + mixed % (range.end() - range.start() + 1))
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_as_many_bytes_as_is_reckoned() {
+        let line = Line {
+            id: 250,
+            name: format!("{:016x}", 7),
+            price: 123.45,
+            active: true,
+            note: "line 250 of the order, 123".to_owned(),
+        };
+        let bytes = serde_json::to_string(&line).map_or(0, |json| json.len() + 1);
+        assert!((95..=115).contains(&bytes), "{bytes}");
+    }
 
     #[test]
     fn a_job_always_takes_as_long_and_all_lengths_occur() {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Result;
-use harness::{Peer, db_url, env_or, on_job, queue_of, queues, slots};
+use harness::{Line, Peer, db_url, env_or, lines, on_job, queue_of, queues, slots};
 use jobkit::{Enqueue, Job, JobContext, Worker, WorkerHandle, job};
 use serde::{Deserialize, Serialize};
 use sqlx::pool::PoolConnection;
@@ -20,11 +20,19 @@ struct Payload {
     us: i64,
     email: String,
     template: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<Line>,
 }
 
 impl Payload {
     fn new(seq: i64, us: i64) -> Self {
-        Self { seq, us, email: format!("user{seq}@example.com"), template: "welcome".to_owned() }
+        Self {
+            seq,
+            us,
+            email: format!("user{seq}@example.com"),
+            template: "welcome".to_owned(),
+            lines: lines(seq),
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 -- enqueue of one job that is due at once, without the function for many: it only inserts as well.
 -- It runs in a session of the application's, whatever its search_path.
 -- $1 kind, $2 queue, $3 priority, $4 max attempts, $5 group, $6 key (both or neither),
--- $7 dead-letter key, $8 payload, $9 tags, $10 metadata
+-- $7 dead-letter key, $8 payload as text, $9 tags, $10 metadata
 with job as (
     insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
     values ($1, $2, $3, $4, pg_catalog.statement_timestamp(), pg_catalog.statement_timestamp(),
-        $5, $6, $7, $8, $9, $10)
+        $5, $6, $7, $8::pg_catalog.json, $9, $10)
     returning id
 )
 insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
