@@ -188,7 +188,8 @@ impl<A> Dashboard<A> {
 impl Dashboard<Decided> {
     /// The router. It has its own answer for what it does not know, and sets its own headers.
     pub fn into_router(self) -> Router {
-        let Self { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) } = self;
+        let Self { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) } =
+            self;
         routes::router(Shared {
             admin,
             instance,

@@ -13,8 +13,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
 use futures_util::FutureExt;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 

@@ -130,3 +130,22 @@ fn default_name() -> String {
     let host = host.as_deref().map_or("host", str::trim).to_owned();
     format!("{host}:{}", std::process::id())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_stop_leave_time_for_the_end_of_the_process() {
+        let seconds = Duration::from_secs;
+        let parts = |settings: &Settings| {
+            [settings.stop_grace(), settings.cancel_grace(), settings.last_writes()]
+        };
+        assert_eq!(parts(&Settings::default()), [seconds(20), seconds(5), seconds(4)]);
+        for limit in [seconds(1), seconds(10), LONGEST] {
+            let settings = Settings { stop_within: limit, ..Settings::default() };
+            let whole: Duration = parts(&settings).iter().sum();
+            assert!(whole < limit && whole > limit.mul_f64(0.96), "{whole:?} of {limit:?}");
+        }
+    }
+}
