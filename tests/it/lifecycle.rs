@@ -193,7 +193,8 @@ async fn a_stopping_worker_gives_jobs_back_uncharged() {
     lab.check_invariants().await;
 }
 
-const READY_UNCHARGED: &str = "jobkit.ready natural join jobkit.jobs where attempt = 0";
+const READY_UNCHARGED: &str =
+    "jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_heeds_a_stop_goes_back_long_before_the_grace_ends() {
