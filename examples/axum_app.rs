@@ -1,8 +1,8 @@
 //! A web application that hashes folders in background jobs: `cargo run --example axum_app`
 //!
 //! One process serves the pages and the dashboard, and runs the jobs. Ctrl-C and SIGTERM end all of
-//! it in step: requests under way are answered, open pages of the dashboard are told, jobs under way
-//! end or go back, and what is left waits for the next start.
+//! it in step: requests under way are answered, open pages of the dashboard are told, jobs under
+//! way end or go back, and what is left waits for the next start.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -161,8 +161,8 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// Ends the streams of open pages once this completes. A server that shuts down gracefully waits
-    /// for them otherwise, up to 25 seconds: give both the same signal, such as
+    /// Ends the streams of open pages once this completes. A server that shuts down gracefully
+    /// waits for them otherwise, up to 25 seconds: give both the same signal, such as
     /// [`WorkerHandle::stopping`](jobkit::WorkerHandle::stopping).
     ///
     /// ```ignore

@@ -20,8 +20,8 @@ const TICK: Duration = Duration::from_secs(5);
 /// How long a burst of changes is waited for.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// A stream ends by then, so that a server need not wait for long that does not tell it of its stop;
-/// browsers come back.
+/// A stream ends by then, so that a server which does not tell it of its stop need not wait for
+/// long; browsers come back.
 const LIFE: Duration = Duration::from_secs(25);
 
 pub(crate) async fn stream(context: &Context) -> Answer {

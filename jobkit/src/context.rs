@@ -135,8 +135,8 @@ impl<S> JobContext<S> {
     }
 
     /// Completes as soon as the worker is told to stop, or [`cancelled`](Self::cancelled) does. The
-    /// handler may go on for the [stop grace](crate::Worker::stop_grace); one that would take longer
-    /// should store where it is, and return [`JobError::release`](crate::JobError::release):
+    /// handler may go on for the [stop grace](crate::Worker::stop_grace); one that would take
+    /// longer should store where it is, and return [`JobError::release`](crate::JobError::release):
     ///
     /// ```
     /// # use jobkit::{JobContext, JobError};

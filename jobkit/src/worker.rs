@@ -191,7 +191,8 @@ impl Worker {
     }
 
     /// How long a handler that was asked to stop may take before it is dropped (after its timeout
-    /// at most as long as that was); a sixth of [`stop_within`](Self::stop_within) (5 s) by default.
+    /// at most as long as that was); a sixth of [`stop_within`](Self::stop_within) (5 s) by
+    /// default.
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
         self.settings.cancel_grace = Some(grace);
         self

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -26,7 +27,9 @@ use super::signal::asked_to_stop;
 use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
 use crate::shared::Accent;
-use crate::signals::Stop;
+
+/// Completes when the process is asked to stop.
+type Stop = Shared<BoxFuture<'static, ()>>;
 
 /// How long requests may take to end once it is to stop.
 const GRACE: Duration = Duration::from_secs(3);

@@ -19,8 +19,8 @@ use crate::StopReason;
 /// How long handlers that were dropped may take to leave.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// A running worker. [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it before
-/// the process ends.
+/// A running worker. [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it
+/// before the process ends.
 ///
 /// Dropping it instead aborts: handlers are dropped, and their jobs run again elsewhere once the
 /// lease has lapsed, charged as a crash.
@@ -82,9 +82,9 @@ impl WorkerHandle {
         self.engine.ledger.worker()
     }
 
-    /// Completes when the worker claims no more: it is being stopped, by its owner or by an operator
-    /// through the database, or the schema has moved on beyond this binary. In the last case running
-    /// jobs go on until [`stop`](Self::stop) is called.
+    /// Completes when the worker claims no more: it is being stopped, by its owner or by an
+    /// operator through the database, or the schema has moved on beyond this binary. In the last
+    /// case running jobs go on until [`stop`](Self::stop) is called.
     ///
     /// The future outlives the handle, so that a server stops in step with the worker:
     ///
@@ -99,7 +99,7 @@ impl WorkerHandle {
     /// Stops in order: no new claims; handlers are told ([`JobContext::stopping`]) and may end
     /// within the stop grace; then they are asked to ([`JobContext::cancelled`]), dropped after the
     /// cancel grace and given back without charging an attempt; outcomes are written; the heartbeat
-    /// is last. It takes no longer than [`Worker::stop_within`] says.
+    /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are given.
     ///
     /// [`JobContext::stopping`]: crate::JobContext::stopping
     /// [`JobContext::cancelled`]: crate::JobContext::cancelled
@@ -108,7 +108,7 @@ impl WorkerHandle {
         self.engine.stop().await;
     }
 
-    /// Runs until SIGTERM or SIGINT (elsewhere than on Unix: Ctrl-C), or until the worker is
+    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), or until the worker is
     /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it in order. A
     /// second signal drops what still runs at once; those jobs are given back, uncharged, as well.
     ///

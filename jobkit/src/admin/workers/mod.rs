@@ -38,9 +38,9 @@ impl Admin {
 
     /// Asks a worker to stop. With its next heartbeat it begins to, as
     /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) does: it claims no more, its handlers are
-    /// told and may end within its stop grace, then they are asked to stop, dropped after its cancel
-    /// grace, and given back without charging an attempt. It goes on renewing its lease, and says
-    /// that it is stopping, until its process ends it: that hears of it by
+    /// told and may end within its stop grace, then they are asked to stop, dropped after its
+    /// cancel grace, and given back without charging an attempt. It goes on renewing its lease, and
+    /// says that it is stopping, until its process ends it: that hears of it by
     /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping), as
     /// [`run_until_signal`](crate::WorkerHandle::run_until_signal) does.
     ///
