@@ -99,7 +99,8 @@ impl WorkerHandle {
     /// Stops in order: no new claims; handlers are told ([`JobContext::stopping`]) and may end
     /// within the stop grace; then they are asked to ([`JobContext::cancelled`]), dropped after the
     /// cancel grace and given back without charging an attempt; outcomes are written; the heartbeat
-    /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are given.
+    /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are
+    /// given.
     ///
     /// [`JobContext::stopping`]: crate::JobContext::stopping
     /// [`JobContext::cancelled`]: crate::JobContext::cancelled
