@@ -1,10 +1,12 @@
 //! A web application that hashes folders in background jobs: `cargo run --example axum_app`
 //!
-//! One process serves the pages and runs the jobs. Ctrl-C and SIGTERM end both in order: requests
-//! under way are answered, jobs under way end, and what is left waits for the next start.
+//! One process serves the pages and the dashboard, and runs the jobs. Ctrl-C and SIGTERM end all of
+//! it in step: requests under way are answered, open pages of the dashboard are told, jobs under
+//! way end or go back, and what is left waits for the next start.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 use std::{fs, io};
 
 use anyhow::Context;
@@ -13,12 +15,12 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Router, serve};
-use jobkit::{Enqueue, Job, JobContext, JobError, Worker, job};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Worker, job};
+use jobkit_admin::Dashboard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tracing_subscriber::filter::LevelFilter;
 use walkdir::WalkDir;
@@ -111,13 +113,18 @@ async fn main() -> anyhow::Result<()> {
     sqlx::raw_sql(TABLES).execute(&pool).await?;
 
     let worker = Worker::new(pool.clone()).state(pool.clone());
-    let worker = worker.queue("folders", 2).queue("files", 8).start().await?;
+    let worker = worker.queue("folders", 2).queue("files", 8);
+    let worker = worker.stop_within(Duration::from_secs(10)).start().await?; // as Docker does
 
+    // Everybody on this machine may do everything; a real application has `.access(..)`.
+    let jobs = Dashboard::new(Admin::new(&pool)).allow_unauthenticated();
+    let jobs = jobs.stop_with(worker.stopping()).into_router();
     let routes = Router::new().route("/", get(show)).route("/folders", post(add)).with_state(pool);
+    let routes = routes.nest_service("/jobs", jobs);
     let listener = listen().await?;
     println!("http://{}", listener.local_addr()?);
-    serve(listener, routes).with_graceful_shutdown(told_to_end()).await?;
-    worker.stop().await;
+    let server = serve(listener, routes).with_graceful_shutdown(worker.stopping());
+    tokio::try_join!(server.into_future(), worker.run_until_signal())?;
     println!("stopped");
     Ok(())
 }
@@ -130,14 +137,6 @@ async fn listen() -> io::Result<TcpListener> {
             TcpListener::bind(("127.0.0.1", 0)).await
         }
         bound => bound,
-    }
-}
-
-async fn told_to_end() {
-    let mut terminate = signal(SignalKind::terminate()).expect("no other handler forbids it");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
     }
 }
 

@@ -47,7 +47,6 @@ async fn main() -> anyhow::Result<()> {
 
     let worker = Worker::new(pool.clone()).state(pool).queue("mail", 5).queue("default", 20);
     let worker = worker.start().await?;
-    tokio::signal::ctrl_c().await?;
-    worker.stop().await;
+    worker.run_until_signal().await?;
     Ok(())
 }

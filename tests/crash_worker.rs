@@ -1,6 +1,6 @@
 //! A worker process for the crash tests: it is killed, frozen and cut off, so it does nothing by
 //! itself but run jobs. Lines on its standard input ask for its counters (`count`) or its end
-//! (`stop`, or the end of the input).
+//! (`stop`, or the end of the input); one with a limit for its stop hears signals instead.
 
 #[path = "crash/diary.rs"]
 mod diary;
@@ -51,18 +51,29 @@ async fn serve(program: Program, mut lines: UnboundedReceiver<String>) -> Result
         places.push(start(&program, &effects, &tally).await?);
     }
     say("ready", &counts(&places));
-    while let Some(line) = lines.recv().await {
-        match line.as_str() {
-            "count" => say("counts", &counts(&places)),
-            _ => break,
+    if program.stop_within.is_none() {
+        while let Some(line) = lines.recv().await {
+            match line.as_str() {
+                "count" => say("counts", &counts(&places)),
+                _ => break,
+            }
         }
     }
-    let mut stops = JoinSet::new();
+    let mut ends = JoinSet::new();
     for place in places {
+        // Its handlers know it by this id from here on.
+        place.id().await;
         let worker = place.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
-        stops.spawn(worker.context("it was started")?.stop());
+        let worker = worker.context("it was started")?;
+        ends.spawn(async move {
+            if program.stop_within.is_some() {
+                return worker.run_until_signal().await;
+            }
+            worker.stop().await;
+            Ok(())
+        });
     }
-    stops.join_all().await;
+    ends.join_all().await.into_iter().collect::<Result<(), _>>()?;
     let jobs = std::mem::take(&mut *tally.lock().unwrap_or_else(PoisonError::into_inner));
     write_tally(&effects, jobs).await
 }
@@ -91,7 +102,10 @@ async fn start(
     ];
     let mut worker = Worker::new(pool).state(scene).jobs(jobs);
     worker = worker.listen(program.listen).queue("default", program.concurrency);
-    worker = worker.stop_grace(Duration::from_secs(5)).cancel_grace(Duration::from_millis(500));
+    worker = match program.stop_within {
+        Some(limit) => worker.stop_within(limit),
+        None => worker.stop_grace(Duration::from_secs(5)).cancel_grace(Duration::from_millis(500)),
+    };
     if let Some(lease) = program.lease {
         worker = worker.lease(lease);
     }

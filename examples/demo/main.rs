@@ -18,8 +18,6 @@ use jobkit::{Admin, Worker};
 use jobkit_admin::Dashboard;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -43,24 +41,24 @@ async fn main() -> anyhow::Result<()> {
 
     // Everybody who reaches it may do everything, which is right on this machine alone. A real
     // application says who may do what, with `.access(..)`.
-    let jobs = Dashboard::new(admin.clone()).instance("demo").allow_unauthenticated().into_router();
+    let jobs = Dashboard::new(admin.clone()).instance("demo").allow_unauthenticated();
+    let jobs = jobs.stop_with(worker.stopping()).into_router();
     let app = Router::new().route("/", get(Redirect::temporary("/jobs")));
     let app = app.nest_service("/jobs", jobs);
     let listener = listen().await?;
     println!("The dashboard is at http://{}/jobs", listener.local_addr()?);
-    let serve = axum::serve(listener, app).with_graceful_shutdown(told_to_end());
-    let mut server = tokio::spawn(serve.into_future());
-    let keeper = admin.acting_as("demo");
-    tokio::select! {
-        ended = &mut server => ended??,
-        () = shop::open(&pool, &keeper) => {}
-        () = told_to_end() => {}
-    }
-    // A page that somebody looks at holds a connection open, and is not waited for.
-    let answered = timeout(Duration::from_secs(1), &mut server).await;
-    worker.stop().await;
+    let server = axum::serve(listener, app).with_graceful_shutdown(worker.stopping());
+    let (keeper, stopping) = (admin.acting_as("demo"), worker.stopping());
+    let shop = async {
+        tokio::select! {
+            () = shop::open(&pool, &keeper) => {}
+            () = stopping => {}
+        }
+        Ok(())
+    };
+    tokio::try_join!(server.into_future(), worker.run_until_signal(), shop)?;
     println!("stopped");
-    answered.map_or(Ok(()), |ended| Ok(ended??))
+    Ok(())
 }
 
 /// The port in `PORT`, or 3000; any free one when that is taken. Nobody else's machine reaches it.
@@ -71,13 +69,5 @@ async fn listen() -> io::Result<TcpListener> {
             TcpListener::bind(("127.0.0.1", 0)).await
         }
         bound => bound,
-    }
-}
-
-async fn told_to_end() {
-    let mut terminate = signal(SignalKind::terminate()).expect("no other handler forbids it");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
+use futures_util::FutureExt;
 use jobkit::Admin;
 use tokio::sync::Semaphore;
 
@@ -11,7 +12,7 @@ use crate::access::{ANYBODY, Access, Permissions};
 use crate::cached::Cached;
 use crate::routes;
 use crate::shared::{Accent, Hook, Shared, Verdict};
-use crate::signals::Signals;
+use crate::signals::{Signals, Stop, never};
 
 /// Exports that are read at a time.
 const EXPORTS: usize = 2;
@@ -73,6 +74,7 @@ pub struct Dashboard<A = Undecided> {
     accent: Accent,
     base_path: String,
     read_only: bool,
+    stop: Stop,
     access: A,
 }
 
@@ -86,6 +88,7 @@ impl Dashboard<Undecided> {
             accent: Accent::default(),
             base_path: String::new(),
             read_only: false,
+            stop: never(),
             access: Undecided,
         }
     }
@@ -120,8 +123,8 @@ impl Dashboard<Undecided> {
     }
 
     fn decided(self, hook: Hook) -> Dashboard<Decided> {
-        let Self { admin, instance, accent, base_path, read_only, access: Undecided } = self;
-        Dashboard { admin, instance, accent, base_path, read_only, access: Decided(hook) }
+        let Self { admin, instance, accent, base_path, read_only, stop, access: Undecided } = self;
+        Dashboard { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) }
     }
 }
 
@@ -158,6 +161,22 @@ impl<A> Dashboard<A> {
         self
     }
 
+    /// Ends the streams of open pages once this completes. A server that shuts down gracefully
+    /// waits for them otherwise, up to 25 seconds: give both the same signal, such as
+    /// [`WorkerHandle::stopping`](jobkit::WorkerHandle::stopping).
+    ///
+    /// ```ignore
+    /// let jobs = Dashboard::new(admin).stop_with(worker.stopping()).access(who).into_router();
+    /// let app = Router::new().nest_service("/jobs", jobs);
+    /// let server = axum::serve(listener, app).with_graceful_shutdown(worker.stopping());
+    /// tokio::try_join!(server.into_future(), worker.run_until_signal())?;
+    /// ```
+    #[must_use]
+    pub fn stop_with(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.stop = signal.boxed().shared();
+        self
+    }
+
     /// Lets nobody change anything, whatever the hook says.
     #[must_use]
     pub fn read_only(mut self) -> Self {
@@ -169,7 +188,8 @@ impl<A> Dashboard<A> {
 impl Dashboard<Decided> {
     /// The router. It has its own answer for what it does not know, and sets its own headers.
     pub fn into_router(self) -> Router {
-        let Self { admin, instance, accent, base_path, read_only, access: Decided(hook) } = self;
+        let Self { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) } =
+            self;
         routes::router(Shared {
             admin,
             instance,
@@ -177,7 +197,7 @@ impl Dashboard<Decided> {
             base_path,
             read_only,
             hook,
-            signals: Signals::default(),
+            signals: Signals::new(stop),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             overview: Cached::default(),
         })

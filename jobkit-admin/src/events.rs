@@ -20,26 +20,31 @@ const TICK: Duration = Duration::from_secs(5);
 /// How long a burst of changes is waited for.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// A stream ends by then, so that a server which stops need not wait for long; browsers come back.
+/// A stream ends by then, so that a server which does not tell it of its stop need not wait for
+/// long; browsers come back.
 const LIFE: Duration = Duration::from_secs(25);
 
 pub(crate) async fn stream(context: &Context) -> Answer {
     let signals = &context.shared.signals;
     let listener = Listener::admit(&signals.listeners).ok_or(Failure::Busy)?;
     let end = Instant::now() + LIFE;
-    let state = (signals.changed.subscribe(), listener);
-    let events = stream::unfold(state, move |(mut changed, listener)| async move {
+    let state = (signals.changed.subscribe(), signals.stop.clone(), listener);
+    let events = stream::unfold(state, move |(mut changed, mut stop, listener)| async move {
         let tick = Instant::now() + TICK;
         if tick > end {
             return None;
         }
-        if let Ok(told) = timeout_at(tick, changed.changed()).await {
+        let told = tokio::select! {
+            () = &mut stop => return None,
+            told = timeout_at(tick, changed.changed()) => told,
+        };
+        if let Ok(told) = told {
             told.ok()?;
             tokio::time::sleep(DEBOUNCE).await;
             changed.mark_unchanged();
         }
         let event = Event::default().event("jobkit").data("changed");
-        Some((Ok::<_, Infallible>(event), (changed, listener)))
+        Some((Ok::<_, Infallible>(event), (changed, stop, listener)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

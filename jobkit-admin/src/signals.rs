@@ -1,26 +1,35 @@
-//! What tells live pages that something has changed.
+//! What tells live pages that something has changed, or that they are to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared, pending};
 use tokio::sync::watch;
 
 /// Browsers that are notified at a time; others poll.
 const LISTENERS: usize = 64;
 
+/// Completes when the server stops.
+pub(crate) type Stop = Shared<BoxFuture<'static, ()>>;
+
+/// Nobody says when.
+pub(crate) fn never() -> Stop {
+    pending().boxed().shared()
+}
+
 /// Tells every stream that something was changed here.
 pub(crate) struct Signals {
     pub(crate) changed: watch::Sender<()>,
     pub(crate) listeners: Arc<AtomicUsize>,
-}
-
-impl Default for Signals {
-    fn default() -> Self {
-        Self { changed: watch::Sender::new(()), listeners: Arc::default() }
-    }
+    pub(crate) stop: Stop,
 }
 
 impl Signals {
+    pub(crate) fn new(stop: Stop) -> Self {
+        Self { changed: watch::Sender::new(()), listeners: Arc::default(), stop }
+    }
+
     pub(crate) fn tell(&self) {
         self.changed.send_replace(());
     }

@@ -6,9 +6,10 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use crate::JobId;
+use crate::stop::Stop;
+use crate::{JobId, StopReason};
 
-/// What a running job is told about itself: its id, attempt, state and stop signal.
+/// What a running job is told about itself: its id, attempt, state and when to stop.
 ///
 /// Cheap to clone.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Attempt {
     pub(crate) deadline: Option<Instant>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
 }
 
@@ -40,7 +41,7 @@ impl<S> JobContext<S> {
     }
 
     /// A context for calling [`Job::run`](crate::Job::run) in a test of your own: job 0, first
-    /// attempt of 20, never cancelled.
+    /// attempt of 20, never asked to stop.
     pub fn for_test(state: S) -> Self {
         let attempt = Attempt {
             id: JobId(0),
@@ -53,7 +54,7 @@ impl<S> JobContext<S> {
             deadline: None,
             tags: Vec::new(),
             metadata: None,
-            cancel: CancellationToken::new(),
+            stop: Arc::default(),
             span: Span::none(),
         };
         Self::new(Arc::new(attempt), Arc::new(state))
@@ -121,7 +122,7 @@ impl<S> JobContext<S> {
         &self.state
     }
 
-    /// When this attempt will be stopped by the kind's timeout; `None` without one.
+    /// When this attempt will be asked to stop by the kind's timeout; `None` without one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.attempt.deadline
@@ -133,17 +134,44 @@ impl<S> JobContext<S> {
         self.deadline().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Completes when this attempt should stop: it was cancelled, the worker is stopping, or its
-    /// lease is about to lapse. A handler that ignores it is dropped a little later. In the last
-    /// two cases a failure after that charges no attempt: the job runs again with the same number.
-    pub async fn cancelled(&self) {
-        self.attempt.cancel.cancelled().await;
+    /// Completes as soon as the worker is told to stop, or [`cancelled`](Self::cancelled) does. The
+    /// handler may go on for the [stop grace](crate::Worker::stop_grace); one that would take
+    /// longer should store where it is, and return [`JobError::release`](crate::JobError::release):
+    ///
+    /// ```
+    /// # use jobkit::{JobContext, JobError};
+    /// # async fn import(page: u32) -> std::io::Result<()> { Ok(()) }
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// for page in 0..1_000 {
+    ///     tokio::select! {
+    ///         imported = import(page) => imported?,
+    ///         _reason = cx.stopping() => return Err(JobError::release()),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn stopping(&self) -> StopReason {
+        self.attempt.stop.until_told().await
+    }
+
+    /// Completes when this attempt must end: the worker stops and its stop grace is over, the job
+    /// was cancelled, the lease is about to lapse, or the timeout is over. A handler that is not
+    /// back within the [cancel grace](crate::Worker::cancel_grace) is dropped.
+    pub async fn cancelled(&self) -> StopReason {
+        self.attempt.stop.until_asked().await
+    }
+
+    /// Why this attempt is to end, once [`stopping`](Self::stopping) has completed: for code that
+    /// looks between two steps.
+    #[must_use]
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.attempt.stop.reason()
     }
 
     /// The signal behind [`cancelled`](Self::cancelled), to pass on to code of yours.
     #[must_use]
     pub fn cancel_token(&self) -> &CancellationToken {
-        &self.attempt.cancel
+        self.attempt.stop.token()
     }
 
     /// The span of this attempt (`jobkit.run`, with id, kind, queue and attempt); the handler runs

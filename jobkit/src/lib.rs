@@ -23,6 +23,7 @@ mod redact;
 mod registration;
 mod registry;
 mod states;
+mod stop;
 mod store;
 mod worker;
 
@@ -42,4 +43,5 @@ pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
+pub use crate::stop::StopReason;
 pub use crate::worker::{Counts, Worker, WorkerHandle};

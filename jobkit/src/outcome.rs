@@ -54,6 +54,8 @@ pub(crate) enum Verdict {
     Dead,
     /// Run again after this wait; not a failure, charges no attempt.
     Snooze(Duration),
+    /// Run again at once, elsewhere; this attempt does not count.
+    Release,
 }
 
 impl JobError {
@@ -77,6 +79,15 @@ impl JobError {
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
         Self::new(Verdict::Snooze(wait), "snoozed")
+    }
+
+    /// The attempt was asked to end and left its work unfinished: give it back. Charges no attempt;
+    /// the job runs again under the same number, at once and elsewhere if the worker
+    /// [stops](crate::JobContext::stopping). (After a timeout it is a failed attempt all the same,
+    /// after a cancel the job ends, and an attempt that nobody asked runs again after a second.)
+    #[must_use]
+    pub fn release() -> Self {
+        Self::new(Verdict::Release, "released")
     }
 
     fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {

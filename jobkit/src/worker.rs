@@ -7,6 +7,7 @@ mod lease;
 mod run;
 mod settings;
 mod settle;
+mod signals;
 mod start;
 mod ticker;
 
@@ -30,10 +31,9 @@ use crate::{Error, Registration};
 /// # use std::time::Duration;
 /// # use jobkit::Worker;
 /// # #[derive(Clone)] struct App;
-/// # async fn f(pool: sqlx::PgPool, app: App) -> Result<(), jobkit::Error> {
+/// # async fn f(pool: sqlx::PgPool, app: App) -> Result<(), Box<dyn std::error::Error>> {
 /// let worker = Worker::new(pool).state(app).queue("mail", 20).queue("default", 50).start().await?;
-/// // … until the process is told to end …
-/// worker.stop().await;
+/// worker.run_until_signal().await?; // SIGTERM or Ctrl-C
 /// # Ok(()) }
 /// ```
 ///
@@ -171,16 +171,30 @@ impl Worker {
         self
     }
 
-    /// How long [`WorkerHandle::stop`] waits for running jobs before it asks them to stop; 30 s
-    /// by default.
-    pub fn stop_grace(mut self, grace: Duration) -> Self {
-        self.settings.stop_grace = grace;
+    /// How long after its signal your supervisor kills the process: [`WorkerHandle::stop`] returns
+    /// before that, whatever handlers and database do. 1 s or more; 30 s by default, as in
+    /// Kubernetes; 10 s for Docker.
+    ///
+    /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the
+    /// [cancel grace](Self::cancel_grace), the rest is for the last writes and the process's end.
+    pub fn stop_within(mut self, limit: Duration) -> Self {
+        self.settings.stop_within = limit;
         self
     }
 
-    /// How long a handler that was asked to stop may take before it is dropped; 5 s by default.
+    /// How long [`WorkerHandle::stop`] waits for running jobs, told at once by
+    /// [`JobContext::stopping`](crate::JobContext::stopping), before it asks them to stop; two
+    /// thirds of [`stop_within`](Self::stop_within) (20 s) by default.
+    pub fn stop_grace(mut self, grace: Duration) -> Self {
+        self.settings.stop_grace = Some(grace);
+        self
+    }
+
+    /// How long a handler that was asked to stop may take before it is dropped (after its timeout
+    /// at most as long as that was); a sixth of [`stop_within`](Self::stop_within) (5 s) by
+    /// default.
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
-        self.settings.cancel_grace = grace;
+        self.settings.cancel_grace = Some(grace);
         self
     }
 

@@ -8,8 +8,11 @@ use axum::body::{Body, HttpBody};
 use axum::http::Request;
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
-use crate::site::{dashboard, post};
+use crate::site::{dashboard, dashboard_of, post};
 
 async fn listen(app: &Router) -> Body {
     let request = Request::get("/events").body(Body::empty()).unwrap();
@@ -34,6 +37,32 @@ async fn a_change_is_told_at_once_and_without_saying_what_it_was() {
     post(&app, "/queues/pause", "queue=secret-queue").await;
     let told = tokio::time::timeout(Duration::from_secs(3), next(&mut stream)).await.unwrap();
     assert_eq!(told, "event: jobkit\ndata: changed\n\n");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_server_and_holds_up_no_graceful_shutdown() {
+    let lab = Lab::new().await;
+    let (stop, stopped) = watch::channel(());
+    let signal = || {
+        let mut stopped = stopped.clone();
+        async move { drop(stopped.changed().await) }
+    };
+    let admin = jobkit::Admin::new(lab.pool());
+    let app = dashboard_of(admin, Permissions::viewer()).stop_with(signal()).into_router();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut tab = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let server = axum::serve(listener, app).with_graceful_shutdown(signal());
+    let server = tokio::spawn(server.into_future());
+    tab.write_all(b"GET /events HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut start = [0; 15];
+    tab.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    stop.send_replace(());
+    let ended = tokio::time::timeout(Duration::from_secs(3), server).await;
+    assert!(ended.expect("it ends with the tab open").unwrap().is_ok());
+    let mut rest = Vec::new();
+    tab.read_to_end(&mut rest).await.unwrap();
+    assert!(rest.ends_with(b"0\r\n\r\n"), "the stream has an end");
 }
 
 #[tokio::test]

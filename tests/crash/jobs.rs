@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jobkit::{Job, JobContext, JobError, WorkerHandle, job};
+use jobkit::{Job, JobContext, JobError, StopReason, WorkerHandle, job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -34,6 +34,8 @@ pub(crate) enum Act {
     /// Leaves no trace but its id in the process's tally.
     Tally,
     Sleep(Duration),
+    /// Takes that long, and gives the job back when it hears that the worker stops.
+    Heed(Duration),
     /// The first attempt never ends.
     HangOnce,
     /// Never ends in the process with this id.
@@ -68,7 +70,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The id of the worker, at this moment.
-    async fn id(&self) -> i64 {
+    pub(crate) async fn id(&self) -> i64 {
         loop {
             match self.last_id() {
                 0 => tokio::time::sleep(Duration::from_millis(1)).await,
@@ -134,6 +136,14 @@ impl Act {
         let first = cx.attempt() == 1;
         match self {
             Self::Sleep(time) => tokio::time::sleep(time).await,
+            Self::Heed(time) => tokio::select! {
+                () = tokio::time::sleep(time) => {}
+                reason = cx.stopping() => {
+                    assert_eq!(reason, StopReason::Stopping);
+                    note(&cx, "checkpoint").await;
+                    return Err(JobError::release());
+                }
+            },
             Self::HangOnce if first => std::future::pending().await,
             Self::HangIn(pid) if pid == std::process::id() => std::future::pending().await,
             Self::WaitOnce if first => {

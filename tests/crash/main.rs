@@ -23,5 +23,6 @@ mod process;
 mod program;
 mod restart;
 mod stage;
+mod stops;
 mod torture;
 mod waiting;

@@ -24,6 +24,7 @@ impl Program {
             sweep_every: None,
             poll: None,
             call_deadline: None,
+            stop_within: None,
             listen: true,
             concurrency: 10,
             workers: 1,
@@ -129,6 +130,11 @@ impl Process {
             self.note("dead");
         }
         dead
+    }
+
+    /// Tells it to stop with SIGTERM.
+    pub(crate) fn terminate(&self) {
+        self.signal("TERM");
     }
 
     /// Freezes it with SIGSTOP.

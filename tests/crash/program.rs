@@ -15,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) sweep_every: Option<Duration>,
     pub(crate) poll: Option<Duration>,
     pub(crate) call_deadline: Option<Duration>,
+    /// It stops when it is told by a signal, and is killed so long after it.
+    pub(crate) stop_within: Option<Duration>,
     pub(crate) listen: bool,
     /// Jobs at a time, of each worker.
     pub(crate) concurrency: usize,

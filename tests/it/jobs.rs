@@ -24,12 +24,14 @@ pub(crate) enum Then {
     Succeed,
     Fail(String),
     FailTimes(u32),
+    FailAfter(Duration),
     RetryIn(Duration),
     Discard,
     Dead,
     SnoozeTimes(u32),
     Panic(String),
     WaitForCancel,
+    WaitForStop,
     IgnoreCancel,
     Sleep(Duration),
     Block(Duration),
@@ -48,6 +50,10 @@ impl Job<PgPool> for Act {
             Then::Succeed => {}
             Then::Fail(error) => return Err(error.into()),
             Then::FailTimes(times) if cx.attempt() <= times => return Err("not yet".into()),
+            Then::FailAfter(time) => {
+                tokio::time::sleep(time).await;
+                return Err("late".into());
+            }
             Then::SnoozeTimes(times) if cx.snoozes() < times => {
                 return Err(JobError::snooze(Duration::from_millis(1)));
             }
@@ -57,8 +63,15 @@ impl Job<PgPool> for Act {
             Then::Dead => return Err(JobError::dead("hopeless")),
             Then::Panic(message) => panic!("{message}"),
             Then::WaitForCancel => {
-                cx.cancelled().await;
+                let reason = cx.cancelled().await;
+                trace(&cx, &format!("{reason:?}")).await?;
                 return Err("stopped when asked".into());
+            }
+            Then::WaitForStop => {
+                let reason = cx.stopping().await;
+                assert_eq!(cx.stop_reason(), Some(reason));
+                trace(&cx, &format!("{reason:?}")).await?;
+                return Err(JobError::release());
             }
             Then::IgnoreCancel => std::future::pending().await,
             Then::Sleep(time) => tokio::time::sleep(time).await,
@@ -91,6 +104,19 @@ impl Job<PgPool> for Slow {
     }
 }
 
+/// The same, and heeds it.
+#[derive(Serialize, Deserialize)]
+#[job(max_attempts = 2, timeout = "1s", backoff = fixed("1ms"))]
+pub(crate) struct Punctual;
+
+impl Job<PgPool> for Punctual {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        let reason = cx.stopping().await;
+        trace(&cx, &format!("{reason:?}")).await?;
+        if cx.attempt() == 1 { Err(JobError::release()) } else { Ok(()) }
+    }
+}
+
 /// Nothing, kept nowhere.
 #[derive(Serialize, Deserialize)]
 #[job(retention = none)]
@@ -103,6 +129,11 @@ impl Job for Noop {
 }
 
 /// The jobs most tests run.
-pub(crate) fn all() -> [Registration; 3] {
-    [Registration::of::<Act, _>(), Registration::of::<Slow, _>(), Registration::of::<Noop, _>()]
+pub(crate) fn all() -> [Registration; 4] {
+    [
+        Registration::of::<Act, _>(),
+        Registration::of::<Slow, _>(),
+        Registration::of::<Punctual, _>(),
+        Registration::of::<Noop, _>(),
+    ]
 }

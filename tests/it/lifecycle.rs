@@ -1,12 +1,12 @@
 //! Every way a job can go, from enqueue to its end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
 use jobkit_tests::Lab;
 
-use crate::jobs::{self, Act, EFFECTS, Noop, Slow, Then};
+use crate::jobs::{self, Act, EFFECTS, Noop, Punctual, Slow, Then};
 
 async fn lab() -> Lab {
     let lab = Lab::guarded().await;
@@ -167,13 +167,14 @@ async fn a_running_job_is_cancelled_by_its_own_claim() {
     let lab = lab().await;
     let worker = start(&lab).await;
     let admin = Admin::new(lab.pool());
-    for then in [Then::WaitForCancel, Then::IgnoreCancel] {
+    for then in [Then::WaitForCancel, Then::WaitForStop, Then::IgnoreCancel] {
         let job = act(&lab, then).await;
         lab.until(&format!("exists (select from effects where job_id = {job})")).await;
         assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Requested);
         assert_eq!(outcome(&lab, job).await, "cancel");
         assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::NotFound);
     }
+    assert_eq!(lab.count("effects where what = 'Cancelled'").await, 2);
     worker.stop().await;
     lab.check_invariants().await;
 }
@@ -187,8 +188,59 @@ async fn a_stopping_worker_gives_jobs_back_uncharged() {
     let jobs = [act(&lab, Then::WaitForCancel).await, act(&lab, Then::IgnoreCancel).await];
     lab.until("count(*) = 2 from effects").await;
     worker.stop().await;
-    let sql = "select count(*) from jobkit.ready r join jobkit.jobs j on j.id = r.job_id \
-               where attempt = 0";
-    assert_eq!(lab.value::<i64>(sql).await, jobs.len() as i64);
+    assert_eq!(lab.count(READY_UNCHARGED).await, jobs.len() as i64);
+    assert_eq!(lab.count("effects where what = 'Stopping'").await, 1);
+    lab.check_invariants().await;
+}
+
+const READY_UNCHARGED: &str =
+    "jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_heeds_a_stop_goes_back_long_before_the_grace_ends() {
+    let minute = Duration::from_secs(60);
+    for by_operator in [false, true] {
+        let lab = lab().await;
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
+        let worker = worker.queue("default", 10).stop_grace(minute).start().await.unwrap();
+        act(&lab, Then::WaitForStop).await;
+        lab.until("count(*) = 1 from effects").await;
+        let (told, id) = (Instant::now(), worker.id());
+        if by_operator {
+            Admin::new(lab.pool()).stop_worker(id).await.unwrap();
+            worker.stopping().await;
+            lab.until("(select count(*) from jobkit.ready) = 1").await;
+        }
+        worker.stop().await;
+        assert!(told.elapsed() < minute / 4, "it took {:?}", told.elapsed());
+        assert_eq!(lab.count(READY_UNCHARGED).await, 1);
+        assert_eq!(lab.count("effects where what = 'Stopping'").await, 1);
+        lab.check_invariants().await;
+    }
+}
+
+/// A failure of its own is one, as long as nobody has asked the attempt to end.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_within_the_grace_is_charged() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    act(&lab, Then::FailAfter(Duration::from_millis(300))).await;
+    lab.until("count(*) = 1 from effects").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs where attempt = 1").await, 1);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_hears_of_its_timeout_and_may_still_succeed() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    let job = Punctual.enqueue(lab.pool()).await.unwrap();
+    assert_eq!(outcome(&lab, job).await, "finish");
+    let errors = "select string_agg(e->>'error', ',') \
+        from jobkit.finished, jsonb_array_elements(errors) as e";
+    assert_eq!(lab.value::<String>(errors).await, "timed out after 1s");
+    assert_eq!(lab.count("effects where what = 'TimedOut'").await, 2);
+    worker.stop().await;
     lab.check_invariants().await;
 }

@@ -13,9 +13,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
 use super::answer::{Answer, Failure, tell};
@@ -27,7 +28,10 @@ use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
 use crate::shared::Accent;
 
-/// How long requests may take to end once it is to stop; live pages would never.
+/// Completes when the process is asked to stop.
+type Stop = Shared<BoxFuture<'static, ()>>;
+
+/// How long requests may take to end once it is to stop.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Where the password may be, so that it need not stand on the command line.
@@ -95,8 +99,10 @@ impl Serve {
                   with TLS before it",
             );
         }
-        let router = self.router(desk, password.map(|(password, _)| password));
-        serve(listener, router).await?;
+        let stop = asked_to_stop().map_err(|error| Failure::refused(error.to_string()))?;
+        let stop = stop.boxed().shared();
+        let router = self.router(desk, password.map(|(password, _)| password), stop.clone());
+        serve(listener, router, stop).await;
         tell("jobkit: stopped");
         Ok(Answer::nothing())
     }
@@ -115,8 +121,8 @@ impl Serve {
         Ok(Some(password))
     }
 
-    fn router(&self, desk: &Desk, password: Option<Password>) -> Router {
-        let dashboard = Dashboard::new(self.late.of(&desk.admin));
+    fn router(&self, desk: &Desk, password: Option<Password>, stop: Stop) -> Router {
+        let dashboard = Dashboard::new(self.late.of(&desk.admin)).stop_with(stop);
         let dashboard = dashboard.instance(&*self.instance).accent(self.accent);
         let dashboard = dashboard.base_path(&*self.base_path);
         let dashboard = if self.read_only { dashboard.read_only() } else { dashboard };
@@ -179,18 +185,11 @@ fn is_own_name(host: &str) -> bool {
 }
 
 /// Serves until the process is asked to stop.
-async fn serve(listener: TcpListener, router: Router) -> Result<(), Failure> {
-    let stop = asked_to_stop().map_err(|error| Failure::refused(error.to_string()))?;
-    let (keep, stopped) = oneshot::channel::<()>();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async {
-        let _dropped = stopped.await;
-    });
-    let server = tokio::spawn(async move { server.await });
+async fn serve(listener: TcpListener, router: Router, stop: Stop) {
+    let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone());
+    let server = tokio::spawn(server.into_future());
     stop.await;
-    drop(keep);
-    // What has not ended by then is a page that waits for news.
     let _ended = tokio::time::timeout(GRACE, server).await;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,20 +1,26 @@
+use std::io;
+use std::mem::replace;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::{Counters, Counts};
-use super::run::running::{Running, StopReason};
+use super::run::running::Running;
 use super::settings::Settings;
 use super::settle::ledger::Ledger;
+use super::signals::Signals;
+use crate::StopReason;
 
-/// Patience for outcomes that cannot be written while stopping.
-const LAST_WRITES: Duration = Duration::from_secs(10);
+/// How long handlers that were dropped may take to leave.
+const LEAVING: Duration = Duration::from_millis(500);
 
-/// A running worker. [`stop`](Self::stop) it before the process ends.
+/// A running worker. [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it
+/// before the process ends.
 ///
 /// Dropping it instead aborts: handlers are dropped, and their jobs run again elsewhere once the
 /// lease has lapsed, charged as a crash.
@@ -42,6 +48,8 @@ pub(super) struct Engine {
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     pub(super) claims: CancellationToken,
+    /// End handlers without their graces.
+    pub(super) hurry: CancellationToken,
     pub(super) duties: CancellationToken,
     /// Write what is left and end.
     pub(super) settler: CancellationToken,
@@ -74,51 +82,133 @@ impl WorkerHandle {
         self.engine.ledger.worker()
     }
 
-    /// Completes when the worker claims no more: it was asked to stop through the database, or
-    /// the schema has moved on beyond this binary. In the first case running jobs have the stop
-    /// grace, as in [`stop`](Self::stop); in the other they go on until that is called.
-    pub async fn stopping(&self) {
-        self.engine.stops.claims.cancelled().await;
+    /// Completes when the worker claims no more: it is being stopped, by its owner or by an
+    /// operator through the database, or the schema has moved on beyond this binary. In the last
+    /// case running jobs go on until [`stop`](Self::stop) is called.
+    ///
+    /// The future outlives the handle, so that a server stops in step with the worker:
+    ///
+    /// ```ignore
+    /// let server = axum::serve(listener, app).with_graceful_shutdown(worker.stopping());
+    /// tokio::try_join!(server.into_future(), worker.run_until_signal())?;
+    /// ```
+    pub fn stopping(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.engine.stops.claims.clone().cancelled_owned()
     }
 
-    /// Stops in order: no new claims; running jobs may end within the stop grace; then they are
-    /// asked to stop, dropped after the cancel grace and given back without charging an attempt;
-    /// outcomes are written; the heartbeat is last.
+    /// Stops in order: no new claims; handlers are told ([`JobContext::stopping`]) and may end
+    /// within the stop grace; then they are asked to ([`JobContext::cancelled`]), dropped after the
+    /// cancel grace and given back without charging an attempt; outcomes are written; the heartbeat
+    /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are
+    /// given.
+    ///
+    /// [`JobContext::stopping`]: crate::JobContext::stopping
+    /// [`JobContext::cancelled`]: crate::JobContext::cancelled
+    /// [`Worker::stop_within`]: crate::Worker::stop_within
     pub async fn stop(mut self) {
         self.engine.stop().await;
+    }
+
+    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), or until the worker is
+    /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it in order. A
+    /// second signal drops what still runs at once; those jobs are given back, uncharged, as well.
+    ///
+    /// The signals no longer end the process from then on: what comes after this call has to.
+    ///
+    /// # Errors
+    /// When signals cannot be heard; the worker is stopped then.
+    pub async fn run_until_signal(mut self) -> io::Result<()> {
+        let mut signals = match Signals::listen() {
+            Ok(signals) => signals,
+            Err(error) => {
+                self.stop().await;
+                return Err(error);
+            }
+        };
+        let mut told = tokio::select! {
+            () = signals.next() => true,
+            () = self.stopping() => false,
+        };
+        let hurry = self.engine.stops.hurry.clone();
+        let mut stop = pin!(self.engine.stop());
+        loop {
+            tokio::select! {
+                () = &mut stop => return Ok(()),
+                () = signals.next() => {
+                    if replace(&mut told, true) {
+                        hurry.cancel();
+                    }
+                }
+            }
+        }
     }
 }
 
 impl Engine {
     async fn stop(&mut self) {
         self.stops.claims.cancel();
-        // A claim under way ends first: its jobs must be among those waited for.
-        for claimer in &mut self.claimers {
-            let _claimer_panicked = claimer.await;
-        }
+        self.stops.duties.cancel();
         self.running.close();
-        let grace = self.settings.stop_grace;
-        if timeout(grace, self.running.empty()).await.is_err() {
+        let ask_at = Instant::now() + self.settings.stop_grace();
+        let drop_at = ask_at + self.settings.cancel_grace();
+        self.end_handlers(ask_at, drop_at).await;
+        self.end_services(drop_at).await;
+        tracing::info!("jobkit: worker stopped");
+    }
+
+    async fn end_handlers(&self, ask_at: Instant, drop_at: Instant) {
+        if !self.ended_by(ask_at).await {
             tracing::info!(jobs = self.running.count(), "jobkit: asking jobs to stop");
             self.running.ask_all(StopReason::Stopping);
-            let grace = self.settings.cancel_grace + std::time::Duration::from_millis(500);
-            if timeout(grace, self.running.empty()).await.is_err() {
+        }
+        if !self.ended_by(drop_at).await {
+            self.running.abort_all(StopReason::Stopping);
+            let leaving = LEAVING.min(self.settings.last_writes() / 2);
+            if timeout(leaving, self.running.empty()).await.is_err() {
                 let jobs = self.running.count();
                 tracing::warn!(jobs, "jobkit: handlers block their threads; left to the lease");
             }
         }
-        self.stops.duties.cancel();
-        self.stops.settler.cancel();
-        if timeout(LAST_WRITES, &mut self.settler).await.is_err() {
+    }
+
+    /// Whether all handlers have ended by then; nobody waits for them in a hurry.
+    async fn ended_by(&self, at: Instant) -> bool {
+        tokio::select! {
+            biased;
+            () = self.running.empty() => true,
+            () = self.stops.hurry.cancelled() => false,
+            () = sleep_until(at) => false,
+        }
+    }
+
+    /// Writes what is left and ends everything, by the time that there is after the graces. What is
+    /// late is aborted with the engine.
+    async fn end_services(&mut self, graces_end: Instant) {
+        let last_writes = self.settings.last_writes();
+        let hurry = self.stops.hurry.is_cancelled();
+        let end_at = if hurry { Instant::now() } else { graces_end } + last_writes;
+        let (claimers, settler) = (&mut self.claimers, &mut self.settler);
+        let written = async {
+            // A claim under way ends first: what it brings is given back.
+            for claimer in claimers {
+                let _claimer_panicked = claimer.await;
+            }
+            self.stops.settler.cancel();
+            let _settler_panicked = settler.await;
+        };
+        if timeout_at(end_at - last_writes / 4, written).await.is_err() {
             self.stops.give_up.cancel();
-            let _settler_panicked = (&mut self.settler).await;
         }
-        for duty in &mut self.duties {
-            let _duty_panicked = duty.await;
+        let ended = async {
+            for duty in &mut self.duties {
+                let _duty_panicked = duty.await;
+            }
+            self.stops.heartbeat.cancel();
+            let _heart_panicked = (&mut self.heartbeat).await;
+        };
+        if timeout_at(end_at, ended).await.is_err() {
+            tracing::warn!("jobkit: the database does not answer; left to the lease");
         }
-        self.stops.heartbeat.cancel();
-        let _heart_panicked = (&mut self.heartbeat).await;
-        tracing::info!("jobkit: worker stopped");
     }
 }
 

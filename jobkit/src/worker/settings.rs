@@ -23,8 +23,12 @@ pub(crate) struct Settings {
     pub(crate) keep_measures: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
-    pub(crate) stop_grace: Duration,
-    pub(crate) cancel_grace: Duration,
+    /// How long a stop may take until the process is killed.
+    pub(crate) stop_within: Duration,
+    /// Two thirds of that unless it is given.
+    pub(crate) stop_grace: Option<Duration>,
+    /// A sixth of that unless it is given.
+    pub(crate) cancel_grace: Option<Duration>,
     pub(crate) listen: bool,
 }
 
@@ -42,8 +46,9 @@ impl Default for Settings {
             keep_measures: LONGEST * 7,
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
-            stop_grace: Duration::from_secs(30),
-            cancel_grace: Duration::from_secs(5),
+            stop_within: Duration::from_secs(30),
+            stop_grace: None,
+            cancel_grace: None,
             listen: true,
         }
     }
@@ -56,6 +61,20 @@ impl Settings {
 
     pub(crate) fn heartbeat(&self) -> Duration {
         self.heartbeat.unwrap_or(self.lease / 4)
+    }
+
+    pub(crate) fn stop_grace(&self) -> Duration {
+        self.stop_grace.unwrap_or(self.stop_within / 3 * 2)
+    }
+
+    pub(crate) fn cancel_grace(&self) -> Duration {
+        self.cancel_grace.unwrap_or(self.stop_within / 6)
+    }
+
+    /// How long outcomes may be written once no handler runs. A thirtieth of the whole is left: the
+    /// process has to end as well.
+    pub(crate) fn last_writes(&self) -> Duration {
+        self.stop_within / 15 * 2
     }
 
     /// How long before the end of the lease handlers are told to stop.
@@ -79,8 +98,9 @@ impl Settings {
             ("replay_every", Duration::from_millis(1), self.replay_every),
             ("poll", Duration::from_millis(1), self.poll),
             ("call_deadline", Duration::from_millis(1), self.call_deadline),
-            ("stop_grace", Duration::ZERO, self.stop_grace),
-            ("cancel_grace", Duration::ZERO, self.cancel_grace),
+            ("stop_within", Duration::from_secs(1), self.stop_within),
+            ("stop_grace", Duration::ZERO, self.stop_grace()),
+            ("cancel_grace", Duration::ZERO, self.cancel_grace()),
         ] {
             if time < shortest || time > LONGEST {
                 problems.push(format!(
@@ -109,4 +129,23 @@ fn default_name() -> String {
         .or_else(|| std::env::var("HOSTNAME").ok());
     let host = host.as_deref().map_or("host", str::trim).to_owned();
     format!("{host}:{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_stop_leave_time_for_the_end_of_the_process() {
+        let seconds = Duration::from_secs;
+        let parts = |settings: &Settings| {
+            [settings.stop_grace(), settings.cancel_grace(), settings.last_writes()]
+        };
+        assert_eq!(parts(&Settings::default()), [seconds(20), seconds(5), seconds(4)]);
+        for limit in [seconds(1), seconds(10), LONGEST] {
+            let settings = Settings { stop_within: limit, ..Settings::default() };
+            let whole: Duration = parts(&settings).iter().sum();
+            assert!(whole < limit && whole > limit.mul_f64(0.96), "{whole:?} of {limit:?}");
+        }
+    }
 }

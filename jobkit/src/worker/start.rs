@@ -204,7 +204,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
-            cancel_grace: self.settings.cancel_grace,
+            cancel_grace: self.settings.cancel_grace(),
         });
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());
         let heartbeat = heartbeat.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;

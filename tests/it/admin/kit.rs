@@ -29,7 +29,7 @@ impl Job<PgPool> for Pay {
         let gone = "select exists (select from effects where what = 'go')";
         while !sqlx::query_scalar::<_, bool>(gone).fetch_one(cx.state()).await? {
             tokio::select! {
-                () = cx.cancelled() => return Err("stopped when asked".into()),
+                _reason = cx.cancelled() => return Err("stopped when asked".into()),
                 () = tokio::time::sleep(Duration::from_millis(10)) => {}
             }
         }

@@ -37,11 +37,12 @@ impl Admin {
     }
 
     /// Asks a worker to stop. With its next heartbeat it begins to, as
-    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) does: it claims no more, its jobs may end
-    /// within its stop grace, then they are asked to stop, dropped after its cancel grace, and
-    /// given back without charging an attempt. It goes on renewing its lease, and says that it
-    /// is stopping, until its process ends it: that hears of it by
-    /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping).
+    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) does: it claims no more, its handlers are
+    /// told and may end within its stop grace, then they are asked to stop, dropped after its
+    /// cancel grace, and given back without charging an attempt. It goes on renewing its lease, and
+    /// says that it is stopping, until its process ends it: that hears of it by
+    /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping), as
+    /// [`run_until_signal`](crate::WorkerHandle::run_until_signal) does.
     ///
     /// # Errors
     /// [`Error::Busy`] when somebody's open transaction has had the worker's row in hand for a

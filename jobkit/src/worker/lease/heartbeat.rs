@@ -5,7 +5,6 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::Error;
 use crate::store::{
     Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
 };
@@ -14,11 +13,12 @@ use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
 use crate::worker::lease::Lease;
-use crate::worker::run::running::{Running, StopReason};
+use crate::worker::run::running::Running;
 use crate::worker::settings::Settings;
 use crate::worker::settle::ledger::{Ledger, Snapshot};
 use crate::worker::settle::measures::{self, Measures};
 use crate::worker::ticker::{backoff, jitter};
+use crate::{Error, StopReason};
 
 /// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
 /// must not lose it.
@@ -116,7 +116,8 @@ impl Heartbeat {
             self.stop_seen = true;
             tracing::info!("jobkit: asked to stop; no new claims");
             self.stopping.cancel();
-            tokio::spawn(wind_down(Arc::clone(&self.running), self.settings.stop_grace));
+            self.running.close();
+            tokio::spawn(wind_down(Arc::clone(&self.running), self.settings.stop_grace()));
         }
         // The lease is renewed, whatever becomes of this.
         if let Err(error) = self.release_lost(&snapshot).await {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
@@ -21,7 +22,7 @@ use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
-use crate::{JobId, Policy, registration};
+use crate::{JobId, Policy, StopReason, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.
@@ -67,9 +68,12 @@ impl Execution {
         tokio::spawn(async move {
             let (id, queue) = (job.id, job.queue);
             if let Some(clear) = clear {
-                let _in_vain = handler.cancel.run_until_cancelled(clear).await;
+                tokio::select! {
+                    () = clear => {}
+                    _in_vain = handler.stop.until_told() => {}
+                }
             }
-            let settlement = if handler.cancel.is_cancelled() || !this.is_held(claim) {
+            let settlement = if handler.stop.reason().is_some() || !this.is_held(claim) {
                 Settlement::of(claim, id, Outcome::Release(None))
             } else {
                 this.ledger.began(claim, id);
@@ -192,9 +196,9 @@ impl Execution {
             }
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
-        let (took, stop_reason) = (began.elapsed(), handler.reason());
+        let took = began.elapsed();
         span.in_scope(|| {
-            let outcome = outcome(run, stop_reason, policy, number, &hidden);
+            let outcome = outcome(run, &handler.stop, policy, number, &hidden);
             self.logged(Settlement { took, ..ended(outcome) })
         })
     }
@@ -221,7 +225,7 @@ impl Execution {
     async fn run(
         &self,
         mut future: registration::Running,
-        timeout: Option<Duration>,
+        limit: Option<Duration>,
         handler: &Handler,
     ) -> Run {
         let ended = tokio::select! {
@@ -231,10 +235,9 @@ impl Execution {
                 Err(panic) => Run::Panicked(message(&*panic)),
             },
             // Boxed, and so made only for a handler that does not end at once.
-            ended = async { Box::pin(self.interrupt(timeout, handler)).await } => ended,
+            ended = async { Box::pin(self.interrupt(limit, handler)).await } => ended,
         };
-        // Tasks that the handler spawned with the token end as well.
-        handler.cancel.cancel();
+        handler.stop.end();
         // Dropping runs the user's code as well.
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
             Ok(()) => ended,
@@ -242,19 +245,29 @@ impl Execution {
         }
     }
 
-    /// Completes when the handler must end.
-    async fn interrupt(&self, timeout: Option<Duration>, handler: &Handler) -> Run {
+    /// Completes when the handler is to be dropped.
+    async fn interrupt(&self, limit: Option<Duration>, handler: &Handler) -> Run {
         tokio::select! {
-            biased;
-            () = handler.abort.cancelled() => Run::Dropped,
-            () = self.grace(handler) => Run::Dropped,
-            limit = limit(timeout) => Run::TimedOut(limit),
+            () = handler.abort.cancelled() => {}
+            () = self.grace(limit, handler) => {}
         }
+        Run::Dropped
     }
 
-    async fn grace(&self, handler: &Handler) {
-        handler.cancel.cancelled().await;
-        tokio::time::sleep(self.cancel_grace).await;
+    /// Completes once the handler was asked to stop, if only by its timeout, and had its grace.
+    async fn grace(&self, limit: Option<Duration>, handler: &Handler) {
+        let asked = handler.stop.until_asked();
+        let mut grace = self.cancel_grace;
+        match limit {
+            None => drop(asked.await),
+            Some(limit) if timeout(limit, asked).await.is_err() => {
+                handler.stop.ask(StopReason::TimedOut);
+                // One that heeds nothing is not to hold its slot for much longer.
+                grace = grace.min(limit);
+            }
+            Some(_) => {}
+        }
+        sleep(grace).await;
     }
 }
 
@@ -276,14 +289,6 @@ async fn guard<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
     .await
 }
 
-async fn limit(timeout: Option<Duration>) -> Duration {
-    match timeout {
-        Some(timeout) => tokio::time::sleep(timeout).await,
-        None => std::future::pending().await,
-    }
-    timeout.unwrap_or_default()
-}
-
 fn attempt(
     job: &mut ClaimedJob,
     queue: &Arc<str>,
@@ -303,7 +308,7 @@ fn attempt(
         deadline: timeout.and_then(|timeout| began.checked_add(timeout)),
         tags: take(&mut job.tags),
         metadata: job.metadata.take(),
-        cancel: handler.cancel.clone(),
+        stop: Arc::clone(&handler.stop),
         span: span.clone(),
     })
 }

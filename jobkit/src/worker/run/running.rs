@@ -3,30 +3,23 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::StopReason;
 use crate::lock::Lock;
+use crate::stop::Stop;
 
-/// Why a running handler is asked to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StopReason {
-    /// Somebody cancelled the job.
-    Cancelled,
-    /// The worker stops.
-    Stopping,
-    /// The lease is about to lapse, or has: the job is about to be somebody else's.
-    LeaseLost,
-}
-
-/// The handlers this worker runs, and the way to stop them: first asked, then dropped.
+/// The handlers this worker runs, and the way to stop them: told, asked, dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     handlers: Lock<Handlers>,
+    /// Tells them all that the worker stops.
+    stopping: Arc<CancellationToken>,
     left: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Handlers {
-    /// Each at its place; none where a handler has left.
-    running: Vec<Option<Arc<Handler>>>,
+    /// Each job at its place, and how to stop it; none where a handler has left.
+    running: Vec<Option<(i64, Arc<Stop>)>>,
     /// The places without one.
     free: Vec<usize>,
     /// Drops all handlers that began since it was last used.
@@ -36,8 +29,8 @@ struct Handlers {
 }
 
 impl Handlers {
-    fn iter(&self) -> impl Iterator<Item = &Handler> {
-        self.running.iter().filter_map(Option::as_deref)
+    fn iter(&self) -> impl Iterator<Item = &(i64, Arc<Stop>)> {
+        self.running.iter().flatten()
     }
 
     fn count(&self) -> usize {
@@ -45,61 +38,37 @@ impl Handlers {
     }
 }
 
-/// The two stop signals of one handler.
+/// A handler that runs, and how it is stopped.
 #[derive(Debug)]
 pub(crate) struct Handler {
-    job: i64,
     place: usize,
-    /// Asks; the handler sees it through its context.
-    pub(crate) cancel: CancellationToken,
+    /// Tells and asks; the handler sees it through its context.
+    pub(crate) stop: Arc<Stop>,
     /// Drops the handler's future, and those of all others.
     pub(crate) abort: Arc<CancellationToken>,
-    reason: Lock<Option<StopReason>>,
-}
-
-impl Handler {
-    fn ask(&self, reason: StopReason) {
-        let mut known = self.reason.lock();
-        // A lost lease outweighs the rest: whatever else was wanted, it can't be recorded here.
-        if known.is_none() || reason == StopReason::LeaseLost {
-            *known = Some(reason);
-        }
-        drop(known);
-        self.cancel.cancel();
-    }
-
-    /// Why it was asked to stop, if it was.
-    pub(crate) fn reason(&self) -> Option<StopReason> {
-        *self.reason.lock()
-    }
 }
 
 impl Running {
     /// The handler of a job begins, unless the worker is done with them.
-    pub(crate) fn enter(&self, job: i64) -> Option<Arc<Handler>> {
+    pub(crate) fn enter(&self, job: i64) -> Option<Handler> {
         let mut handlers = self.handlers.lock();
         if handlers.closed {
             return None;
         }
         let place = handlers.free.pop().unwrap_or(handlers.running.len());
-        let handler = Arc::new(Handler {
-            job,
-            place,
-            cancel: CancellationToken::new(),
-            abort: Arc::clone(&handlers.abort),
-            reason: Lock::default(),
-        });
-        let entered = Some(Arc::clone(&handler));
+        let stop = Arc::new(Stop::of_worker(&self.stopping));
+        let entered = Some((job, Arc::clone(&stop)));
         match handlers.running.get_mut(place) {
             Some(free) => *free = entered,
             None => handlers.running.push(entered),
         }
-        Some(handler)
+        Some(Handler { place, stop, abort: Arc::clone(&handlers.abort) })
     }
 
-    /// From here on no handler begins: those that run are all there will be.
+    /// From here on no handler begins, and those that run know that the worker stops.
     pub(crate) fn close(&self) {
         self.handlers.lock().closed = true;
+        self.stopping.cancel();
     }
 
     /// A handler has ended.
@@ -118,21 +87,21 @@ impl Running {
 
     /// Asks every handler to stop.
     pub(crate) fn ask_all(&self, reason: StopReason) {
-        self.handlers.lock().iter().for_each(|handler| handler.ask(reason));
+        self.handlers.lock().iter().for_each(|(_, stop)| stop.ask(reason));
     }
 
     /// Drops every handler, having told it why.
     pub(crate) fn abort_all(&self, reason: StopReason) {
         let mut handlers = self.handlers.lock();
-        handlers.iter().for_each(|handler| handler.ask(reason));
+        handlers.iter().for_each(|(_, stop)| stop.ask(reason));
         std::mem::take(&mut handlers.abort).cancel();
     }
 
     /// Asks the handlers of these jobs to stop.
     pub(crate) fn ask_jobs(&self, jobs: &[i64], reason: StopReason) {
         let handlers = self.handlers.lock();
-        let of_jobs = handlers.iter().filter(|handler| jobs.contains(&handler.job));
-        of_jobs.for_each(|handler| handler.ask(reason));
+        let of_jobs = handlers.iter().filter(|(job, _)| jobs.contains(job));
+        of_jobs.for_each(|(_, stop)| stop.ask(reason));
     }
 
     /// Completes when no handler runs.

@@ -7,15 +7,14 @@ use std::time::Duration;
 use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::redact::scrubbed;
+use crate::stop::Stop;
 use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
-use crate::worker::run::running::StopReason;
-use crate::{JobError, Policy, Result};
+use crate::{JobError, Policy, Result, StopReason};
 
 /// How a handler's run ended.
 pub(super) enum Run {
     Returned(Result),
     Panicked(String),
-    TimedOut(Duration),
     /// Dropped because it was asked to stop and did not.
     Dropped,
 }
@@ -58,7 +57,7 @@ fn backoff(policy: &Policy, attempt: u32) -> Duration {
 /// What is recorded for a run that ended this way.
 pub(super) fn outcome(
     run: Run,
-    stop_reason: Option<StopReason>,
+    stop: &Stop,
     policy: &Policy,
     attempt: u32,
     hidden: &[String],
@@ -67,21 +66,19 @@ pub(super) fn outcome(
         Run::Returned(Ok(())) => return Outcome::Finish,
         Run::Returned(Err(error)) => error,
         Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
-        Run::TimedOut(limit) => JobError::from(format!("timed out after {limit:?}")),
         Run::Dropped => JobError::from("did not stop when it was asked to"),
     };
-    match stop_reason {
+    let unfinished =
+        matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_) | Verdict::Release);
+    let error = match stop.asked() {
         Some(StopReason::Cancelled) => {
             return Outcome::Cancel("cancelled while running".to_owned().into());
         }
+        Some(StopReason::TimedOut) if unfinished => timed_out(policy, error.verdict),
         // Not the job's fault, unless it says so: the attempt is given back uncharged.
-        Some(StopReason::Stopping | StopReason::LeaseLost)
-            if matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_)) =>
-        {
-            return Outcome::Release(None);
-        }
-        _ => {}
-    }
+        Some(_) if unfinished => return Outcome::Release(None),
+        _ => error,
+    };
     let (text, error_type) = (clean(&scrubbed(&chain(&error), hidden)), error.error_type);
     let failure = Failure { error: text, error_type };
     match error.verdict {
@@ -92,11 +89,26 @@ pub(super) fn outcome(
             Outcome::Retry { failure, delay: wait.min(LONGEST_DELAY), reason: EXHAUSTED }
         }
         Verdict::Snooze(wait) => Outcome::Snooze(wait),
+        // It would begin again at once where the worker does not stop.
+        Verdict::Release => {
+            Outcome::Release((stop.reason() != Some(StopReason::Stopping)).then_some(RELEASED))
+        }
         Verdict::Discard => Outcome::Discard(failure),
         Verdict::Dead => Outcome::Bury { failure, reason: "dead" },
     }
 }
 
+/// What is recorded of an attempt that left its work unfinished when its time was over.
+fn timed_out(policy: &Policy, verdict: Verdict) -> JobError {
+    let error = format!("timed out after {:?}", policy.timeout.unwrap_or_default());
+    match verdict {
+        Verdict::RetryIn(wait) => JobError::retry_in(wait, error),
+        _ => JobError::from(error),
+    }
+}
+
+/// How long a job waits that was released although nobody asked for it.
+const RELEASED: Duration = Duration::from_secs(1);
 /// Why a job is buried of which something cannot be read.
 const UNDECODABLE: &str = "undecodable";
 /// The wait when a custom backoff panics.

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::worker::claim::slots::Served;
-use crate::worker::run::running::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +34,60 @@ impl Job for Interrupted {
     }
 }
 
+/// Gives itself back, unasked.
+#[derive(Serialize, Deserialize)]
+struct Rash {}
+
+impl Declared for Rash {
+    const POLICY: Policy = Policy::new("rash");
+}
+
+impl Job for Rash {
+    async fn run(self, _cx: JobContext) -> Result {
+        Err(JobError::release())
+    }
+}
+
+/// Gives itself back once it is told to stop.
+#[derive(Serialize, Deserialize)]
+struct Heeding {}
+
+impl Declared for Heeding {
+    const POLICY: Policy = Policy::new("heeding");
+}
+
+impl Job for Heeding {
+    async fn run(self, cx: JobContext) -> Result {
+        assert_eq!(cx.stopping().await, Stopping);
+        assert_eq!(cx.stop_reason(), Some(Stopping));
+        Err(JobError::release())
+    }
+}
+
+/// Does what its only field says when its time is over; it has hardly any.
+#[derive(Serialize, Deserialize)]
+struct Late {
+    then: String,
+}
+
+impl Declared for Late {
+    const POLICY: Policy =
+        Policy { timeout: Some(Duration::from_millis(1)), ..Policy::new("late") };
+}
+
+impl Job for Late {
+    async fn run(self, cx: JobContext) -> Result {
+        assert_eq!(cx.cancelled().await, StopReason::TimedOut);
+        match &*self.then {
+            "finish" => Ok(()),
+            "release" => Err(JobError::release()),
+            "hang" => std::future::pending().await,
+            "retry" => Err("in vain".into()),
+            _ => Err(JobError::dead("hopeless")),
+        }
+    }
+}
+
 const CLAIM: ClaimId = ClaimId { worker: 7, n: 1 };
 const AHEAD: ClaimId = ClaimId { worker: 7, n: 2 };
 const MINUTE: Duration = Duration::from_secs(60);
@@ -46,6 +100,9 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
         registry: Arc::new(Registry::of([
             Registration::of::<Quick, _>(),
             Registration::of::<Interrupted, _>(),
+            Registration::of::<Heeding, _>(),
+            Registration::of::<Rash, _>(),
+            Registration::of::<Late, _>(),
         ])),
         states: Arc::default(),
         running: Arc::default(),
@@ -130,6 +187,60 @@ async fn a_failure_after_the_worker_stops_or_lost_its_lease_is_given_back() {
             outcome,
             "{reason:?}"
         );
+    }
+}
+
+/// A job whose handler runs, or waits for something.
+async fn outcome_of(job: ClaimedJob, event: impl FnOnce(&Execution)) -> Outcome {
+    let (execution, mut settled) = execution();
+    execution.slots.take_within(1).pass_on(0);
+    execution.begin(CLAIM, false, job, None);
+    tokio::task::yield_now().await;
+    event(&execution);
+    settled.recv().await.expect("one outcome").outcome
+}
+
+#[tokio::test]
+async fn what_is_released_goes_back_at_once_when_the_worker_stops() {
+    let outcome = outcome_of(claimed("heeding"), |execution| execution.running.close()).await;
+    assert_eq!(outcome, Outcome::Release(None));
+}
+
+/// It would begin again at once, and again.
+#[tokio::test]
+async fn what_is_released_although_nobody_asked_waits_for_a_second() {
+    let outcome = outcome_of(claimed("rash"), |_| {}).await;
+    assert_eq!(outcome, Outcome::Release(Some(Duration::from_secs(1))));
+}
+
+#[tokio::test]
+async fn no_handler_begins_once_the_worker_stops() {
+    let (execution, mut settled) = execution();
+    execution.slots.take_within(2).pass_on(0);
+    execution.begin(CLAIM, false, claimed("quick"), None);
+    execution.running.close();
+    execution.begin(CLAIM, false, claimed("quick"), None);
+    for _ in 0..2 {
+        assert_eq!(settled.recv().await.expect("one outcome").outcome, Outcome::Release(None));
+    }
+}
+
+#[tokio::test]
+async fn what_is_unfinished_when_its_time_is_over_is_a_failed_attempt() {
+    for (then, expected) in [
+        ("finish", "finish"),
+        ("release", "retry"),
+        ("hang", "retry"),
+        ("retry", "retry"),
+        ("dead", "bury"),
+    ] {
+        let payload = format!("{{\"then\": \"{then}\"}}").into_bytes().into_boxed_slice();
+        let outcome = outcome_of(ClaimedJob { payload, ..claimed("late") }, |_| {}).await;
+        assert_eq!(outcome.as_str(), expected, "{then}");
+        if expected == "retry" {
+            let error = outcome.failure().map(|failure| &*failure.error);
+            assert_eq!(error, Some("timed out after 1ms"), "{then}");
+        }
     }
 }
 
