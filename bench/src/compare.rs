@@ -202,6 +202,7 @@ impl Stage {
             Workload::Backlog => own::backlog(self, scale.backlog).await?,
             Workload::Hot => own::hot(self, scale.hot).await?,
             Workload::Keyed => own::keys(self, scale.keyed).await?,
+            Workload::Zipf => own::zipf(self, scale.keyed).await?,
             Workload::Log => own::log(self, scale.jobs).await?,
             Workload::Memory => own::memory(self, scale.memory).await?,
         };

@@ -10,6 +10,7 @@ use sqlx::PgPool;
 use crate::drain::{Noop, Payload, settle_down};
 use crate::hot::Relay;
 use crate::meter::{Meter, Reading};
+use crate::zipf::OfZipf;
 
 /// One of a thousand keys, each with one permit.
 #[derive(Serialize, Deserialize)]
@@ -115,6 +116,7 @@ pub(crate) async fn worker(pool: &PgPool, concurrency: usize) -> Result<WorkerHa
         Registration::of::<Fifty, _>(),
         Registration::of::<Single, _>(),
         Registration::of::<Relay, _>(),
+        Registration::of::<OfZipf, _>(),
     ];
     Ok(Worker::new(pool.clone()).jobs(jobs).queue("default", concurrency).start().await?)
 }

@@ -4,6 +4,7 @@
 //! cargo run --release -p jobkit-bench -- drain [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- kept [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- keyed [jobs] [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- zipf [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- behind [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- handover [concurrency]
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
@@ -14,13 +15,14 @@
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
-//! `keyed` drains jobs with concurrency keys beside jobs without; `behind` drains 10,000 jobs
-//! behind 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned`
-//! runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are
-//! held open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages`
-//! visits every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare`
-//! is `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
-//! ratio within one run is what counts.
+//! `keyed` drains jobs with concurrency keys beside jobs without, `zipf` jobs of 10,000 keys of
+//! which one has a tenth; `behind` drains 10,000 jobs behind 100,000 of an exhausted key;
+//! `handover` measures how fast a permit is passed on; `pinned` runs one hot key while a snapshot
+//! is held open. `producers` enqueues in 32 transactions that are held open for 10 ms. `dead`
+//! replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the
+//! dashboard, with 2,000,000 finished jobs, while workers run. `compare` is `scripts/bench`: jobkit
+//! beside other job queues. Absolute figures drift with the machine; the ratio within one run is
+//! what counts.
 
 mod compare;
 mod dead;
@@ -32,6 +34,7 @@ mod pages;
 mod producers;
 mod raw;
 mod server;
+mod zipf;
 
 use anyhow::{Result, bail};
 use sqlx::postgres::PgPoolOptions;
@@ -58,6 +61,10 @@ async fn main() -> Result<()> {
         "keyed" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             keyed::compare(&pool, jobs, rounds, concurrency).await.map(drop)
+        }
+        "zipf" => {
+            let (jobs, rounds, concurrency) = (number(100_000)?, number(3)?, number(500)?);
+            zipf::repeat(&pool, jobs, rounds, concurrency).await
         }
         "behind" => hot::behind(&pool, number(3)?, number(500)?).await,
         "handover" => hot::hand_over(&pool, number(500)?).await,

@@ -11,7 +11,7 @@ use super::contestant::{Contestant, JOBKIT};
 use super::drain::{Drain, load, run, work};
 use super::record::Figures;
 use crate::drain::settle_down;
-use crate::{hot, keyed, producers};
+use crate::{hot, keyed, producers, zipf};
 
 /// What the first 100,000 jobs cost, of 100,000 and of many more.
 pub(crate) async fn backlog(stage: &Stage, many: usize) -> Result<Figures> {
@@ -126,6 +126,21 @@ pub(crate) async fn keys(stage: &Stage, jobs: usize) -> Result<Figures> {
         ("thousand", thousand / unkeyed),
         ("fifty", fifty / unkeyed),
         ("single", single / unkeyed),
+    ]))
+}
+
+/// Many keys with two permits each, of which one has a tenth of the jobs.
+pub(crate) async fn zipf(stage: &Stage, jobs: usize) -> Result<Figures> {
+    let pool = pool(stage).await?;
+    let drained = zipf::drain(&pool, jobs, 500).await?;
+    pool.close().await;
+    Ok(Figures::from([
+        ("of_best", drained.run / drained.turn),
+        ("turn_ms", drained.turn),
+        ("run_ms", drained.run),
+        ("seconds", drained.reading.seconds),
+        ("server_us", drained.reading.server_micros),
+        ("client_us", drained.reading.own_micros),
     ]))
 }
 

@@ -18,7 +18,7 @@ pub(crate) type Ratios = BTreeMap<String, f64>;
 
 /// Figures that are ratios by themselves: workload, figure, what. Replicas and queues are added, or
 /// slots taken away: does it collapse?
-const OWN: [(&str, &str, &str); 11] = [
+const OWN: [(&str, &str, &str); 12] = [
     ("fleet", "to_one", "jobkit to one"),
     ("queues", "to_one", "jobkit to one"),
     ("drain50", "to_one", "jobkit to its 2,000 slots"),
@@ -29,6 +29,7 @@ const OWN: [(&str, &str, &str); 11] = [
     ("slots20", "of_best", "jobkit to slots ÷ run time"),
     ("offered", "of_asked", "jobkit to what is offered"),
     ("keyed", "fifty", "one key with 50 permits, to none"),
+    ("zipf", "of_best", "the handler's part of a turn"),
     ("held", "served", "while a worker runs them, to plain inserts"),
 ];
 

@@ -31,6 +31,7 @@ pub(crate) enum Workload {
     Backlog,
     Hot,
     Keyed,
+    Zipf,
     Log,
     Memory,
 }
@@ -38,7 +39,7 @@ pub(crate) enum Workload {
 use Workload::*;
 
 /// In the order of the tables.
-pub(crate) const ALL: [Workload; 29] = [
+pub(crate) const ALL: [Workload; 30] = [
     Drain,
     Bulk,
     Fleet,
@@ -66,6 +67,7 @@ pub(crate) const ALL: [Workload; 29] = [
     Backlog,
     Hot,
     Keyed,
+    Zipf,
     Log,
     Memory,
 ];
@@ -153,6 +155,14 @@ const KEYED: &[Column] = &[
     ("fifty", "one key × 50", 2),
     ("single", "one key × 1", 3),
     ("jobs_per_s", "jobs/s without", 0),
+];
+const ZIPF: &[Column] = &[
+    ("of_best", "handler's part of a turn", 2),
+    ("turn_ms", "hottest key's turn ms", 2),
+    ("run_ms", "handler ms", 2),
+    ("seconds", "in all s", 1),
+    COSTS[0],
+    COSTS[1],
 ];
 const IDLE: &[Column] = &[
     ("tx_per_s", "transactions/s", 1),
@@ -252,6 +262,7 @@ impl Workload {
                 &[("last_to_first", "last ten seconds of first", 2), RATE],
             ),
             Keyed => more("keyed", "Jobs with concurrency keys, of those without", KEYED),
+            Zipf => more("zipf", "10,000 keys × 2, one of which has a tenth of the jobs", ZIPF),
             Log => less(
                 "log",
                 "Write-ahead log, no page as a whole",
