@@ -18,6 +18,7 @@ use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
 use super::run::running::Running;
 use super::settings::Settings;
+use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
@@ -304,6 +305,7 @@ impl Parts {
             link: self.link("settle"),
             outcomes,
             put_off: Vec::new(),
+            company: Company::new(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             dispatch: Arc::clone(dispatch),

@@ -136,8 +136,8 @@ impl Claimer {
         // others; it is not to stop everything, unless it is very much.
         let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
         let (in_turn, put_off) = self.ledger.unsettled();
-        if in_turn > capacity.max(LARGEST_BATCH) || in_turn + put_off > 2 * capacity + LARGEST_BATCH
-        {
+        let most = capacity + 2 * LARGEST_BATCH;
+        if in_turn > most || in_turn + put_off > 2 * most {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::company::Company;
 use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
@@ -25,8 +26,8 @@ const PATIENCE: u32 = 3;
 /// How long an outcome is put off whose job could not even be noted as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// Writes outcomes, as many at a time as arrived during the last write: batches grow with the
-/// load, and a lone job waits for nobody.
+/// Writes outcomes, as many at a time as arrived since the last write: batches grow with the load,
+/// those that trickle in wait a moment for [`Company`], and a lone job waits for nobody.
 ///
 /// It never drops an outcome while the process lives: without a database it waits. If it never
 /// ran for an hour, jobs would stay claimed under a living lease, and the claimer would stop.
@@ -35,6 +36,7 @@ pub(crate) struct Settler {
     pub(crate) outcomes: UnboundedReceiver<Settlement>,
     /// Outcomes that are to be tried again, and when.
     pub(crate) put_off: Vec<(Instant, Settlement)>,
+    pub(crate) company: Company,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) dispatch: Arc<Dispatch>,
@@ -77,6 +79,7 @@ impl Settler {
                 }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
+            self.wait_for_company(&mut batch, &drain).await;
             self.gather(&mut batch).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
@@ -107,6 +110,25 @@ impl Settler {
             tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
         }
         settled.is_some()
+    }
+
+    /// Lets outcomes wait for others, unless somebody waits for them.
+    async fn wait_for_company(&mut self, batch: &mut Vec<Settlement>, drain: &CancellationToken) {
+        let mut known = 0;
+        while Company::allows_for_more(&batch[known..], batch.len(), self.ledger.unsettled().0) {
+            known = batch.len();
+            tokio::select! {
+                biased;
+                received = self.outcomes.recv_many(batch, LARGEST_BATCH - known) => {
+                    if received == 0 {
+                        break;
+                    }
+                }
+                () = drain.cancelled() => break,
+                () = sleep_until(self.company.next()) => break,
+            }
+        }
+        self.company.writes(Instant::now());
     }
 
     /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
