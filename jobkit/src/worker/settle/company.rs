@@ -1,7 +1,9 @@
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
+use super::settler::{LARGEST_BATCH, Settler};
 use crate::store::{Outcome, Settlement};
 
 /// How long after a write the next one begins, unless somebody waits for it.
@@ -15,6 +17,7 @@ const ENOUGH: usize = 100;
 /// None waits after a pause, nor where no other job runs that could bring company.
 #[derive(Debug)]
 pub(crate) struct Company {
+    /// When outcomes are written that nobody waits for.
     next: Instant,
 }
 
@@ -23,24 +26,50 @@ impl Company {
         Self { next: Instant::now() }
     }
 
-    /// When outcomes are written that nobody waits for.
-    pub(super) fn next(&self) -> Instant {
-        self.next
-    }
-
-    /// A write begins.
-    pub(super) fn writes(&mut self, now: Instant) {
-        self.next = now + GAP;
-    }
-
     /// Whether so many outcomes wait for more, the newest of which are these, while so many jobs,
     /// with theirs, are not settled.
-    pub(super) fn allows_for_more(
-        newest: &[Settlement],
-        outcomes: usize,
-        unsettled: usize,
-    ) -> bool {
+    fn allows_for_more(newest: &[Settlement], outcomes: usize, unsettled: usize) -> bool {
         outcomes < unsettled.min(ENOUGH) && !newest.iter().any(is_awaited)
+    }
+}
+
+impl Settler {
+    /// Lets outcomes wait for others, unless somebody waits for them.
+    pub(super) async fn wait_for_company(
+        &mut self,
+        batch: &mut Vec<Settlement>,
+        drain: &CancellationToken,
+    ) {
+        let mut known = 0;
+        while Company::allows_for_more(&batch[known..], batch.len(), self.ledger.unsettled().0) {
+            known = batch.len();
+            tokio::select! {
+                biased;
+                received = self.outcomes.recv_many(batch, LARGEST_BATCH - known) => {
+                    if received == 0 {
+                        break;
+                    }
+                }
+                () = drain.cancelled() => break,
+                () = sleep_until(self.company.next) => break,
+            }
+        }
+        self.company.next = Instant::now() + GAP;
+        self.gather(batch).await;
+    }
+
+    /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
+    /// more of them; where no other handler runs, at once: a turn may wake another thread.
+    async fn gather(&mut self, batch: &mut Vec<Settlement>) {
+        let (in_turn, put_off) = self.ledger.unsettled();
+        let most = (in_turn + put_off).min(LARGEST_BATCH);
+        let mut before = 0;
+        while before < batch.len() && batch.len() < most {
+            before = batch.len();
+            tokio::task::yield_now().await;
+            let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());
+            batch.extend(more.take(LARGEST_BATCH - before));
+        }
     }
 }
 

@@ -20,14 +20,14 @@ use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::ticker::backoff;
 
 /// The most outcomes of one call.
-const LARGEST_BATCH: usize = 500;
+pub(super) const LARGEST_BATCH: usize = 500;
 /// Failures in a row after which one row of a batch is thought to be the cause.
 const PATIENCE: u32 = 3;
 /// How long an outcome is put off whose job could not even be noted as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
 /// Writes outcomes, as many at a time as arrived since the last write: batches grow with the load,
-/// those that trickle in wait a moment for [`Company`], and a lone job waits for nobody.
+/// those that trickle in wait for [`Company`], and a lone job waits for nobody.
 ///
 /// It never drops an outcome while the process lives: without a database it waits. If it never
 /// ran for an hour, jobs would stay claimed under a living lease, and the claimer would stop.
@@ -80,7 +80,6 @@ impl Settler {
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
             self.wait_for_company(&mut batch, &drain).await;
-            self.gather(&mut batch).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
             if !self.flush_until(&give_up, std::mem::take(&mut batch)).await {
@@ -110,39 +109,6 @@ impl Settler {
             tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
         }
         settled.is_some()
-    }
-
-    /// Lets outcomes wait for others, unless somebody waits for them.
-    async fn wait_for_company(&mut self, batch: &mut Vec<Settlement>, drain: &CancellationToken) {
-        let mut known = 0;
-        while Company::allows_for_more(&batch[known..], batch.len(), self.ledger.unsettled().0) {
-            known = batch.len();
-            tokio::select! {
-                biased;
-                received = self.outcomes.recv_many(batch, LARGEST_BATCH - known) => {
-                    if received == 0 {
-                        break;
-                    }
-                }
-                () = drain.cancelled() => break,
-                () = sleep_until(self.company.next()) => break,
-            }
-        }
-        self.company.writes(Instant::now());
-    }
-
-    /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
-    /// more of them; where no other handler runs, at once: a turn may wake another thread.
-    async fn gather(&mut self, batch: &mut Vec<Settlement>) {
-        let (in_turn, put_off) = self.ledger.unsettled();
-        let most = (in_turn + put_off).min(LARGEST_BATCH);
-        let mut before = 0;
-        while before < batch.len() && batch.len() < most {
-            before = batch.len();
-            tokio::task::yield_now().await;
-            let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());
-            batch.extend(more.take(LARGEST_BATCH - before));
-        }
     }
 
     /// Writes a batch, one worker id at a time (there are two only after a new registration).
