@@ -57,7 +57,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim_ahead: "j.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
     claim_ahead: "array_agg(j.id), j.held)" => "array_agg(j.id))",
         ahead::a_key_is_not_claimed_ahead;
-    claim_ahead: "row_number() over w <= 250" => "true", ahead::what_waits_has_a_bound;
     claim_ahead: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
     claim_ahead: "replays, ahead)
     select p_worker, p_n, ahead, v_replays, true" => "replays)
