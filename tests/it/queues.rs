@@ -298,21 +298,21 @@ async fn least_looks(lab: &Lab) -> i64 {
     least
 }
 
-/// Whatever the worker of one call would do, all are done once; only where slots abound is there a
-/// second connection that claims.
+/// Whatever the worker of one call would do, all are done once; only where a call brings many is
+/// there a second connection that claims.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_with_more_slots_than_a_call_fills_has_two_calls_under_way() {
-    for (slots, claimers) in [(500, 1), (1_200, 2)] {
+async fn a_worker_that_claims_many_jobs_has_two_calls_under_way() {
+    for (jobs, claimers) in [(200, 1), (5_000, 2)] {
         let lab = Lab::new().await;
-        jobkit::enqueue_all((0..5_000).map(|_| jobs::Noop), lab.pool()).await.unwrap();
+        jobkit::enqueue_all((0..jobs).map(|_| jobs::Noop), lab.pool()).await.unwrap();
         let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
-        let worker = worker.queue("default", slots).start().await.unwrap();
+        let worker = worker.queue("default", 1_200).start().await.unwrap();
         lab.until("not exists (select from jobkit.jobs)").await;
         let sessions = "pg_stat_activity where datname = current_database()
             and application_name in ('jobkit claim', 'jobkit second claim')";
         lab.until(&format!("count(*) = {claimers} from {sessions}")).await;
         lab.until("not exists (select from jobkit.claims)").await;
-        let all = || async { worker.counts().finished == 5_000 };
+        let all = || async { worker.counts().finished == jobs };
         wait(Duration::from_secs(10), "all are counted", all).await;
         worker.stop().await;
         lab.check_invariants().await;

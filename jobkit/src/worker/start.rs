@@ -18,6 +18,7 @@ use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
 use super::run::running::Running;
 use super::settings::Settings;
+use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
@@ -212,14 +213,12 @@ impl Parts {
         let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
         let waiting = tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);
-        let slots: usize = self.queues.iter().map(|queue| queue.slots).sum();
-        let claimers = [false, true].into_iter().take(if slots > LARGEST_BATCH { 2 } else { 1 });
-        let claimers = claimers.map(|second| {
+        let claimers = [false, true].map(|second| {
             let claimer = self.claimer(&dispatch, second).run(self.stops.claims.clone());
             tokio::spawn(self.stop_claims_after(claimer))
         });
         // What waits is given back before the outcomes end.
-        let claimers = claimers.chain([waiting]).collect();
+        let claimers = claimers.into_iter().chain([waiting]).collect();
         let settler = self.settler(&dispatch, settled).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
@@ -304,6 +303,7 @@ impl Parts {
             link: self.link("settle"),
             outcomes,
             put_off: Vec::new(),
+            company: Company::new(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             dispatch: Arc::clone(dispatch),

@@ -1,9 +1,8 @@
 -- claim_ahead: of what a claim picked beyond the free slots of a queue (p_slots - p_ahead of each),
--- notes the jobs that wait in the worker for one as a claim of their own, p_n: 250 at most, with
--- 1 MiB of payload. Returns those, the others, which begin at once, and 0 as `gone` when there were
--- jobs that may not wait. They went back to ready: what has a concurrency key, since its permit
--- would wait as well; what is on its last attempt, was with a worker that died, or is marked as
--- cancelled.
+-- notes the jobs that wait in the worker for one as a claim of their own, p_n, with 1 MiB of payload
+-- at most. Returns those, the others, which begin at once, and 0 as `gone` when there were jobs that
+-- may not wait. They went back to ready: what has a concurrency key, since its permit would wait as
+-- well; what is on its last attempt, was with a worker that died, or is marked as cancelled.
 create or replace function jobkit.claim_ahead(
     p_worker bigint, p_n bigint, p_ids bigint[], p_queues text[], p_slots integer[],
     p_ahead integer[], out ids bigint[], out ahead bigint[], out gone integer
@@ -28,8 +27,8 @@ begin
         cross join lateral (select array_position(p_queues, j.queue) as number) q
         where j.id = any (p_ids)
     ), fitting as (
-        select b.id, b.dead_letter_id, b.may_wait, b.may_wait and row_number() over w <= 250
-            and sum(b.size) over w <= 1024 * 1024 as waits
+        select b.id, b.dead_letter_id, b.may_wait,
+            b.may_wait and sum(b.size) over w <= 1024 * 1024 as waits
         from placed b where b.beyond
         window w as (order by b.may_wait desc, b.priority, b.id)
     )

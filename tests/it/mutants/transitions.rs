@@ -7,19 +7,20 @@ use crate::{clock, plans};
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "c.n = v_n for update" => "c.n = v_n for key share",
+    settle_partial: "c.n = g.n for update" => "c.n = g.n for key share",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "c.n = v_n for update" => "c.n = v_n",
+    settle_partial: "c.n = g.n for update" => "c.n = g.n",
         settle::outcomes_of_one_batch_take_turns;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "c.n = v_n for update" => "c.n = v_n for update skip locked",
+    settle_partial: "c.n = g.n for update" => "c.n = g.n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "intersect select unnest(v_listed)" => "",
+    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l" => "",
         settle::two_retries_of_a_job_are_charged_once;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "where o.n = v_n" => "",
+    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l" =>
+        "where o.job in (select unnest(l.job_ids) from locked l)",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
@@ -57,7 +58,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim_ahead: "j.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
     claim_ahead: "array_agg(j.id), j.held)" => "array_agg(j.id))",
         ahead::a_key_is_not_claimed_ahead;
-    claim_ahead: "row_number() over w <= 250" => "true", ahead::what_waits_has_a_bound;
     claim_ahead: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
     claim_ahead: "replays, ahead)
     select p_worker, p_n, ahead, v_replays, true" => "replays)

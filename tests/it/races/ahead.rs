@@ -169,7 +169,7 @@ pub(crate) async fn each_queue_has_its_own_slots(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
-/// 250 jobs with a mebibyte of payload: the answer stays small, and the claim fits its page.
+/// A mebibyte of payload: the answer stays small.
 pub(crate) async fn what_waits_has_a_bound(lab: Lab) {
     let world = World::new(lab).await;
     let jobs: [i64; 3] = world.ready().await;
@@ -177,11 +177,6 @@ pub(crate) async fn what_waits_has_a_bound(lab: Lab) {
     world.lab.run_unguarded(large).await;
     let [a, b, _] = jobs;
     assert_eq!(world.call(claim_ahead(1, N, 3, 3)).await, format!("{a}+ {b}+"));
-    world.clear().await;
-    world.ready::<300>().await;
-    let answer = world.call(claim_ahead(1, N + 2, 300, 300)).await;
-    assert_eq!(answer.matches('+').count(), 250);
-    assert_eq!(world.lab.count("jobkit.ready").await, 50);
     world.lab.check_invariants().await;
 }
 

@@ -2,17 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use super::slots::MOST_AHEAD;
-
 /// Their payloads, in bytes, may be as large as this.
 const MOST_BYTES: usize = 1024 * 1024;
+/// What is claimed ahead lasts for two trips of a claim, and for this long at least: a claim of
+/// many jobs costs little more than one of few …
+const LEAST: Duration = Duration::from_millis(5);
+/// … but no longer than this, unless there are as many slots.
+const MOST: Duration = Duration::from_millis(10);
 /// How long none is claimed ahead of queues whose jobs may not be.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How much the newest measurement counts.
 const WEIGHT: f64 = 0.3;
 
 /// As many as end while a claim is on its way, and as many again while the next one gathers free
-/// slots; but none where jobs take so long that a slot would hardly stand idle without.
+/// slots, or as many as end in a few milliseconds; but none where jobs take so long that a slot would hardly stand idle without.
 #[derive(Debug)]
 pub(super) struct Ahead {
     /// Jobs of each queue that end in a second.
@@ -73,7 +76,9 @@ impl Ahead {
                 return 0;
             }
             let fitting = (MOST_BYTES as f64 / self.size.max(1.0)) as usize;
-            ((ending * 2.0).ceil() as usize).min(slots).min(MOST_AHEAD).min(fitting)
+            let lasting = |least: Duration| (rate * least.as_secs_f64()).ceil() as usize;
+            let lasts = lasting(LEAST).max((ending * 2.0).ceil() as usize);
+            lasts.min(lasting(MOST).max(slots)).min(fitting)
         });
         wanted.collect()
     }
@@ -83,36 +88,36 @@ impl Ahead {
 mod tests {
     use super::*;
 
-    const TRIP: Duration = Duration::from_millis(2);
-
     /// How many are wanted of one queue with so many slots, of which so many jobs of so many bytes
-    /// end in each of twenty trips.
-    fn wanted(slots: usize, ending: u64, bytes: usize) -> usize {
+    /// end in each of twenty trips of so many milliseconds.
+    fn wanted(trip: u64, slots: usize, ending: u64, bytes: usize) -> usize {
         let (mut ahead, began) = (Ahead::new(1), Instant::now());
+        let trip = Duration::from_millis(trip);
         let mut wanted = 0;
         for round in 1..=20 {
-            ahead.answered(TRIP, 1, bytes);
-            let now = began + TRIP * round;
+            ahead.answered(trip, 1, bytes);
+            let now = began + trip * round;
             wanted = ahead.wanted(vec![ending * u64::from(round)], [slots].into_iter(), now)[0];
         }
         wanted
     }
 
     #[test]
-    fn twice_as_many_as_end_while_a_claim_is_on_its_way() {
-        assert_eq!(wanted(200, 14, 100), 28);
+    fn as_many_as_end_in_two_trips_and_in_five_milliseconds() {
+        assert_eq!(wanted(4, 200, 14, 100), 28);
+        assert_eq!(wanted(2, 200, 14, 100), 35);
     }
 
     #[test]
-    fn no_more_than_there_are_slots_and_a_row_holds() {
-        assert_eq!(wanted(20, 18, 100), 20);
-        assert_eq!(wanted(1_000, 400, 100), MOST_AHEAD);
-        assert_eq!(wanted(100, 80, 50_000), 20);
+    fn no_more_than_end_in_ten_milliseconds_or_there_are_slots_and_an_answer_holds() {
+        assert_eq!(wanted(20, 100, 400, 100), 200);
+        assert_eq!(wanted(20, 500, 400, 100), 500);
+        assert_eq!(wanted(2, 100, 80, 50_000), 20);
     }
 
     #[test]
     fn none_where_a_slot_would_hardly_stand_idle() {
-        assert_eq!(wanted(200, 3, 100), 0);
+        assert_eq!(wanted(2, 200, 3, 100), 0);
     }
 
     #[test]

@@ -31,9 +31,8 @@ const SUSPICION: u32 = 3;
 /// Fetches jobs while there is room for them: one statement a round, only what fits.
 ///
 /// It does not run them, and it does not wait for them. If it never ran for an hour, jobs would
-/// stay ready. A worker with more slots than one call fills has a second one, which sleeps unless
-/// the first finds more than it can fetch: while one waits for the database the other takes in
-/// what came.
+/// stay ready. There is a second one, which sleeps unless the first finds more than it can fetch,
+/// and half a call or more of it: while one waits for the database the other takes in what came.
 pub(crate) struct Claimer {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
@@ -136,8 +135,8 @@ impl Claimer {
         // others; it is not to stop everything, unless it is very much.
         let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
         let (in_turn, put_off) = self.ledger.unsettled();
-        if in_turn > capacity.max(LARGEST_BATCH) || in_turn + put_off > 2 * capacity + LARGEST_BATCH
-        {
+        let most = capacity + 2 * LARGEST_BATCH;
+        if in_turn > most || in_turn + put_off > 2 * most {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();
@@ -299,7 +298,9 @@ impl Claimer {
     async fn decide(&mut self, picked: usize, filled: bool, whole: bool, from_start: bool) -> Next {
         self.pace.sleep.looked(picked > 0, Instant::now());
         if filled {
-            self.wake.want_help();
+            if picked >= LARGEST_BATCH / 2 {
+                self.wake.want_help();
+            }
             if self.pace.sleep.is_rushing() {
                 self.rise().await;
             }

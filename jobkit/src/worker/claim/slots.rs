@@ -32,9 +32,6 @@ impl Served {
     }
 }
 
-/// How many jobs one call claims ahead at most: they make a row of the server.
-pub(super) const MOST_AHEAD: usize = 250;
-
 /// How many claimers there may be.
 const CLAIMERS: usize = 2;
 
@@ -131,11 +128,9 @@ impl Slots {
         let mut taken = self.taken.lock();
         let chosen = choose(&mut taken);
         let of_queue = taken.by_queue.iter_mut().zip(chosen);
-        let mut most = MOST_AHEAD;
         let left = of_queue.map(|(places, chosen)| {
             let slots = chosen.min(places.free_slots());
-            let ahead = most.min(chosen - slots);
-            most -= ahead;
+            let ahead = chosen - slots;
             places.begun += slots;
             places.called += ahead;
             Left { slots, ahead }

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::company::Company;
 use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
@@ -19,14 +20,14 @@ use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::ticker::backoff;
 
 /// The most outcomes of one call.
-const LARGEST_BATCH: usize = 500;
+pub(super) const LARGEST_BATCH: usize = 500;
 /// Failures in a row after which one row of a batch is thought to be the cause.
 const PATIENCE: u32 = 3;
 /// How long an outcome is put off whose job could not even be noted as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// Writes outcomes, as many at a time as arrived during the last write: batches grow with the
-/// load, and a lone job waits for nobody.
+/// Writes outcomes, as many at a time as arrived since the last write: batches grow with the load,
+/// those that trickle in wait for [`Company`], and a lone job waits for nobody.
 ///
 /// It never drops an outcome while the process lives: without a database it waits. If it never
 /// ran for an hour, jobs would stay claimed under a living lease, and the claimer would stop.
@@ -35,6 +36,7 @@ pub(crate) struct Settler {
     pub(crate) outcomes: UnboundedReceiver<Settlement>,
     /// Outcomes that are to be tried again, and when.
     pub(crate) put_off: Vec<(Instant, Settlement)>,
+    pub(crate) company: Company,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) dispatch: Arc<Dispatch>,
@@ -77,7 +79,7 @@ impl Settler {
                 }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
-            self.gather(&mut batch).await;
+            self.wait_for_company(&mut batch, &drain).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
             if !self.flush_until(&give_up, std::mem::take(&mut batch)).await {
@@ -107,20 +109,6 @@ impl Settler {
             tracing::warn!(jobs, "jobkit: stopped without recording outcomes");
         }
         settled.is_some()
-    }
-
-    /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
-    /// more of them; where no other handler runs, at once: a turn may wake another thread.
-    async fn gather(&mut self, batch: &mut Vec<Settlement>) {
-        let (in_turn, put_off) = self.ledger.unsettled();
-        let most = (in_turn + put_off).min(LARGEST_BATCH);
-        let mut before = 0;
-        while before < batch.len() && batch.len() < most {
-            before = batch.len();
-            tokio::task::yield_now().await;
-            let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());
-            batch.extend(more.take(LARGEST_BATCH - before));
-        }
     }
 
     /// Writes a batch, one worker id at a time (there are two only after a new registration).
