@@ -122,6 +122,8 @@ pub(crate) struct Ran {
     pub(crate) kind: &'static str,
     /// The number of the attempt, from 1.
     pub(crate) attempt: u32,
+    /// How many attempts the job has.
+    pub(crate) max_attempts: u32,
     /// How long the job had been due when its handler began.
     pub(crate) waited: Duration,
 }
