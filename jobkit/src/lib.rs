@@ -7,6 +7,7 @@ mod declared;
 mod draft;
 mod enqueue;
 mod error;
+mod error_type;
 mod histogram;
 mod id;
 mod job;
