@@ -1,5 +1,6 @@
 mod claim;
 mod counters;
+mod due;
 mod duties;
 mod halves;
 mod handle;

@@ -48,7 +48,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     stuck { set_aside stick stuck unclaim unstick }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
-        reap_workers recall register release_lost serving sleep stop_worker wake
+        reap_workers recall register release_lost serving sleep stop_worker wake wake_due
     }
 };
 

@@ -13,13 +13,20 @@ as $$
 declare
     -- Not now(): that is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
+    v_later timestamptz;                         -- when the first that has to wait is due
+    v_all_later boolean := false;
 begin
     if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
-        perform jobkit.require_time(min(t.due)), jobkit.require_time(max(t.due))
+        select t.later, t.all_later into v_later, v_all_later
         from (
-            select coalesce(v_now + i.delay, i.run_at) as due
-            from unnest(p_delay, p_run_at) as i (delay, run_at)
-        ) t;
+            select min(i.due) as first, max(i.due) as last,
+                min(i.due) filter (where i.due > v_now) as later,
+                bool_and(coalesce(i.due > v_now, false)) as all_later
+            from (
+                select coalesce(v_now + d.delay, d.run_at) as due
+                from unnest(p_delay, p_run_at) as d (delay, run_at)
+            ) i
+        ) t, jobkit.require_time(t.first) as first, jobkit.require_time(t.last) as last;
     end if;
     if array_remove(p_tags, null) <> '{}' then
         perform jobkit.require_tags(p_tags);
@@ -50,6 +57,11 @@ begin
         select i.due, i.id from input i where i.due > v_now
     )
     select i.id from input i order by i.id;
-    perform jobkit.wake(p_queue);
+    if v_later is not null then
+        perform jobkit.wake_due(v_later);
+    end if;
+    if not v_all_later then
+        perform jobkit.wake(p_queue);
+    end if;
 end
 $$;
