@@ -23,6 +23,7 @@ mod enqueue;
 mod examples;
 mod grants;
 mod held_up;
+mod identity;
 mod isolationtester;
 mod jobs;
 mod lifecycle;
