@@ -54,9 +54,10 @@ impl Failure {
             Self::Failed(error) => match error {
                 Error::Unreachable(_) => "The database cannot be reached",
                 Error::Deadline(_) => "The database is too slow",
-                Error::SchemaMissing | Error::SchemaOlder { .. } | Error::SchemaNewer { .. } => {
-                    "The schema does not fit"
-                }
+                Error::SchemaMissing
+                | Error::SchemaUnfit
+                | Error::SchemaOlder { .. }
+                | Error::SchemaNewer { .. } => "The schema does not fit",
                 Error::ReadOnly => "The database only reads",
                 Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",

@@ -26,7 +26,8 @@ pub(crate) fn of_struct(name: &Ident, mistakes: &mut Mistakes) -> String {
     kind
 }
 
-/// Checks a name that goes into the database: not empty, not too long, printable.
+/// Checks a name that goes into the database: not empty, not too long, printable, and no field of
+/// the job.
 pub(crate) fn stored(text: &LitStr, what: impl Display, mistakes: &mut Mistakes) -> String {
     let name = text.value();
     if let Some(reason) = refusal(&name) {
@@ -42,6 +43,9 @@ fn refusal(name: &str) -> Option<String> {
     if name.len() > LONGEST {
         let length = name.len();
         return Some(format!("has {length} bytes: shorten it to at most {LONGEST}"));
+    }
+    if name.starts_with("self.") {
+        return Some(format!("is a text, the same for every job: `{name}` is not looked up"));
     }
     let control = name.chars().find(|c| c.is_control())?;
     Some(format!("contains the control character `{}`: remove it", control.escape_debug()))
@@ -100,7 +104,7 @@ mod tests {
         for good in ["a", "send receipt", "überweisung", &"x".repeat(128)] {
             assert_eq!(refusal(good), None, "{good:?}");
         }
-        for bad in ["", "a\0b", "a\nb", &"x".repeat(129), &"ü".repeat(65)] {
+        for bad in ["", "a\0b", "a\nb", "self.queue", &"x".repeat(129), &"ü".repeat(65)] {
             assert!(refusal(bad).is_some(), "{bad:?}");
         }
     }

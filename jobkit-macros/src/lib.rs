@@ -16,6 +16,7 @@ mod parse;
 mod redact;
 mod subject;
 mod suggest;
+mod synonyms;
 #[cfg(test)]
 mod tests;
 

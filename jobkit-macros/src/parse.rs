@@ -7,7 +7,8 @@ use syn::{Error, Expr, LitStr, Result, Token, token};
 use crate::literal::{self, Integer};
 use crate::mistakes::Mistakes;
 use crate::redact;
-use crate::suggest::{listed, nearest};
+use crate::suggest::listed;
+use crate::synonyms::{Meant, meant};
 
 /// Every argument, with a value that its messages show.
 pub(crate) const ARGUMENTS: [(&str, &str); 15] = [
@@ -145,11 +146,12 @@ impl Args {
 
     fn unknown(&mut self, name: &Ident) -> Error {
         let names = ARGUMENTS.iter().map(|(name, _)| *name);
-        let message = match nearest(&name.to_string(), names.clone()) {
-            Some(meant) => {
+        let message = match meant(&name.to_string(), names.clone()) {
+            Some(Meant::Argument(meant)) => {
                 self.meant.push(meant);
                 format!("unknown argument `{name}`: did you mean `{meant}`?")
             }
+            Some(Meant::Elsewhere(instead)) => format!("unknown argument `{name}`: {instead}"),
             None => format!("unknown argument `{name}`: the arguments are {}", listed(names)),
         };
         Error::new_spanned(name, message)

@@ -62,10 +62,23 @@ impl<S> JobContext<S> {
 
     /// The job's id: the same in every attempt. It is no idempotency key: after a fail-over to a
     /// server that lags behind, or a restored backup, ids that were given out before come again for
-    /// other jobs. Take what identifies the effect in your business: the order, the invoice.
+    /// other jobs. Take what identifies the effect in your business (the order, the invoice), or
+    /// [`idempotency_key`](Self::idempotency_key).
     #[must_use]
     pub fn id(&self) -> JobId {
         self.attempt.id
+    }
+
+    /// A text that is the same in every attempt and that no other job has, even where its
+    /// [`id`](Self::id) comes again: it also says when the job was enqueued, to the microsecond.
+    /// For systems that take an idempotency key, where nothing in your business identifies the
+    /// effect.
+    ///
+    /// A second job for the same order has another, and so has the replay of a dead letter, which
+    /// is a job of its own and may have another payload.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        format!("{}-{:x}", self.id(), self.created_at().timestamp_micros())
     }
 
     /// The kind the job was stored under.

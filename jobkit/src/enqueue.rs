@@ -23,7 +23,8 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     /// # Errors
     /// [`Error::Encode`], [`Error::PayloadTooLarge`], [`Error::Length`] and [`Error::Nul`] before
     /// anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
-    /// [`migrate`](crate::migrate()) has not run; otherwise what the database says.
+    /// [`migrate`](crate::migrate()) has not run, [`Error::SchemaUnfit`] when it has to run again,
+    /// or has gone beyond this binary; otherwise what the database says.
     fn enqueue<'c, X: PgExecutor<'c>>(
         self,
         executor: X,

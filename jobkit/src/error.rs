@@ -88,6 +88,14 @@ pub enum Error {
         /// Version this binary was built for.
         known: i32,
     },
+    /// The tables do not take what this binary asks: they are older than it, or were migrated
+    /// beyond what it can work with. [`migrate`](crate::migrate()) mends the one and names the
+    /// other.
+    #[error(
+        "the jobkit schema does not fit this binary; run `jobkit::migrate(&pool)`, or deploy a \
+         binary with a newer jobkit if that says so"
+    )]
+    SchemaUnfit,
     /// A migration in the database is not the one this binary carries.
     #[error(
         "migration {version} of the jobkit schema was applied with another text than this binary \
@@ -155,7 +163,7 @@ pub enum Error {
     #[error("the worker cannot start:{0}")]
     Start(StartProblems),
     /// Any other answer of the database.
-    #[error("database error: {0}")]
+    #[error("database error: {}", said(.0))]
     Database(#[source] sqlx::Error),
 }
 
@@ -176,16 +184,33 @@ impl fmt::Display for StartProblems {
     }
 }
 
-/// Most often there is no server; but one that has ended an idle connection is there.
+/// What went wrong in its own words: of what the server says neither sqlx's introduction nor the
+/// line of the server's own source.
+fn said(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(answer) => answer.message().to_owned(),
+        sqlx::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Most often there is no server; but one that has ended an idle connection is there, and so is one
+/// that refuses a user or has no such database.
 fn unreachable(error: &sqlx::Error) -> String {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     match code.as_deref() {
         Some("57P05") => "PostgreSQL has ended a connection that was idle (idle_session_timeout); \
                           set that to 0 for this role, or try again"
             .to_owned(),
-        _ => format!(
-            "cannot reach PostgreSQL ({error}); check that it runs and that the address is right"
-        ),
+        Some(code) if !code.starts_with("08") && !code.starts_with("57P") => {
+            format!("PostgreSQL refuses the connection: {}; check the address", said(error))
+        }
+        _ => {
+            let why = said(error);
+            format!(
+                "cannot reach PostgreSQL ({why}); check that it runs and that the address is right"
+            )
+        }
     }
 }
 
@@ -197,8 +222,10 @@ impl From<sqlx::Error> for Error {
                 Self::Unreachable(error)
             }
             E::Database(answer) => match answer.code().as_deref() {
-                // No schema, no table, no function: of ours, since every statement here is.
-                Some("3F000" | "42P01" | "42883") => Self::SchemaMissing,
+                // No schema, no table, no function: of ours, since every statement here is. Without
+                // the schema no function is looked for.
+                Some("3F000" | "42P01") => Self::SchemaMissing,
+                Some("42883") => Self::SchemaUnfit,
                 Some("25006") => Self::ReadOnly,
                 Some(code) if code.starts_with("08") || code.starts_with("57P") => {
                     Self::Unreachable(error)

@@ -32,7 +32,8 @@ use crate::{JobContext, Result};
 ///
 /// A job runs at least once: after a crash an attempt may be repeated, so make the effect
 /// idempotent, or write it in one transaction with a row that something of the payload makes
-/// unique, like the number of an order. [`JobContext::id`] is nothing of the kind.
+/// unique, like the number of an order; or send [`JobContext::idempotency_key`] along.
+/// [`JobContext::id`] is nothing of the kind.
 #[diagnostic::on_unimplemented(
     message = "job `{Self}` says nothing about how to run",
     label = "this job has no `run`",

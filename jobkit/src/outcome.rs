@@ -1,10 +1,8 @@
-use std::any::type_name;
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use crate::limits::TYPE_BYTES;
+use crate::error_type::{AnyError, ErrorType, error_type};
 
 /// What [`Job::run`](crate::Job::run) returns.
 pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
@@ -28,18 +26,18 @@ pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 /// ```
 ///
 /// The attempt is recorded with the texts of the error and of its causes, and with the Rust type of
-/// the error, which helps to tell one cause from another. A mere text has no type to record.
+/// the error, which helps to tell one cause from another; of an `anyhow::Error` and of a boxed
+/// error with what their root cause calls itself when it is debugged. A mere text has no type to
+/// record.
 ///
 /// It does not implement [`std::error::Error`] itself: that is what lets `?` convert every other
 /// error into it.
 pub struct JobError {
     pub(crate) verdict: Verdict,
     pub(crate) error: AnyError,
-    /// What `error` was before it was boxed; `None` if that says nothing.
-    pub(crate) error_type: Option<&'static str>,
+    /// What `error` was before it was boxed, or is at its root; `None` if that says nothing.
+    pub(crate) error_type: Option<ErrorType>,
 }
-
-type AnyError = Box<dyn Error + Send + Sync>;
 
 /// What a [`JobError`] asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,21 +89,10 @@ impl JobError {
     }
 
     fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {
-        Self { verdict, error: error.into(), error_type: telling_type::<E>() }
+        let error = error.into();
+        let error_type = error_type::<E>(&*error);
+        Self { verdict, error, error_type }
     }
-}
-
-/// The name of the type, cut; none for texts and for errors that are boxed already.
-fn telling_type<E>() -> Option<&'static str> {
-    let name = type_name::<E>();
-    let silent = [
-        type_name::<&str>(),
-        type_name::<String>(),
-        type_name::<Cow<'_, str>>(),
-        type_name::<AnyError>(),
-    ];
-    let end = name.floor_char_boundary(TYPE_BYTES);
-    (!silent.contains(&name)).then_some(&name[..end])
 }
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
@@ -132,7 +119,11 @@ impl fmt::Display for JobError {
 
 #[cfg(test)]
 mod tests {
+    use std::any::type_name;
+    use std::borrow::Cow;
+
     use super::*;
+    use crate::limits::TYPE_BYTES;
 
     #[derive(Debug, thiserror::Error)]
     #[error("no such card")]
@@ -152,18 +143,16 @@ mod tests {
             JobError::discard(NoCard),
             JobError::dead(NoCard),
         ] {
-            assert_eq!(error.error_type, Some(name), "{error:?}");
+            assert_eq!(error.error_type.as_deref(), Some(name), "{error:?}");
         }
     }
 
     #[test]
-    fn texts_and_boxes_have_no_type_that_tells_anything() {
-        let boxed: AnyError = Box::new(NoCard);
+    fn texts_have_no_type_that_tells_anything() {
         for error in [
             JobError::from("a"),
             JobError::from("a".to_owned()),
             JobError::from(Cow::Borrowed("a")),
-            JobError::from(boxed),
             JobError::dead("a"),
             JobError::snooze(Duration::ZERO),
         ] {
@@ -175,6 +164,6 @@ mod tests {
     fn a_long_name_is_cut() {
         let all = || (NoCard, NoCard, NoCard, NoCard, NoCard);
         let error = JobError::from(Several((all(), all(), all())));
-        assert_eq!(error.error_type.map(str::len), Some(TYPE_BYTES), "{error:?}");
+        assert_eq!(error.error_type.as_deref().map(str::len), Some(TYPE_BYTES), "{error:?}");
     }
 }

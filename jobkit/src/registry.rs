@@ -1,3 +1,4 @@
+use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES};
@@ -14,6 +15,18 @@ impl Registry {
     /// All jobs linked into this binary.
     pub(crate) fn linked() -> Self {
         Self::of(inventory::iter::<Registration>().copied())
+    }
+
+    /// Those of the linked jobs that have these types; and what is wrong where one is not linked.
+    pub(crate) fn only(types: &[(TypeId, &'static str)]) -> (Self, Vec<String>) {
+        let linked = Self::linked().registrations;
+        let has = |job: TypeId| linked.iter().any(|linked| linked.job_id() == job);
+        let missing = types.iter().filter(|(job, _)| !has(*job)).map(|(_, name)| {
+            format!("`{name}` has no `#[jobkit::job]`: list it with `Worker::jobs`")
+        });
+        let problems = missing.collect();
+        let chosen = |r: &&Registration| types.iter().any(|(job, _)| *job == r.job_id());
+        (Self::of(linked.iter().filter(chosen).copied()), problems)
     }
 
     /// These jobs and no others; one given twice counts once.
@@ -81,7 +94,8 @@ impl Registry {
             if !states.contains(state) {
                 let kind = registration.policy().kind;
                 problems.push(format!(
-                    "job `{kind}` needs the state `{name}`: give it with `Worker::state`"
+                    "job `{kind}` needs the state `{name}`: give it with `Worker::state`, or run \
+                     other jobs only, with `Worker::only` or `Worker::jobs`"
                 ));
             }
         }

@@ -1,5 +1,6 @@
 mod claim;
 mod counters;
+mod due;
 mod duties;
 mod halves;
 mod handle;
@@ -22,7 +23,7 @@ use self::settings::Settings;
 
 use crate::registry::Registry;
 use crate::states::States;
-use crate::{Error, Registration};
+use crate::{Error, JobTypes, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -53,7 +54,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker for the database behind this pool, with all jobs linked into the binary.
+    /// A worker for the database behind this pool, with all jobs linked into the binary. A crate of
+    /// jobs that nothing mentions is not linked: `use my_jobs as _;` is enough.
     pub fn new(pool: PgPool) -> Self {
         Self {
             pool,
@@ -82,8 +84,28 @@ impl Worker {
         self
     }
 
+    /// Runs jobs of these types only, instead of all that are linked into the binary: for one that
+    /// serves some queues and has the state of their jobs alone.
+    ///
+    /// ```no_run
+    /// # use jobkit::{Job, JobContext, Worker, job};
+    /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Receipt;
+    /// # impl Job for Receipt { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+    /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome;
+    /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// let worker = Worker::new(pool).only::<(Receipt, Welcome)>().queue("mail", 20);
+    /// # worker.start().await?; Ok(()) }
+    /// ```
+    pub fn only<J: JobTypes>(mut self) -> Self {
+        let (registry, problems) = Registry::only(&J::list());
+        self.registry = Some(registry);
+        self.problems.extend(problems);
+        self
+    }
+
     /// Runs these jobs only, instead of all that are linked into the binary: for tests, and for
-    /// jobs in a crate that the linker would drop.
+    /// jobs that are declared without `#[job]`.
     ///
     /// ```ignore
     /// worker.jobs([Registration::of::<SendReceipt, _>(), Registration::of::<Welcome, _>()])

@@ -109,7 +109,10 @@ async fn a_warning_says_which_job_failed_and_which_is_dead() {
     let say = |lines: &[String], number, facts: &[String]| {
         all_say(lines, number, &facts.iter().map(|fact| &**fact).collect::<Vec<_>>());
     };
-    say(&of_job(&failed, retried.0), 3, &facts(retried.0, "act", "attempt="));
+    let retries = of_job(&failed, retried.0);
+    say(&retries, 3, &facts(retried.0, "act", "attempt="));
+    let delays: Vec<bool> = retries.iter().map(|line| line.contains(" delay=")).collect();
+    assert_eq!(delays, [true, true, false], "none comes after the last attempt: {retries:#?}");
     say(&of_job(&failed, unsayable.0), 1, &facts(unsayable.0, "unsayable", "attempt=1"));
     say(&of_job(&failed, unread), 1, &facts(unread, "act", "attempt=1"));
     say(&of_job(&log.lines("undecodable"), unread), 1, &facts(unread, "act", "attempt=1"));

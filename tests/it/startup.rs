@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jobkit::{
-    Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
+    Admin, Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
+    enqueue_all,
 };
 use jobkit_tests::{Lab, wait};
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,8 @@ async fn every_gap_is_named_at_once() {
         "the queue `mail` has a concurrency of 0",
         "the queue `mail` has a concurrency of 10001",
         "the queue name `` must have 1 to 128 bytes",
-        "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`",
+        "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`, or run \
+         other jobs only, with `Worker::only` or `Worker::jobs`",
         "job `prints` needs the state `it::startup::Printer`",
         "job `hasty`: the priority -4 must be −3 to 3",
         "job `hasty`: the 0 attempts must be 1 to 1000",
@@ -119,6 +121,23 @@ async fn a_worker_without_queues_or_jobs_says_so() {
     assert!(problems[0].contains("no queue is served: add `.queue("), "{problems:?}");
     assert!(problems[1].contains("no job is linked into this binary"), "{problems:?}");
     assert_eq!(lab.count("jobkit.workers").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_runs_only_the_jobs_that_are_named() {
+    let lab = Lab::guarded().await;
+    for (worker, kinds) in [
+        (lab.worker().only::<Noop>(), "{noop}"),
+        (lab.worker().state(lab.pool().clone()).only::<(Act, Noop)>(), "{act,noop}"),
+    ] {
+        let worker = worker.queue("default", 1).start().await.unwrap();
+        assert_eq!(lab.value::<String>("select kinds::text from jobkit.workers").await, kinds);
+        worker.stop().await;
+    }
+    let problems = problems(lab.worker().only::<(Act, Mails)>().queue("default", 1)).await;
+    assert!(problems[0].contains("`it::startup::Mails` has no `#[jobkit::job]`"), "{problems:?}");
+    assert!(problems[1].contains("job `act` needs the state"), "{problems:?}");
+    assert_eq!(problems.len(), 2, "{problems:?}");
 }
 
 fn noop_worker(lab: &Lab) -> Worker {
@@ -162,6 +181,54 @@ async fn the_schema_must_fit_the_binary() {
     lab.run(&note(version)).await;
     jobkit::migrate(lab.pool()).await.unwrap();
     start().await.unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_and_producers_are_refused_where_the_schema_does_not_fit() {
+    let lab = Lab::new().await;
+    let (looks, admin) =
+        (async |admin: &Admin| admin.groups().await.map(drop), Admin::new(lab.pool()));
+    looks(&admin).await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    let newer = "insert into jobkit._migrations values (999, 'later', 'x', 999)";
+    lab.run(newer).await;
+    let refused = looks(&Admin::new(lab.pool())).await;
+    assert!(matches!(refused, Err(Error::SchemaNewer { found: 999, .. })), "{refused:?}");
+    let diagnosed = Admin::new(lab.pool());
+    assert_eq!(diagnosed.doctor().await.unwrap().schema, 999, "the doctor looks all the same");
+    assert!(looks(&diagnosed).await.is_err(), "and nobody works on its connection");
+    // What a set does that takes other enqueues only.
+    let drop = "drop function jobkit.enqueue_form_1()";
+    lab.run(drop).await;
+    let one = Noop.enqueue(lab.pool()).await.unwrap_err();
+    let many = enqueue_all([Noop, Noop], lab.pool()).await.unwrap_err();
+    assert!(matches!((&one, &many), (Error::SchemaUnfit, Error::SchemaUnfit)), "{one} {many}");
+    assert!(one.to_string().contains("newer jobkit"), "{one}");
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+    lab.run("delete from jobkit._migrations where version > 30").await;
+    let refused = looks(&Admin::new(lab.pool())).await;
+    assert!(matches!(refused, Err(Error::SchemaOlder { found: 30, .. })), "{refused:?}");
+    let none = Lab::empty().await;
+    assert!(matches!(looks(&Admin::new(none.pool())).await, Err(Error::SchemaMissing)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_is_quoted_and_nothing_else() {
+    let lab = Lab::empty().await;
+    let options = (*lab.pool().connect_options()).clone();
+    let nowhere = PgPoolOptions::new().connect_lazy_with(options.database("nosuchdb"));
+    let worker = Worker::new(nowhere.clone()).jobs([Registration::of::<Noop, _>()]);
+    let errors = [
+        Admin::new(&nowhere).overview().await.unwrap_err(),
+        jobkit::migrate(&nowhere).await.unwrap_err(),
+        worker.queue("default", 1).start().await.unwrap_err(),
+        Noop.enqueue(&nowhere).await.unwrap_err(),
+    ];
+    for error in errors {
+        let text = error.to_string();
+        assert!(text.contains("database \"nosuchdb\" does not exist"), "{text}");
+        assert!(!text.contains("at line") && !text.contains("error returned"), "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

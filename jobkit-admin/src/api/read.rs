@@ -94,7 +94,10 @@ pub(crate) async fn jobs(context: &Context) -> Answer {
         let words = show::url(context.request.query("q").unwrap_or(""));
         context.link(&format!("/api/v1/jobs?limit={limit}&state={listing}&q={words}&after={next}"))
     });
-    Ok(answer(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after})))
+    let (gave_up_after, withheld) = (page.gave_up_after, page.withheld);
+    Ok(answer(json!({
+        "items": items, "next": next, "gave_up_after": gave_up_after, "withheld": withheld,
+    })))
 }
 
 pub(crate) async fn dead_letters(context: &Context) -> Answer {

@@ -10,7 +10,7 @@ use super::desk::{Answered, Desk};
 use crate::format::show::{bytes, large};
 
 /// The names that [`Check::as_str`] has.
-const CHECKS: [&str; 11] = [
+const CHECKS: [&str; 12] = [
     "schema",
     "violations",
     "indexes",
@@ -22,6 +22,7 @@ const CHECKS: [&str; 11] = [
     "upkeep",
     "clock",
     "publication",
+    "ids",
 ];
 
 #[derive(Debug, clap::Args)]

@@ -74,6 +74,10 @@ fn none(id: JobId) -> Failure {
     Failure::none(&format!("job {id}"))
 }
 
+/// What is said where a search may have passed over jobs that match.
+const WITHHELD: &str = "\nJobs of a kind that redacts what was looked for, or that no worker has \
+                        announced, are not found by it.\n";
+
 fn listed(page: &JobPage) -> Answer {
     let next = page.next.as_ref().map(ToString::to_string);
     let items: Vec<_> = page.jobs.iter().map(values::job_summary).collect();
@@ -85,7 +89,14 @@ fn listed(page: &JobPage) -> Answer {
     if let Some(rows) = page.gave_up_after {
         text.push_str(&format!("\nOnly {rows} jobs were looked at; narrow it down.\n"));
     }
-    Answer::new(json!({"items": items, "next": next, "gave_up_after": page.gave_up_after}), text)
+    if page.withheld {
+        text.push_str(WITHHELD);
+    }
+    let (gave_up_after, withheld) = (page.gave_up_after, page.withheld);
+    let answer = json!({
+        "items": items, "next": next, "gave_up_after": gave_up_after, "withheld": withheld,
+    });
+    Answer::new(answer, text)
 }
 
 fn row(job: &JobSummary) -> [String; 7] {

@@ -29,6 +29,8 @@ struct Jobs<'a> {
     first: Option<String>,
     next: Option<String>,
     gave_up_after: Option<u32>,
+    /// Whether jobs may match that are not found.
+    withheld: bool,
 }
 
 /// What can be done with selected jobs: the verb, what a button says, and the permission.
@@ -51,6 +53,7 @@ impl<'a> Jobs<'a> {
             first: None,
             next: None,
             gave_up_after: None,
+            withheld: false,
         }
     }
 
@@ -133,11 +136,22 @@ pub(crate) async fn list(context: &Context) -> Answer {
     let admin = context.admin();
     let (tabs, page) =
         tokio::try_join!(admin.count_listings(&query), admin.jobs(&query, after, JobPage::ROWS),)?;
-    let JobPage { jobs, next, gave_up_after, .. } = page;
+    let JobPage { jobs, next, gave_up_after, withheld, .. } = page;
     let (listing, words, wrong) = (query.listing, words(&query), None);
     let first = format!("/jobs?state={}&q={}", listing.as_str(), show::url(&words));
     let next = next.map(|next| format!("{first}&after={}", show::url(&next.to_string())));
     let first = Some(first).filter(|_| !is_first);
     let page = jobs;
-    Ok(html(&Jobs { frame, listing, words, wrong, tabs, page, first, next, gave_up_after }))
+    Ok(html(&Jobs {
+        frame,
+        listing,
+        words,
+        wrong,
+        tabs,
+        page,
+        first,
+        next,
+        gave_up_after,
+        withheld,
+    }))
 }

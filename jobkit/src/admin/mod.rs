@@ -101,8 +101,9 @@ pub use self::severity::Severity;
 ///
 /// # Errors
 /// Every method that asks the database may fail with [`Error::Unreachable`],
-/// [`Error::SchemaMissing`], [`Error::ReadOnly`], [`Error::Deadline`] (5 s for each statement) or
-/// [`Error::Database`]. A method's own section names only what it adds to these.
+/// [`Error::SchemaMissing`], [`Error::SchemaOlder`], [`Error::SchemaNewer`], [`Error::ReadOnly`],
+/// [`Error::Deadline`] (5 s for each statement) or [`Error::Database`]. A method's own section
+/// names only what it adds to these. Each connection looks at the schema once.
 #[derive(Debug, Clone)]
 pub struct Admin {
     pool: PgPool,

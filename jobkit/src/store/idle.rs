@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Open<C = PgConnection> {
     pub(super) connection: C,
     pub(super) since: Instant,
+    /// Whether this binary is known to work with the schema there.
+    pub(super) fits: bool,
 }
 
 /// Connections that nobody uses now, with all that the server has looked up for them.
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     fn open(connection: u32, since: Instant) -> Open<u32> {
-        Open { connection, since }
+        Open { connection, since, fits: true }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tracing::Instrument;
 
 use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
+use super::statements::SchemaCheck;
 use super::{Call, session};
 use crate::Error;
 
@@ -29,6 +30,9 @@ pub(crate) struct Link {
     /// transaction pooler: the session is a stranger's after each transaction, so it is left as it
     /// was.
     operator: bool,
+    /// Whether a new connection shows first that this binary works with the schema: a worker looks
+    /// when it starts.
+    checks: bool,
     /// Where its connection comes from, and goes when the link is closed.
     idle: Option<Arc<IdleConnections>>,
     connection: Option<Open>,
@@ -48,6 +52,7 @@ impl Link {
             deadlines,
             plans: Plans::Free,
             operator: false,
+            checks: false,
             idle: None,
             connection: None,
         }
@@ -56,7 +61,12 @@ impl Link {
     /// Gives up soon where no connection comes about, and reads where nothing can be written: the
     /// server refuses what would write. Each call is a transaction with settings of its own.
     pub(crate) fn of_operator(self) -> Self {
-        Self { operator: true, ..self }
+        Self { operator: true, checks: true, ..self }
+    }
+
+    /// Works with whatever schema there is.
+    pub(crate) fn unchecked(self) -> Self {
+        Self { checks: false, ..self }
     }
 
     /// Plans like this, on an idle connection if there is one.
@@ -110,7 +120,7 @@ impl Link {
                 Error::Database(error) => Error::Unreachable(error),
                 error => error,
             })?;
-            self.connection = Some(Open { connection, since: Instant::now() });
+            self.connection = Some(Open { connection, since: Instant::now(), fits: false });
         }
         Ok(())
     }
@@ -129,17 +139,11 @@ impl Link {
         let mut open = self.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
-        let connection = &mut open.connection;
-        let answer = async {
-            match self.operator {
-                true => session::for_operator(connection, self.deadlines, self.plans, call).await,
-                false => call.call(connection).await,
-            }
-        };
+        let answer = self.ask(&mut open, call);
         match timeout(patience, answer.instrument(call.span())).await {
             Ok(Ok(answer)) => {
                 self.connection = Some(open);
-                Ok(answer)
+                answer
             }
             Ok(Err(error)) => {
                 let clear = error.as_database_error().is_some();
@@ -151,6 +155,26 @@ impl Link {
             }
             Err(_) => Err(Error::Deadline(patience)),
         }
+    }
+
+    /// Asks, if the schema is one to ask.
+    async fn ask<C: Call>(
+        &self,
+        Open { connection, fits, .. }: &mut Open,
+        call: &C,
+    ) -> sqlx::Result<Result<C::Answer, Error>> {
+        if !self.operator {
+            return Ok(Ok(call.call(connection).await?));
+        }
+        let (deadlines, plans) = (self.deadlines, self.plans);
+        if self.checks && !*fits {
+            let checked = session::for_operator(connection, deadlines, plans, &SchemaCheck).await?;
+            if let Err(unfit) = checked {
+                return Ok(Err(unfit));
+            }
+            *fits = true;
+        }
+        Ok(Ok(session::for_operator(connection, deadlines, plans, call).await?))
     }
 
     async fn open(&self) -> Result<PgConnection, Error> {

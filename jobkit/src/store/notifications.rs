@@ -13,6 +13,8 @@ pub(crate) enum News {
     None,
     /// Something may be ready.
     Ready,
+    /// Something is due soon.
+    Due,
     /// A queue was paused, or jobs were cancelled that were claimed ahead: nothing claimed ahead is
     /// to begin.
     Recall,
@@ -56,6 +58,7 @@ impl Notifications {
         let Some(notification) = notified else { return Ok(News::None) };
         self.listener = Some(listener);
         Ok(match notification.payload() {
+            "due" => News::Due,
             "recall" => News::Recall,
             _ => News::Ready,
         })

@@ -7,6 +7,7 @@ use super::call::sparse;
 use super::lane::Lane;
 use super::time::interval;
 use super::{Call, ClaimId, ClaimedJob};
+use crate::error_type::ErrorType;
 
 /// Where a settle's answer has what makes up a job that it claimed.
 const JOB: [usize; 3] = [0, 4, 5];
@@ -42,7 +43,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Failure {
     pub(crate) error: String,
     /// The Rust type of the error, if it tells anything.
-    pub(crate) error_type: Option<&'static str>,
+    pub(crate) error_type: Option<ErrorType>,
 }
 
 impl From<String> for Failure {
@@ -122,6 +123,8 @@ pub(crate) struct Ran {
     pub(crate) kind: &'static str,
     /// The number of the attempt, from 1.
     pub(crate) attempt: u32,
+    /// How many attempts the job has.
+    pub(crate) max_attempts: u32,
     /// How long the job had been due when its handler began.
     pub(crate) waited: Duration,
 }
@@ -214,7 +217,7 @@ impl Call for Settle<'_> {
             .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
             .bind(sparse(column.clone().map(|s| time(took(s)))))
-            .bind(sparse(column.map(|s| s.outcome.failure()?.error_type)))
+            .bind(sparse(column.map(|s| s.outcome.failure()?.error_type.as_deref())))
             .bind(self.next.as_ref().map(|next| next.n))
             .bind(queues)
             .bind(room)

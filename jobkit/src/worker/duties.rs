@@ -44,6 +44,8 @@ impl Parts {
             link: self.link("promote"),
             poll: self.settings.poll,
             wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
+            next: None,
             operating: Arc::clone(&operating),
         };
         let pruner = Pruner {
@@ -72,7 +74,7 @@ impl Parts {
         if self.settings.listen {
             let notifications = Notifications::new(self.pool.clone(), self.settings.call_deadline);
             let (wake, slots) = (Arc::clone(&self.wake), Arc::clone(&self.slots));
-            let listener = Listener { notifications, wake, slots };
+            let listener = Listener { notifications, wake, due: Arc::clone(&self.due), slots };
             duties.push(tokio::spawn(ticker::run(listener, stop())));
         }
         duties

@@ -10,6 +10,7 @@ use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
 use super::claim::slots::{Served, Slots};
 use super::claim::wake::Wake;
 use super::counters::Counters;
+use super::due::Due;
 use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
 use super::lease::Lease;
@@ -47,6 +48,7 @@ pub(super) struct Parts {
     pub(super) slots: Arc<Slots>,
     pub(super) running: Arc<Running>,
     pub(super) wake: Arc<Wake>,
+    pub(super) due: Arc<Due>,
     pub(super) counters: Arc<Counters>,
     pub(super) measures: Arc<Measures>,
     pub(super) stops: Stops,
@@ -86,6 +88,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         slots: Arc::new(Slots::new(worker.queues.clone())),
         running: Arc::default(),
         wake: Arc::default(),
+        due: Arc::default(),
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
@@ -308,6 +311,7 @@ impl Parts {
             slots: Arc::clone(&self.slots),
             dispatch: Arc::clone(dispatch),
             wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
         }

@@ -43,6 +43,8 @@ begin
         perform jobkit.make_ready(array(
             select d.replay_id from jobkit.dead_letters d where d.id = any (p_ids)
         ));
+    else
+        perform jobkit.wake_due(v_run_at);
     end if;
     perform jobkit.wake(array(
         select distinct coalesce(p_queue, d.queue) from jobkit.dead_letters d

@@ -16,6 +16,8 @@ declare
     -- Not now(): that is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
     v_due timestamptz[] := '{}';                 -- where some are not due at once
+    v_later timestamptz;                         -- when the first that has to wait is due
+    v_all_later boolean := false;
     v_ids bigint[];
 begin
     if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
@@ -24,6 +26,9 @@ begin
             from unnest(p_delay, p_run_at) as i (delay, run_at)
         );
         perform jobkit.require_time(min(d.due)), jobkit.require_time(max(d.due))
+        from unnest(v_due) as d (due);
+        select min(d.due) filter (where d.due > v_now), bool_and(d.due > v_now)
+        into v_later, v_all_later
         from unnest(v_due) as d (due);
     end if;
     if array_remove(p_tags, null) <> '{}' then
@@ -58,7 +63,12 @@ begin
         select i.due, i.id from (select unnest(v_ids) as id, unnest(v_due) as due) i
         where i.due > v_now;
     end if;
-    perform jobkit.wake(p_queue);
+    if v_later is not null then
+        perform jobkit.wake_due(v_later);
+    end if;
+    if not v_all_later then
+        perform jobkit.wake(p_queue);
+    end if;
     return query select unnest(v_ids);
 end
 $$;

@@ -38,6 +38,9 @@ begin
             select distinct j.queue from jobkit.jobs j where j.id = any (v_taken)
         ));
     end if;
+    if v_run_at > v_now and v_taken <> '{}' then
+        perform jobkit.wake_due(v_run_at);
+    end if;
     perform jobkit.note_jobs(p_actor, p_action, v_taken,
         coalesce(p_detail, '{}') || jsonb_build_object('run_at', p_run_at));
     return query select unnest(v_taken);

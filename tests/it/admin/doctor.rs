@@ -267,6 +267,20 @@ async fn a_clock_that_is_behind_what_it_wrote_is_a_warning() {
 }
 
 #[tokio::test]
+async fn a_sequence_that_went_back_is_critical() {
+    let desk = Desk::without_worker().await;
+    assert_eq!(desk.findings(Check::Ids).await, []);
+    for _ in 0..3 {
+        Noop.enqueue(desk.lab.pool()).await.unwrap();
+    }
+    desk.lab.run("select setval('jobkit.jobs_id_seq', 1)").await;
+    let findings = desk.diagnosis().await.findings;
+    let finding = findings.iter().find(|finding| finding.check == Check::Ids).unwrap();
+    assert_eq!(finding.severity, Severity::Critical);
+    assert_eq!(finding.found, "the sequence of job ids is 2 behind the ids of jobs");
+}
+
+#[tokio::test]
 async fn a_table_in_which_a_publication_lets_nothing_be_changed_is_critical() {
     let desk = Desk::without_worker().await;
     desk.lab.run("create table jobkit.mine (); create unlogged table jobkit.hint ()").await;

@@ -137,6 +137,27 @@ async fn nobody_is_shown_what_is_redacted_unless_he_asks_for_it() {
 }
 
 #[tokio::test]
+async fn a_search_says_when_it_passes_over_what_is_redacted() {
+    let (lab, admin) = ran([1]).await;
+    unknown(&lab, r#"{"a": 1}"#).await;
+    for (words, withheld) in [
+        ("args.cents:3", false),
+        ("kind:charge", false),
+        ("kind:charge args.cents:3", false),
+        ("kind:charge args.cents:3 args.apiToken:x", true),
+        ("args.card:x", true),
+        ("kind:unknown args.a:1", true),
+        ("kind:unknown", false),
+    ] {
+        let mut query: JobQuery = words.parse().unwrap();
+        let page = admin.jobs(&query, None, 10).await.unwrap();
+        assert_eq!(page.withheld, withheld, "{words}");
+        query.reveal = true;
+        assert!(!admin.jobs(&query, None, 10).await.unwrap().withheld, "{words}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_found_by_what_is_redacted_unless_that_is_asked_for() {
     let (lab, admin) = ran([1]).await;
     Charge::new(3).enqueue(lab.pool()).await.unwrap();

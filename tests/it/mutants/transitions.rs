@@ -237,6 +237,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     enqueue_all: "return query" =>
         "lock table jobkit.finished_days in exclusive mode; return query",
         producers::nobody_waits_for_a_producer;
+    wake_due: "current_setting('transaction_isolation') <> 'serializable' and exists" => "exists",
+        producers::delayed_enqueues_of_serializable_transactions_do_not_clash;
     finished_prepare: "lock table jobkit.finished_days in share row exclusive mode;" => "",
         prune::two_services_make_a_partition_once;
     finished_forget: " and d.day < (now() at time zone 'UTC')::date" => "",

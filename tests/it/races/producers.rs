@@ -1,5 +1,8 @@
 //! Producers and workers: neither waits for the other, whoever leaves a transaction open.
 
+use std::time::Duration;
+
+use jobkit::Enqueue;
 use jobkit_tests::Lab;
 
 use super::calls::{
@@ -8,8 +11,13 @@ use super::calls::{
     settle,
 };
 use super::kit::{ENDS, End, World, list, next_n};
+use crate::jobs::Noop;
 
-in_a_lab![nobody_waits_for_a_producer, a_producer_waits_for_nobody];
+in_a_lab![
+    nobody_waits_for_a_producer,
+    a_producer_waits_for_nobody,
+    delayed_enqueues_of_serializable_transactions_do_not_clash,
+];
 
 /// T103: while a producer's transaction is open every other call is answered, and sees nothing of
 /// its jobs.
@@ -82,4 +90,19 @@ pub(crate) async fn a_producer_waits_for_nobody(lab: Lab) {
     assert_ne!(reaper.bystander(enqueue(2)).await, "");
     reaper.end(End::Commit).await;
     world.lab.check_invariants().await;
+}
+
+/// Each looks whether somebody has to be told of its job: if it read what others write, one of two
+/// would fail.
+pub(crate) async fn delayed_enqueues_of_serializable_transactions_do_not_clash(lab: Lab) {
+    let mut producers = [lab.session("one").await, lab.session("two").await];
+    for producer in &mut producers {
+        producer.run("begin isolation level serializable").await.unwrap();
+        let soon = Noop.options().after(Duration::from_millis(300));
+        soon.enqueue(&mut producer.connection).await.unwrap();
+    }
+    for producer in &mut producers {
+        producer.run("commit").await.unwrap();
+    }
+    assert_eq!(lab.count("jobkit.scheduled").await, 2);
 }

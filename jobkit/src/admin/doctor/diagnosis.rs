@@ -58,6 +58,8 @@ pub enum Check {
     Clock,
     /// Tables in which a publication lets nothing be changed.
     Publication,
+    /// The sequence that numbers jobs.
+    Ids,
 }
 
 impl Check {
@@ -76,6 +78,7 @@ impl Check {
             Self::Upkeep => "upkeep",
             Self::Clock => "clock",
             Self::Publication => "publication",
+            Self::Ids => "ids",
         }
     }
 }

@@ -38,7 +38,8 @@ impl Admin {
     /// committed state may have; indexes that are gone or unusable; settings by which a commit may
     /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
     /// which a publication lets nothing be changed; how workers keep things up; a clock that has
-    /// stepped back; and whatever needs [`Attention`] in an [`overview`](Self::overview).
+    /// stepped back, and ids that have; and whatever needs [`Attention`] in an
+    /// [`overview`](Self::overview).
     ///
     /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
     /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
@@ -46,7 +47,7 @@ impl Admin {
     /// # Errors
     /// What is wrong with the schema is a finding, not an error.
     pub async fn doctor(&self) -> Result<Diagnosis, Error> {
-        let mut link = self.link();
+        let mut link = self.link().unchecked();
         let mut diagnosis = Diagnosis {
             schema: 0,
             known: migrate::VERSION,
@@ -231,6 +232,12 @@ fn upkeep(row: &Upkeep) -> Vec<Finding> {
         let advice = "it stepped back, or another host took over: see to its time service. Workers \
                       go on, but what was scheduled before is late by as much";
         add(Check::Clock, found, advice);
+    }
+    if let Some(ids) = row.ids_behind.filter(|ids| *ids > 0) {
+        let found = format!("the sequence of job ids is {ids} behind the ids of jobs");
+        let advice = "it went back, as in a copy by logical replication, and new jobs will meet \
+                      ids that are taken: `select setval('jobkit.jobs_id_seq', …)` to the largest";
+        findings.push(Finding::of(Severity::Critical, Check::Ids, found, advice));
     }
     findings
 }

@@ -67,8 +67,10 @@ pub(crate) struct Upkeep {
     pub(crate) swept_ago: Option<Duration>,
     /// How far the clock is behind the newest that it wrote; `None` where nothing is written.
     pub(crate) behind: Option<Duration>,
+    /// How far the ids of jobs that are there are ahead of those given out; `None` without jobs.
+    pub(crate) ids_behind: Option<i64>,
 }
 
 from_row! {
-    Upkeep { found, ahead, swept_ago, behind }
+    Upkeep { found, ahead, swept_ago, behind, ids_behind }
 }

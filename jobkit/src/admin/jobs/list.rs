@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::query::{JobQuery, Listing};
-use super::statements::{JobsList, Listed, OneJob, jobs_count, jobs_list};
+use super::statements::{JobsList, Listed, OneJob, jobs_count, jobs_list, jobs_withheld};
 use super::summary::{Ended, JobCursor, JobPage, JobSummary, State};
 use crate::Error;
 use crate::admin::count::count;
@@ -161,11 +161,15 @@ impl Admin {
         query.check()?;
         let rows = i32::try_from(limit.clamp(1, 500)).unwrap_or(1);
         let mut link = self.list_link();
-        let page = if query.id.is_some() {
+        let mut page = if query.id.is_some() {
             one(&mut link, query).await?
         } else {
             page(&mut link, query, after, rows).await?
         };
+        if !query.args.is_empty() && !query.reveal {
+            let paths: Vec<_> = query.args.iter().map(|(path, _)| &**path).collect();
+            page.withheld = link.call(&jobs_withheld(query.kind.as_deref(), &paths)).await?;
+        }
         link.close().await;
         Ok(page)
     }
@@ -232,7 +236,7 @@ async fn page(
     rows: i32,
 ) -> Result<JobPage, Error> {
     let Some(listing) = query.searched() else {
-        return Ok(JobPage { jobs: Vec::new(), next: None, gave_up_after: None });
+        return Ok(JobPage { jobs: Vec::new(), next: None, gave_up_after: None, withheld: false });
     };
     let after = after.filter(|cursor| cursor.listing == listing);
     let place = after.as_ref().map(|cursor| &*cursor.place);
@@ -242,7 +246,7 @@ async fn page(
     let full = number(jobs.len()) == number(rows);
     let gave_up_after = next.as_ref().filter(|_| !full).map(|_| number(looked_at));
     let next = next.map(|place| JobCursor { listing, place });
-    Ok(JobPage { jobs, next, gave_up_after })
+    Ok(JobPage { jobs, next, gave_up_after, withheld: false })
 }
 
 /// How many of the jobs looked at match, and the first of them.
@@ -262,7 +266,7 @@ async fn look(
 pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Error> {
     let mut jobs = found(link, query).await?;
     jobs.retain(|job| query.lists(job));
-    Ok(JobPage { jobs, next: None, gave_up_after: None })
+    Ok(JobPage { jobs, next: None, gave_up_after: None, withheld: false })
 }
 
 /// The job of a query with an id: looked for where it lives, then among the ended; by its id alone

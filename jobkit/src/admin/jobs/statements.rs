@@ -11,12 +11,16 @@ use crate::JobId;
 use crate::admin::Count;
 use crate::admin::columns::{concurrency, metadata, payload, tags};
 use crate::store::{
-    Answer, Call, FromRow, ReadColumn, Statement, from_column, from_row, statements,
+    Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, statements,
 };
 
 statements! {
     /// How many jobs each of these listings has, as far as was counted.
     fn jobs_count(listings: &[&str]) -> ListingCounts = include_str!("sql/jobs_count.sql");
+
+    /// Whether a search by these paths of payloads passes over jobs of this kind, or of any.
+    fn jobs_withheld(kind: Option<&str>, paths: &[&str]) -> One<bool>
+        = include_str!("sql/jobs_withheld.sql");
 
     /// A live job.
     fn live_job(job: i64) -> Option<JobDetail> = include_str!("sql/jobs_get.sql");

@@ -129,6 +129,9 @@ pub struct JobPage {
     /// After looking at how many jobs the search gave up before the page was full; `None` when
     /// the page is full, or no job is left.
     pub gave_up_after: Option<u32>,
+    /// Whether jobs may match that are not found: of a kind that redacts what the query looks for
+    /// in payloads, or that nobody has announced. Never with [`JobQuery::reveal`](super::JobQuery).
+    pub withheld: bool,
 }
 
 impl JobPage {

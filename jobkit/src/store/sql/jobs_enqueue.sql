@@ -3,3 +3,4 @@
 -- $9 payloads as text, $10 tags, $11 metadata, $12 dead-letter keys: arrays of one length, or empty
 -- from $5 on where all is null
 select * from jobkit.enqueue_all($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+where jobkit.enqueue_form_1()

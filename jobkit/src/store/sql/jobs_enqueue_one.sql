@@ -10,7 +10,7 @@ with job as (
     returning id
 )
 insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-select $2, $3, j.id, $1, $5, $6 from job j
+select $2, $3, j.id, $1, $5, $6 from job j where jobkit.enqueue_form_1()
 -- As `wake`, in this statement's own plan.
 returning job_id, case when exists (
         select from jobkit.sleepers s

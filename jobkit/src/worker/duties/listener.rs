@@ -5,19 +5,22 @@ use crate::Error;
 use crate::store::{News, Notifications};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
+use crate::worker::due::Due;
 use crate::worker::ticker::Duty;
 
 /// How long silence is trusted before the connection is tested.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Wakes the claimer when the database says that something was enqueued, and recalls what was
-/// claimed ahead when somebody pauses a queue or cancels such a job.
+/// Wakes the claimer when the database says that something was enqueued, the promoter when
+/// something is due soon, and recalls what was claimed ahead when somebody pauses a queue or
+/// cancels such a job.
 ///
 /// Hints only: the claimer polls all the same, and nothing waits here for long. If it never ran,
 /// jobs would start up to one poll later, and a tenth of a second after a pause.
 pub(crate) struct Listener {
     pub(crate) notifications: Notifications,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) due: Arc<Due>,
     pub(crate) slots: Arc<Slots>,
 }
 
@@ -26,13 +29,16 @@ impl Duty for Listener {
     const INTERRUPTIBLE: bool = true;
 
     async fn step(&mut self) -> Result<Duration, Error> {
-        // After a reconnect both: notifications sent in between were missed.
+        // After a reconnect all: notifications sent in between were missed.
         let news = self.notifications.wait(SILENCE).await?;
         if news == News::Recall {
             self.slots.recall();
         }
-        if news != News::None {
+        if matches!(news, News::Recall | News::Ready) {
             self.wake.ring();
+        }
+        if matches!(news, News::Recall | News::Due) {
+            self.due.after(Duration::ZERO);
         }
         Ok(Duration::ZERO)
     }

@@ -6,18 +6,23 @@ use tokio::sync::Notify;
 use crate::Error;
 use crate::store::{Link, promote};
 use crate::worker::claim::wake::Wake;
+use crate::worker::due::Due;
 use crate::worker::ticker::Duty;
 
 const BATCH: i32 = 1000;
 
 /// Makes scheduled jobs ready when their time comes.
 ///
-/// It knows no queue and no kind: whoever is awake promotes for all. If none ran for an hour,
-/// delays and retries would last that much longer.
+/// It knows no queue and no kind: whoever is awake promotes for all. It looks once a poll, and when
+/// the next job is due that it knows of: what comes in between tells it so (`wake_due`, and the
+/// settler). If none ran for an hour, delays and retries would last that much longer.
 pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) due: Arc<Due>,
+    /// How long it is until the next job is due, if that is less than a poll.
+    pub(crate) next: Option<Duration>,
     /// Rung when an operation is open.
     pub(crate) operating: Arc<Notify>,
 }
@@ -26,6 +31,7 @@ impl Duty for Promoter {
     const NAME: &'static str = "promote";
 
     async fn step(&mut self) -> Result<Duration, Error> {
+        self.due.looks();
         let promoted = self.link.call(&promote(BATCH)).await?;
         if promoted.jobs > 0 {
             self.wake.ring();
@@ -38,7 +44,14 @@ impl Duty for Promoter {
         }
         // Not sooner than this: a row another session holds is due and cannot be promoted.
         let soonest = Duration::from_millis(5).min(self.poll);
-        Ok(promoted.next.map_or(self.poll, |next| next.clamp(soonest, self.poll)))
+        let next = promoted.next.map(|next| next.max(soonest));
+        self.next = next.filter(|next| *next < self.poll);
+        Ok(self.poll)
+    }
+
+    async fn rest(&mut self, rest: Duration) {
+        // To the millisecond, if a job is due.
+        self.due.rest(self.next.take().unwrap_or(rest)).await;
     }
 
     async fn close(self) {

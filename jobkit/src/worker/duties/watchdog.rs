@@ -37,7 +37,8 @@ impl Duty for Watchdog {
                 tracing::warn!(
                     job.kind = kind,
                     queue,
-                    "jobkit: jobs of a kind this binary does not know are left alone"
+                    "jobkit: jobs of a kind this binary does not know are left alone; if it should \
+                     know them, nothing mentions their crate: `use my_jobs as _;`"
                 );
             }
         }

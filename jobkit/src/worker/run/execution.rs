@@ -177,7 +177,8 @@ impl Execution {
             return settlement(outcome);
         }
         let waited = job.waited + (began - claimed);
-        let ran = Some(*begun.insert(Ran { queue, kind: policy.kind, attempt: number, waited }));
+        let (kind, max_attempts) = (policy.kind, job.max_attempts);
+        let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let name = &self.slots.queues()[queue].name;
         let span = tracing::info_span!(
@@ -204,18 +205,19 @@ impl Execution {
     }
 
     /// The settlement, after a failed attempt has been logged. The event itself names the job,
-    /// because the span may be filtered out or not shown.
+    /// because the span may be filtered out or not shown. After the last attempt there is no delay.
     fn logged(&self, settlement: Settlement) -> Settlement {
         let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
             return settlement;
         };
+        let is_last = settlement.ran.is_some_and(|ran| ran.attempt >= ran.max_attempts);
         tracing::warn!(
             job.id = settlement.job,
             job.kind = settlement.ran.map(|ran| ran.kind),
             queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name),
             attempt = settlement.ran.map(|ran| ran.attempt),
             error = failure.error,
-            ?delay,
+            delay = (!is_last).then(|| tracing::field::debug(delay)),
             "jobkit: attempt failed"
         );
         settlement

@@ -15,6 +15,7 @@ use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Sett
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
+use crate::worker::due::Due;
 use crate::worker::halves::{self, Stuck};
 use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::ticker::backoff;
@@ -41,6 +42,7 @@ pub(crate) struct Settler {
     pub(crate) slots: Arc<Slots>,
     pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) due: Arc<Due>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
 }
@@ -180,6 +182,7 @@ impl Settler {
             }
         };
         self.record(group, &settled.endings);
+        group.iter().filter_map(|s| s.outcome.delay()).for_each(|delay| self.due.after(delay));
         self.unstick(group).await;
         if let Some(mut reservation) = reservation {
             self.counters.handed_over.add(settled.claimed.len());

@@ -1,9 +1,11 @@
 //! How an attempt ended, as it is recorded.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::panic::catch_unwind;
 use std::time::Duration;
 
+use crate::error_type::ErrorType;
 use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::redact::scrubbed;
@@ -79,8 +81,10 @@ pub(super) fn outcome(
         Some(_) if unfinished => return Outcome::Release(None),
         _ => error,
     };
-    let (text, error_type) = (clean(&scrubbed(&chain(&error), hidden)), error.error_type);
-    let failure = Failure { error: text, error_type };
+    let failure = Failure {
+        error: clean(&scrubbed(&chain(&error), hidden)),
+        error_type: error.error_type.map(|name| scrubbed_type(name, hidden)),
+    };
     match error.verdict {
         Verdict::Retry => {
             Outcome::Retry { failure, delay: backoff(policy, attempt), reason: EXHAUSTED }
@@ -114,6 +118,14 @@ const UNDECODABLE: &str = "undecodable";
 /// The wait when a custom backoff panics.
 const DEFAULT_DELAY: Duration = Duration::from_secs(60);
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The type of an error, where it is what the error said.
+fn scrubbed_type(name: ErrorType, hidden: &[String]) -> ErrorType {
+    match name {
+        Cow::Owned(word) => Cow::Owned(scrubbed(&word, hidden)),
+        name => name,
+    }
+}
 
 /// The error with its causes, as far as each adds something.
 fn chain(error: &JobError) -> String {

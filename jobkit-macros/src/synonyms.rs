@@ -1,0 +1,96 @@
+//! What other job queues call our arguments, and what they have that is no argument here.
+
+use crate::suggest::nearest;
+
+/// What a word that is no argument of ours was probably meant to say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Meant {
+    /// This argument.
+    Argument(&'static str),
+    /// Something that is said elsewhere, or not there.
+    Elsewhere(&'static str),
+}
+
+/// Words of others for our arguments.
+const SYNONYMS: [(&str, &[&str]); 9] = [
+    ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
+    ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
+    ("queue", &["queue_name", "channel", "topic"]),
+    ("max_attempts", &["retries", "max_retries", "retry", "max_retry", "tries", "max_tries"]),
+    ("timeout", &["time_limit", "max_runtime", "max_duration", "deadline"]),
+    ("retention", &["ttl", "keep", "keep_for", "result_ttl"]),
+    ("backoff", &["retry_backoff", "retry_delay", "retry_in", "retry_policy", "retry_strategy"]),
+    ("concurrency_limit", &["concurrency", "max_concurrency", "max_concurrent", "parallelism"]),
+    ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
+];
+
+const DELAY: &str =
+    "a delay is given when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
+const SCHEDULE: &str =
+    "jobs have no schedule: enqueue it when its time comes, with pg_cron and `jobkit.enqueue`";
+const UNIQUE: &str = "jobs are not unique; `concurrency_key` limits how many of them run at a time";
+const RATE: &str = "there is no limit by time; `concurrency_key` and `concurrency_limit` say how \
+                    many jobs run at a time";
+const STATE: &str = "the state is named where the job says how to run: `impl Job<App> for …`";
+
+/// Words for what is no argument.
+const ELSEWHERE: [(&str, &[&str]); 5] = [
+    (DELAY, &["delay", "delay_for", "after", "at", "run_at", "run_in", "wait", "scheduled_at"]),
+    (SCHEDULE, &["cron", "schedule", "every", "interval", "periodic", "recurring"]),
+    (UNIQUE, &["unique", "unique_key", "unique_for", "dedupe", "dedup", "debounce", "singleton"]),
+    (RATE, &["rate", "rate_limit", "throttle", "per_second"]),
+    (STATE, &["state", "context", "ctx", "data", "app"]),
+];
+
+/// What was meant by a word that is none of these arguments.
+pub(crate) fn meant(
+    word: &str,
+    arguments: impl IntoIterator<Item = &'static str>,
+) -> Option<Meant> {
+    let lower = word.to_lowercase();
+    let known = |words: &[&str]| words.contains(&&*lower);
+    if let Some((argument, _)) = SYNONYMS.iter().find(|(_, words)| known(words)) {
+        return Some(Meant::Argument(argument));
+    }
+    if let Some((message, _)) = ELSEWHERE.iter().find(|(_, words)| known(words)) {
+        return Some(Meant::Elsewhere(message));
+    }
+    nearest(word, arguments).map(Meant::Argument)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::ARGUMENTS;
+
+    #[test]
+    fn every_synonym_is_of_an_argument_and_is_none_itself() {
+        let is_argument = |word: &str| ARGUMENTS.iter().any(|(name, _)| *name == word);
+        for (argument, words) in SYNONYMS {
+            assert!(is_argument(argument), "{argument}");
+            assert!(!words.iter().any(|word| is_argument(word)), "{words:?}");
+        }
+        for (_, words) in ELSEWHERE {
+            assert!(!words.iter().any(|word| is_argument(word)), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn no_word_means_two_things() {
+        let all = SYNONYMS.iter().chain(&ELSEWHERE).flat_map(|(_, words)| *words);
+        let mut all: Vec<_> = all.collect();
+        all.sort();
+        let number = all.len();
+        all.dedup();
+        assert_eq!(all.len(), number);
+    }
+
+    #[test]
+    fn what_is_no_synonym_may_be_misspelt() {
+        let names = || ARGUMENTS.iter().map(|(name, _)| *name);
+        assert_eq!(meant("Retries", names()), Some(Meant::Argument("max_attempts")));
+        assert_eq!(meant("quue", names()), Some(Meant::Argument("queue")));
+        assert_eq!(meant("cron", names()), Some(Meant::Elsewhere(SCHEDULE)));
+        assert_eq!(meant("colour", names()), None);
+    }
+}

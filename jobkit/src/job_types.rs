@@ -1,0 +1,40 @@
+use std::any::{TypeId, type_name};
+
+use crate::Declared;
+
+/// Job types by their names, for [`Worker::only`](crate::Worker::only): one, or up to twelve in
+/// parentheses.
+///
+/// It is implemented for all of these and for nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no job type, and no list of them",
+    label = "neither a struct with `#[jobkit::job]` nor up to twelve of them in parentheses",
+    note = "list more than twelve with `Worker::jobs`"
+)]
+pub trait JobTypes {
+    /// Their ids and Rust paths.
+    #[doc(hidden)]
+    fn list() -> Vec<(TypeId, &'static str)>;
+}
+
+impl<J: Declared + 'static> JobTypes for J {
+    fn list() -> Vec<(TypeId, &'static str)> {
+        vec![(TypeId::of::<J>(), type_name::<J>())]
+    }
+}
+
+macro_rules! lists {
+    ($first:ident $($rest:ident)*) => {
+        impl<$first: Declared + 'static, $($rest: Declared + 'static),*> JobTypes
+            for ($first, $($rest,)*)
+        {
+            fn list() -> Vec<(TypeId, &'static str)> {
+                [$first::list(), $($rest::list()),*].concat()
+            }
+        }
+        lists! { $($rest)* }
+    };
+    () => {};
+}
+
+lists! { A B C D E F G H I J K L }
