@@ -2,7 +2,7 @@ use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jobkit::Worker;
-use private_postgres::Purpose;
+use private_postgres::{Pooler, Purpose};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
@@ -17,7 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Lab {
     url: String,
     pool: PgPool,
+    /// Of the application: the same, but where the tests run behind a pooler.
+    outside: PgPool,
+    _pooler: Option<Pooler>,
 }
+
+/// With this in the environment the application of each lab comes through a transaction pooler,
+/// without a statement cache.
+const BEHIND: &str = "JOBKIT_BEHIND_POOLER";
 
 impl Lab {
     /// A fresh migrated database.
@@ -58,7 +65,13 @@ impl Lab {
     /// The lab around a database that is there.
     pub async fn at(url: String) -> Self {
         let pool = PgPoolOptions::new().max_connections(16).connect(&url).await;
-        Self { url, pool: pool.expect("the database was just made") }
+        let pool = pool.expect("the database was just made");
+        if std::env::var_os(BEHIND).is_none() {
+            return Self { url, outside: pool.clone(), pool, _pooler: None };
+        }
+        let (pooler, options) = behind_pooler(&url, "").expect("JOBKIT_BEHIND_POOLER asks for it");
+        let outside = PgPoolOptions::new().max_connections(16).connect_lazy_with(options);
+        Self { url, pool, outside, _pooler: Some(pooler) }
     }
 
     /// Publishes every table, as for a logical replica. The databases of tests begin so: under such
@@ -73,8 +86,13 @@ impl Lab {
         &self.url
     }
 
-    /// A pool of at most 16 connections.
+    /// The pool of the application, of at most 16 connections: what enqueues and operates.
     pub fn pool(&self) -> &PgPool {
+        &self.outside
+    }
+
+    /// A pool of the same size that goes to the server in any case: for what works, and looks.
+    pub fn direct(&self) -> &PgPool {
         &self.pool
     }
 
@@ -203,6 +221,23 @@ impl Session {
     {
         sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&mut self.connection).await
     }
+}
+
+/// A pooler with these settings before this database, and how an application connects through it that follows our
+/// advice.
+///
+/// # Errors
+/// Says why there is none.
+pub fn behind_pooler(url: &str, settings: &str) -> Result<(Pooler, PgConnectOptions), String> {
+    let options: PgConnectOptions = url.parse().expect("the lab's own address");
+    if std::env::var_os("DATABASE_URL").is_some_and(|url| !url.is_empty()) {
+        return Err("the server is not ours".to_owned());
+    }
+    let pooler =
+        Pooler::start(options.get_port(), settings).map_err(|error| format!("{error:#}"))?;
+    let pooler = pooler.ok_or("PgBouncer is missing: apt-get install pgbouncer")?;
+    let options = options.port(pooler.port()).extra_float_digits(None).statement_cache_capacity(0);
+    Ok((pooler, options))
 }
 
 /// Waits for a condition, looking every 10 ms; fails with `what` after `patience`.
