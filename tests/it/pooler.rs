@@ -1,6 +1,6 @@
 //! Behind a transaction pooler, where a session is a stranger's after each transaction.
 //!
-//! With `JOBKIT_BEHIND_POOLER` in the environment the tests in `enqueue` and `admin` run there, too.
+//! With `JOBKIT_BEHIND_POOLER` in the environment the tests of `enqueue` and `admin` run there too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
