@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Lab {
     url: String,
-    pool: PgPool,
     /// Of the application: the same, but where the tests run behind a pooler.
-    outside: PgPool,
+    pool: PgPool,
+    direct: PgPool,
     _pooler: Option<Pooler>,
 }
 
@@ -64,14 +64,14 @@ impl Lab {
 
     /// The lab around a database that is there.
     pub async fn at(url: String) -> Self {
-        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await;
-        let pool = pool.expect("the database was just made");
+        let direct = PgPoolOptions::new().max_connections(16).connect(&url).await;
+        let direct = direct.expect("the database was just made");
         if std::env::var_os(BEHIND).is_none() {
-            return Self { url, outside: pool.clone(), pool, _pooler: None };
+            return Self { url, pool: direct.clone(), direct, _pooler: None };
         }
         let (pooler, options) = behind_pooler(&url, "").expect("JOBKIT_BEHIND_POOLER asks for it");
-        let outside = PgPoolOptions::new().max_connections(16).connect_lazy_with(options);
-        Self { url, pool, outside, _pooler: Some(pooler) }
+        let pool = PgPoolOptions::new().max_connections(16).connect_lazy_with(options);
+        Self { url, pool, direct, _pooler: Some(pooler) }
     }
 
     /// Publishes every table, as for a logical replica. The databases of tests begin so: under such
@@ -88,17 +88,17 @@ impl Lab {
 
     /// The pool of the application, of at most 16 connections: what enqueues and operates.
     pub fn pool(&self) -> &PgPool {
-        &self.outside
+        &self.pool
     }
 
     /// A pool of the same size that goes to the server in any case: for what works, and looks.
     pub fn direct(&self) -> &PgPool {
-        &self.pool
+        &self.direct
     }
 
     /// A worker with times fit for tests: lease 2 s, poll 200 ms. It serves no queue yet.
     pub fn worker(&self) -> Worker {
-        Worker::new(self.pool.clone())
+        Worker::new(self.direct.clone())
             .lease(Duration::from_secs(2))
             .reap_every(Duration::from_millis(200))
             .poll(Duration::from_millis(200))
@@ -120,7 +120,7 @@ impl Lab {
 
     /// Runs statements.
     pub async fn run(&self, sql: &str) {
-        let done = self.pool.execute(AssertSqlSafe(sql.to_owned())).await;
+        let done = self.direct.execute(AssertSqlSafe(sql.to_owned())).await;
         done.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
@@ -129,7 +129,7 @@ impl Lab {
     where
         T: Send + Unpin + sqlx::Type<sqlx::Postgres> + for<'r> sqlx::Decode<'r, sqlx::Postgres>,
     {
-        let value = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&self.pool).await;
+        let value = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&self.direct).await;
         value.unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
@@ -161,7 +161,7 @@ impl Lab {
     pub async fn check_invariants(&self) {
         let sql = "select what, who from jobkit.violations limit 20";
         let violations: Vec<(String, String)> =
-            sqlx::query_as(sql).fetch_all(&self.pool).await.expect("the tables are there");
+            sqlx::query_as(sql).fetch_all(&self.direct).await.expect("the tables are there");
         assert!(violations.is_empty(), "invariants are violated: {violations:?}");
         if self.is_guarded().await {
             let alarmed: bool = self.value("select is_called from guard.alarms").await;
@@ -223,8 +223,8 @@ impl Session {
     }
 }
 
-/// A pooler with these settings before this database, and how an application connects through it that follows our
-/// advice.
+/// A pooler with these settings before this database, and how an application connects through it
+/// that follows our advice.
 ///
 /// # Errors
 /// Says why there is none.

@@ -1,5 +1,6 @@
 //! Through what a job is enqueued, and which statements the server keeps under a name.
 
+use std::fmt::Write;
 use std::future::Future;
 
 use sqlx::postgres::{PgArguments, PgListener, PgRow};
@@ -76,7 +77,10 @@ pub(super) async fn run(
 
 /// Whether the connections of this pool cache statements. Its options have no way to ask but this.
 fn has_cache(pool: &PgPool) -> bool {
-    !format!("{:?}", pool.connect_options()).contains("statement_cache_capacity: 0,")
+    let mut options = String::new();
+    // Writing to a string does not fail.
+    let _written = write!(options, "{:?}", pool.connect_options());
+    !options.contains("statement_cache_capacity: 0,")
 }
 
 #[cfg(test)]
