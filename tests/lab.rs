@@ -2,7 +2,7 @@ use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jobkit::Worker;
-use private_postgres::Purpose;
+use private_postgres::{Pooler, Purpose};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
@@ -16,8 +16,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Lab {
     url: String,
+    /// Of the application: the same, but where the tests run behind a pooler.
     pool: PgPool,
+    direct: PgPool,
+    _pooler: Option<Pooler>,
 }
+
+/// With this in the environment the application of each lab comes through a transaction pooler,
+/// without a statement cache.
+const BEHIND: &str = "JOBKIT_BEHIND_POOLER";
 
 impl Lab {
     /// A fresh migrated database.
@@ -57,8 +64,14 @@ impl Lab {
 
     /// The lab around a database that is there.
     pub async fn at(url: String) -> Self {
-        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await;
-        Self { url, pool: pool.expect("the database was just made") }
+        let direct = PgPoolOptions::new().max_connections(16).connect(&url).await;
+        let direct = direct.expect("the database was just made");
+        if std::env::var_os(BEHIND).is_none() {
+            return Self { url, pool: direct.clone(), direct, _pooler: None };
+        }
+        let (pooler, options) = behind_pooler(&url, "").expect("JOBKIT_BEHIND_POOLER asks for it");
+        let pool = PgPoolOptions::new().max_connections(16).connect_lazy_with(options);
+        Self { url, pool, direct, _pooler: Some(pooler) }
     }
 
     /// Publishes every table, as for a logical replica. The databases of tests begin so: under such
@@ -73,14 +86,19 @@ impl Lab {
         &self.url
     }
 
-    /// A pool of at most 16 connections.
+    /// The pool of the application, of at most 16 connections: what enqueues and operates.
     pub fn pool(&self) -> &PgPool {
         &self.pool
     }
 
+    /// A pool of the same size that goes to the server in any case: for what works, and looks.
+    pub fn direct(&self) -> &PgPool {
+        &self.direct
+    }
+
     /// A worker with times fit for tests: lease 2 s, poll 200 ms. It serves no queue yet.
     pub fn worker(&self) -> Worker {
-        Worker::new(self.pool.clone())
+        Worker::new(self.direct.clone())
             .lease(Duration::from_secs(2))
             .reap_every(Duration::from_millis(200))
             .poll(Duration::from_millis(200))
@@ -102,7 +120,7 @@ impl Lab {
 
     /// Runs statements.
     pub async fn run(&self, sql: &str) {
-        let done = self.pool.execute(AssertSqlSafe(sql.to_owned())).await;
+        let done = self.direct.execute(AssertSqlSafe(sql.to_owned())).await;
         done.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
@@ -111,7 +129,7 @@ impl Lab {
     where
         T: Send + Unpin + sqlx::Type<sqlx::Postgres> + for<'r> sqlx::Decode<'r, sqlx::Postgres>,
     {
-        let value = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&self.pool).await;
+        let value = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&self.direct).await;
         value.unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
@@ -143,7 +161,7 @@ impl Lab {
     pub async fn check_invariants(&self) {
         let sql = "select what, who from jobkit.violations limit 20";
         let violations: Vec<(String, String)> =
-            sqlx::query_as(sql).fetch_all(&self.pool).await.expect("the tables are there");
+            sqlx::query_as(sql).fetch_all(&self.direct).await.expect("the tables are there");
         assert!(violations.is_empty(), "invariants are violated: {violations:?}");
         if self.is_guarded().await {
             let alarmed: bool = self.value("select is_called from guard.alarms").await;
@@ -203,6 +221,23 @@ impl Session {
     {
         sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&mut self.connection).await
     }
+}
+
+/// A pooler with these settings before this database, and how an application connects through it
+/// that follows our advice.
+///
+/// # Errors
+/// Says why there is none.
+pub fn behind_pooler(url: &str, settings: &str) -> Result<(Pooler, PgConnectOptions), String> {
+    let options: PgConnectOptions = url.parse().expect("the lab's own address");
+    if std::env::var_os("DATABASE_URL").is_some_and(|url| !url.is_empty()) {
+        return Err("the server is not ours".to_owned());
+    }
+    let pooler =
+        Pooler::start(options.get_port(), settings).map_err(|error| format!("{error:#}"))?;
+    let pooler = pooler.ok_or("PgBouncer is missing: apt-get install pgbouncer")?;
+    let options = options.port(pooler.port()).extra_float_digits(None).statement_cache_capacity(0);
+    Ok((pooler, options))
 }
 
 /// Waits for a condition, looking every 10 ms; fails with `what` after `patience`.

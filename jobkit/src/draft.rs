@@ -5,13 +5,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sqlx::PgExecutor;
 use tracing::Instrument;
 
 use crate::declared::Declared;
 use crate::limits::{self, ATTEMPTS, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS};
 use crate::store::NewJob;
-use crate::{Error, JobId, store};
+use crate::{Error, Executor, JobId, store};
 
 /// What differs from the type's policy.
 #[derive(Debug, Clone, Default)]
@@ -93,7 +92,7 @@ pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<Stri
     Ok(key)
 }
 
-pub(crate) async fn insert_one<'c, X: PgExecutor<'c>>(
+pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     draft: NewJob,
     executor: X,
 ) -> Result<JobId, Error> {

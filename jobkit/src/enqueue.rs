@@ -1,5 +1,4 @@
 use serde::Serialize;
-use sqlx::PgExecutor;
 use tracing::Instrument;
 
 use crate::declared::Declared;
@@ -7,7 +6,7 @@ use crate::draft::Overrides;
 use crate::limits::BATCH_BYTES;
 use crate::options::Pending;
 use crate::store::NewJob;
-use crate::{Error, JobId, store};
+use crate::{Error, Executor, JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
 pub trait Enqueue: Declared + Serialize + Send + Sized {
@@ -25,7 +24,7 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     /// anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
     /// [`migrate`](crate::migrate()) has not run, [`Error::SchemaUnfit`] when it has to run again,
     /// or has gone beyond this binary; otherwise what the database says.
-    fn enqueue<'c, X: PgExecutor<'c>>(
+    fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,
     ) -> impl Future<Output = Result<JobId, Error>> + Send {
@@ -64,7 +63,7 @@ pub fn enqueue_all<'c, J, I, X>(
 where
     J: Into<Draft>,
     I: IntoIterator<Item = J>,
-    X: PgExecutor<'c>,
+    X: Executor<'c>,
 {
     // Collected before the future exists, so that it is Send whatever the iterator is.
     let drafts: Result<Vec<NewJob>, Error> = jobs.into_iter().map(|job| job.into().0).collect();
@@ -87,7 +86,7 @@ impl<J: Declared + Serialize + Send> From<Pending<J>> for Draft {
     }
 }
 
-async fn insert<'c, X: PgExecutor<'c>>(
+async fn insert<'c, X: Executor<'c>>(
     drafts: Vec<NewJob>,
     executor: X,
 ) -> Result<Vec<JobId>, Error> {

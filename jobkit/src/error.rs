@@ -140,6 +140,16 @@ pub enum Error {
          enqueues, and operators, may stay)"
     )]
     TransactionPooler,
+    /// Row security is on for tables of jobkit, and may hide rows from this role: its jobs would
+    /// not be found.
+    #[error(
+        "row security hides rows of {tables} (in the schema jobkit) from this role; disable it \
+         there, or let the role bypass it: alter role … bypassrls, or a policy for all using (true)"
+    )]
+    RowSecurity {
+        /// Which tables.
+        tables: String,
+    },
     /// This is no address of a database. It is not repeated here: a password may be in it.
     #[error("this is no address of a database ({0}); write postgres://user:password@host/database")]
     Address(String),
@@ -151,7 +161,10 @@ pub enum Error {
     Deadline(Duration),
     /// The server only reads: a standby, a primary that was demoted, or a database whose default
     /// it is.
-    #[error("this server is read-only (a standby?); connect to the primary")]
+    #[error(
+        "this server is read-only (a standby?); connect to the primary, or turn off \
+         default_transaction_read_only where that is set"
+    )]
     ReadOnly,
     /// Somebody's open transaction has had this in hand for a second. Try again later.
     #[error("somebody else has this in hand and does not let go of it; try again later")]

@@ -47,4 +47,5 @@ pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
 pub use crate::stop::StopReason;
+pub use crate::store::Executor;
 pub use crate::worker::{Counts, Worker, WorkerHandle};

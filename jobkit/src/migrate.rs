@@ -2,8 +2,8 @@ mod functions;
 
 use std::time::Duration;
 
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
+use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool, Row};
 
 use crate::Error;
 
@@ -84,7 +84,8 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 /// [`Error::SchemaEdited`] when an applied step is not the one this binary carries;
 /// [`Error::Database`] when the role may not create what is missing.
 pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
-    let options = (*pool.connect_options()).clone();
+    // Not every pooler knows this one, and we read no floats as text.
+    let options = (*pool.connect_options()).clone().extra_float_digits(None);
     // A task of its own: a transaction whose future is dropped would stay open for a while.
     tokio::spawn(async move { migrate_with(&options).await })
         .await
@@ -147,6 +148,16 @@ struct Applied {
     checksum: String,
 }
 
+impl Applied {
+    fn read(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            version: row.try_get("version")?,
+            name: row.try_get("name")?,
+            checksum: row.try_get("checksum")?,
+        })
+    }
+}
+
 /// Whether this binary carries a step of this name.
 fn is_ours(applied: &Applied) -> bool {
     MIGRATIONS.iter().any(|migration| migration.name == applied.name)
@@ -188,10 +199,9 @@ async fn run(connection: &mut PgConnection) -> Result<(), Error> {
 
 /// The steps that have not been applied, after a look whether the others are those we carry.
 async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration>, Error> {
-    let applied = sqlx::query_as("select version, name, checksum from jobkit._migrations");
-    let applied: Vec<(i32, String, String)> = applied.fetch_all(connection).await?;
-    let step = |(version, name, checksum)| Applied { version, name, checksum };
-    let applied: Vec<Applied> = applied.into_iter().map(step).collect();
+    let applied = sqlx::raw_sql("select version, name, checksum from jobkit._migrations");
+    let applied = applied.fetch_all(connection).await?;
+    let applied = applied.iter().map(Applied::read).collect::<sqlx::Result<Vec<_>>>()?;
     let newest = applied.iter().map(|applied| applied.version).max().unwrap_or(0);
     if (1..BASELINE).contains(&newest) && !applied.iter().all(is_ours) {
         return Err(Error::SchemaTooOld { found: newest, oldest: BASELINE });
@@ -221,9 +231,10 @@ pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error>
 /// # Errors
 /// As [`migrate`], and [`Error::SchemaMissing`] or [`Error::SchemaOlder`] when it has to run.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
-    let (server, encoding): (i32, String) =
-        sqlx::query_as(include_str!("store/sql/server.sql")).fetch_one(&mut *connection).await?;
-    judge_server(server)?;
+    let server = sqlx::raw_sql(include_str!("store/sql/server.sql"));
+    let server = server.fetch_one(&mut *connection).await?;
+    judge_server(server.try_get("version")?)?;
+    let encoding: String = server.try_get("encoding")?;
     if encoding != "UTF8" {
         return Err(Error::Encoding { found: encoding });
     }
@@ -233,8 +244,9 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
 
 /// The newest migration applied, and the oldest binary that may work with them all.
 async fn applied(connection: &mut PgConnection) -> Result<(i32, i32), Error> {
-    let query = sqlx::query_as(include_str!("store/sql/schema_version.sql"));
-    Ok(query.fetch_one(connection).await?)
+    let look = sqlx::raw_sql(include_str!("store/sql/schema_version.sql"));
+    let found = look.fetch_one(connection).await?;
+    Ok((found.try_get("version")?, found.try_get("readable_by")?))
 }
 
 fn judge_server(version_num: i32) -> Result<(), Error> {

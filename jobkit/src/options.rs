@@ -3,12 +3,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgExecutor;
 
 use crate::declared::Declared;
 use crate::draft::{Overrides, insert_one};
 use crate::store::NewJob;
-use crate::{Error, JobId};
+use crate::{Error, Executor, JobId};
 
 /// A job that is about to be enqueued with something other than its type's policy.
 ///
@@ -93,7 +92,7 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     ///
     /// # Errors
     /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), and when an option is out of range.
-    pub fn enqueue<'c, X: PgExecutor<'c>>(
+    pub fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,
     ) -> impl Future<Output = Result<JobId, Error>> + Send {

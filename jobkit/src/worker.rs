@@ -226,7 +226,7 @@ impl Worker {
     /// [`Error::Start`] names everything that is missing at once: state types, clashing kinds or
     /// limits, settings out of range. [`Error::SchemaMissing`], [`Error::SchemaOlder`] and
     /// [`Error::SchemaNewer`] about the tables; [`Error::ServerTooOld`]; [`Error::Encoding`];
-    /// [`Error::TransactionPooler`]; [`Error::Unreachable`].
+    /// [`Error::TransactionPooler`]; [`Error::RowSecurity`]; [`Error::Unreachable`].
     pub async fn start(self) -> Result<WorkerHandle, Error> {
         start::start(self).await
     }

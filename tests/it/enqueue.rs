@@ -109,7 +109,7 @@ async fn options_reach_the_handler() {
     let late = late.tags(tags).metadata(json!({"by": "me"})).enqueue(lab.pool()).await.unwrap();
     look("early").queue("other").priority(-3).enqueue(lab.pool()).await.unwrap();
     look("plain").queue("other").at(DateTime::UNIX_EPOCH).enqueue(lab.pool()).await.unwrap();
-    let worker = lab.worker().state(lab.pool().clone()).jobs([Registration::of::<Look, _>()]);
+    let worker = lab.worker().state(lab.direct().clone()).jobs([Registration::of::<Look, _>()]);
     let worker = worker.queue("other", 1).start().await.unwrap();
     lab.until("count(*) = 3 from jobkit.finished").await;
     worker.stop().await;
@@ -297,7 +297,7 @@ async fn announced() -> Lab {
         Registration::of::<Keyed, _>(),
         Registration::of::<Shared, _>(),
     ];
-    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs).queue("nothing", 1);
+    let worker = lab.worker().state(lab.direct().clone()).jobs(jobs).queue("nothing", 1);
     worker.start().await.unwrap().stop().await;
     lab
 }
@@ -442,7 +442,7 @@ async fn rung(lab: &Lab, listener: &mut PgListener) -> usize {
 #[tokio::test]
 async fn an_enqueue_rings_only_for_a_worker_that_sleeps_at_that_queue() {
     let lab = Lab::new().await;
-    let mut listener = PgListener::connect_with(lab.pool()).await.unwrap();
+    let mut listener = PgListener::connect_with(lab.direct()).await.unwrap();
     listener.listen("jobkit").await.unwrap();
     for (sleepers, one, many) in [
         ("", 0, 0),

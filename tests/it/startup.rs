@@ -363,3 +363,39 @@ async fn a_role_that_may_create_nothing_can_do_everything_else() {
     lab.check_invariants().await;
     lab.run(&format!("drop owned by {role}; drop role {role}")).await;
 }
+
+/// Without a policy there is nothing to be seen, and no error that says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_may_be_hidden_are_an_error() {
+    let lab = Lab::guarded().await;
+    let (role, pool) = least_privilege(&lab).await;
+    let start = async || {
+        let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
+        worker.queue("default", 1).start().await
+    };
+    lab.run(
+        "alter table jobkit.jobs enable row level security;
+        alter table jobkit.ready enable row level security;
+        create policy everything on jobkit.ready using (true)",
+    )
+    .await;
+    let refused = start().await.unwrap_err();
+    assert!(matches!(&refused, Error::RowSecurity { tables } if tables == "jobs"), "{refused:?}");
+    let everything = format!("create policy everything on jobkit.jobs to {role} using (true)");
+    for (change, starts) in [
+        ("create policy inserts on jobkit.jobs for insert with check (true)", false),
+        (&everything, true),
+        ("create policy few on jobkit.jobs as restrictive using (id > 0)", false),
+        ("drop policy few on jobkit.jobs", true),
+        ("drop policy everything on jobkit.jobs", false),
+        (&format!("alter role {role} bypassrls"), true),
+    ] {
+        lab.run(change).await;
+        match start().await {
+            Ok(worker) if starts => drop(worker.stop().await),
+            answer => assert!(!starts && answer.is_err(), "{change}: {answer:?}"),
+        }
+    }
+    pool.close().await;
+    lab.run(&format!("drop owned by {role}; drop role {role}")).await;
+}

@@ -4,6 +4,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::{Arguments, Encode, PgConnection, Postgres, Type};
 use tracing::Span;
 
+use super::executor::{self, Executor};
 use super::read::Answer;
 
 /// Something asked of the database: a [`Statement`], or what takes more than one.
@@ -55,6 +56,17 @@ impl<A: Answer> Statement<A> {
         }
         self
     }
+
+    fn sendable(&self) -> sqlx::Result<()> {
+        let why = self.unsendable.as_ref();
+        why.map_or(Ok(()), |why| Err(sqlx::Error::Encode(why.clone().into())))
+    }
+
+    /// Runs it through what an application has at hand.
+    pub(super) async fn through<'c>(self, executor: impl Executor<'c>) -> sqlx::Result<A::Read> {
+        self.sendable()?;
+        A::read(&executor.run(self.sql, self.parameters).await?)
+    }
 }
 
 impl<A: Answer> Call for Statement<A> {
@@ -65,11 +77,8 @@ impl<A: Answer> Call for Statement<A> {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<A::Read> {
-        if let Some(error) = &self.unsendable {
-            return Err(sqlx::Error::Encode(error.clone().into()));
-        }
-        let query = sqlx::query_with(self.sql, self.parameters.clone());
-        A::read(&query.fetch_all(connection).await?)
+        self.sendable()?;
+        A::read(&executor::run(connection, self.sql, self.parameters.clone()).await?)
     }
 }
 

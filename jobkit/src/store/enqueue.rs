@@ -3,9 +3,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use sqlx::types::Json;
-use sqlx::{PgExecutor, Row};
 
-use super::call::{column, sparse};
+use super::call::{Statement, column, sparse};
+use super::executor::Executor;
+use super::read::One;
 use super::time::interval;
 
 /// A job to be stored; everything in it has been checked.
@@ -34,12 +35,12 @@ impl NewJob {
 
 /// Stores a job in one statement. One that is due at once is spared the arrays: that takes half of
 /// the server's time for it.
-pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl PgExecutor<'c>) -> sqlx::Result<i64> {
+pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sqlx::Result<i64> {
     if job.after.is_some() || job.at.is_some() {
         let ids = enqueue_all(vec![job], executor).await?;
         return ids.first().copied().ok_or(sqlx::Error::RowNotFound);
     }
-    let row = sqlx::query(include_str!("sql/jobs_enqueue_one.sql"))
+    let insert = Statement::<One<i64>>::new(include_str!("sql/jobs_enqueue_one.sql"))
         .bind(job.kind)
         .bind(job.queue)
         .bind(job.priority)
@@ -49,18 +50,16 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl PgExecutor<'c>) -> s
         .bind(job.dead_letter_key)
         .bind(Box::<str>::from(job.args))
         .bind(Some(job.tags).filter(|tags| !tags.is_empty()))
-        .bind(job.metadata.map(Json))
-        .fetch_one(executor)
-        .await?;
-    row.try_get(0)
+        .bind(job.metadata.map(Json));
+    insert.through(executor).await
 }
 
 /// Stores jobs in one statement; the ids come in the order of the jobs.
 pub(crate) async fn enqueue_all<'c>(
     jobs: Vec<NewJob>,
-    executor: impl PgExecutor<'c>,
+    executor: impl Executor<'c>,
 ) -> sqlx::Result<Vec<i64>> {
-    sqlx::query_scalar(include_str!("sql/jobs_enqueue.sql"))
+    let insert = Statement::<Vec<i64>>::new(include_str!("sql/jobs_enqueue.sql"))
         .bind(column(&jobs, |job| job.kind))
         .bind(column(&jobs, |job| &*job.queue))
         .bind(column(&jobs, |job| job.priority))
@@ -74,7 +73,6 @@ pub(crate) async fn enqueue_all<'c>(
             jobs.iter().map(|job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())),
         ))
         .bind(sparse(jobs.iter().map(|job| job.metadata.as_deref().map(Json))))
-        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
-        .fetch_all(executor)
-        .await
+        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())));
+    insert.through(executor).await
 }

@@ -87,10 +87,8 @@ impl Link {
                     tokio::time::sleep(Duration::from_millis(fastrand::u64(1..20))).await;
                 }
                 Err(error) if tries < Self::TRIES && is_outdated(&error) => {
-                    // Idle connections were made before the same migration.
                     tries = Self::TRIES;
                     self.connection = None;
-                    self.idle.iter().for_each(|idle| idle.forget());
                 }
                 answer => return answer,
             }
@@ -209,11 +207,9 @@ impl Link {
 }
 
 /// Whether the server refused a prepared statement, before it did anything, because it does not
-/// mean any more what it did: tables were changed since, or somebody else has had the session.
+/// mean any more what it did: tables were changed since.
 fn is_outdated(error: &Error) -> bool {
     let Error::Database(error) = error else { return false };
     let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
-    error.is_some_and(|error: &PgDatabaseError| {
-        error.code() == "26000" || error.routine() == Some("RevalidateCachedQuery")
-    })
+    error.is_some_and(|error: &PgDatabaseError| error.routine() == Some("RevalidateCachedQuery"))
 }

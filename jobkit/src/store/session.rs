@@ -10,7 +10,7 @@ use std::time::Duration;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
-use super::Call;
+use super::{Call, One, Statement};
 use crate::Error;
 
 /// How long the engine waits for the database.
@@ -40,12 +40,13 @@ pub(crate) enum Plans {
 const IDLE: Duration = Duration::from_secs(2);
 
 /// How often two connections are asked whose session they have.
-const LOOKS: usize = 4;
+const LOOKS: usize = 6;
 
 /// Refuses an address where a connection has no session of its own, before anything is set there.
 ///
-/// Two connections are asked in turn which process serves them, without preparing anything. The
-/// same one for both, or another one than before, is a transaction pooler.
+/// Two connections are asked which process serves them, without preparing anything. The same one
+/// for both, or another one than before, is a transaction pooler. They are asked in the order 0, 1,
+/// 1, 0, 0, …, so that one which deals its sessions out in turn is found, too.
 ///
 /// # Errors
 /// [`Error::TransactionPooler`], and whatever keeps it from asking.
@@ -53,8 +54,9 @@ pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), Error>
     let options = options.clone().extra_float_digits(None);
     let mut connections = [options.connect().await?, options.connect().await?];
     let mut pids = [None, None];
-    for _ in 0..LOOKS {
-        for (connection, pid) in connections.iter_mut().zip(&mut pids) {
+    for look in 0..LOOKS {
+        for at in [look % 2, 1 - look % 2] {
+            let (connection, pid) = (&mut connections[at], &mut pids[at]);
             let ask = sqlx::raw_sql("select pg_catalog.pg_backend_pid() as pid");
             let now: i32 = ask.fetch_one(connection).await?.try_get("pid")?;
             if pid.replace(now).is_some_and(|before| before != now) {
@@ -88,18 +90,15 @@ pub(super) async fn for_operator<C: Call>(
     plans: Plans,
     call: &C,
 ) -> sqlx::Result<C::Answer> {
-    let begin = sqlx::raw_sql("begin isolation level read committed");
-    begin.execute(&mut *connection).await?;
-    let answer = match set(connection, Scope::Transaction, deadlines, IDLE, plans).await {
-        Ok(_) => call.call(connection).await,
+    let mut tx = connection.begin_with("begin isolation level read committed").await?;
+    let answer = match set(&mut tx, Scope::Transaction, deadlines, IDLE, plans).await {
+        Ok(_) => call.call(&mut tx).await,
         Err(error) => Err(error),
     };
-    // What it has prepared has names, which a stranger would find taken.
-    let forgotten = connection.clear_cached_statements().await;
-    let end = if answer.is_ok() { "commit" } else { "rollback" };
-    let ended = sqlx::raw_sql(end).execute(connection).await;
+    // In either case now: what is only queued would wait for the next call.
+    let ended = if answer.is_ok() { tx.commit().await } else { tx.rollback().await };
     let answer = answer?;
-    forgotten.and(ended.map(|_| answer))
+    ended.map(|()| answer)
 }
 
 /// How long a setting lasts.
@@ -119,14 +118,12 @@ async fn set(
 ) -> sqlx::Result<bool> {
     let milliseconds = |time: Duration| time.as_millis().max(1).to_string();
     let on = |on| if on { "on" } else { "off" };
-    let row = sqlx::query(include_str!("sql/session_set.sql"))
+    let set = Statement::<One<bool>>::new(include_str!("sql/session_set.sql"))
         .bind(scope == Scope::Transaction)
         .bind(milliseconds(deadlines.call))
         .bind(milliseconds(deadlines.lock))
         .bind(milliseconds(idle))
         .bind(on(plans == Plans::Free))
-        .bind(on(plans != Plans::InOrder))
-        .fetch_one(connection)
-        .await?;
-    row.try_get("reads_only")
+        .bind(on(plans != Plans::InOrder));
+    set.call(connection).await
 }

@@ -37,6 +37,9 @@ statements! {
     /// How durable this session's commits are; start-up warns when an acknowledged job may be lost.
     fn durability() -> One<String> = "select current_setting('synchronous_commit')";
 
+    /// Our tables of which row security may hide rows from this role.
+    fn hidden_tables() -> Vec<String> = include_str!("sql/tables_hidden.sql");
+
     /// Queues with ready jobs, and whether a live worker serves each, for start-up to name.
     fn unserved_queues() -> Vec<(String, bool)> = include_str!("sql/jobs_unserved.sql");
 

@@ -29,8 +29,8 @@ use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, announce, announce_limits, durability, interval,
-    prepare_days, unserved_queues,
+    self, Link, SchemaCheck, Settlement, announce, announce_limits, durability, hidden_tables,
+    interval, prepare_days, unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -110,7 +110,11 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 /// in them.
 async fn check(link: &mut Link) -> Result<(), Error> {
     link.require_own_session().await?;
-    link.call(&SchemaCheck).await?
+    link.call(&SchemaCheck).await??;
+    match &*link.call(&hidden_tables()).await? {
+        [] => Ok(()),
+        tables => Err(Error::RowSecurity { tables: tables.join(", ") }),
+    }
 }
 
 fn queue_problems(queues: &[Served]) -> Vec<String> {

@@ -198,7 +198,7 @@ async fn the_audit_is_kept_as_long_as_workers_say() {
     worker.stop().await;
     assert_eq!(desk.lab.count("jobkit.audit").await, 3);
     let kinds = crate::jobs::all();
-    let worker = desk.lab.worker().state(desk.lab.pool().clone()).jobs(kinds);
+    let worker = desk.lab.worker().state(desk.lab.direct().clone()).jobs(kinds);
     let worker = worker.queue("default", 1).keep_audit(88 * 24 * HOUR).start().await.unwrap();
     desk.lab.until("not exists (select from jobkit.audit)").await;
     worker.stop().await;
@@ -219,7 +219,7 @@ async fn a_worker_is_asked_to_stop_once() {
 async fn a_worker_that_is_asked_to_stop_claims_no_more_and_gives_back_what_runs_too_long() {
     let desk = Desk::without_worker().await;
     let kinds = crate::jobs::all();
-    let worker = desk.lab.worker().state(desk.lab.pool().clone()).jobs(kinds);
+    let worker = desk.lab.worker().state(desk.lab.direct().clone()).jobs(kinds);
     let worker = worker.queue("default", 5).stop_grace(Duration::from_millis(300));
     let worker = worker.heartbeat(Duration::from_millis(100)).start().await.unwrap();
     let job = Act::then(Then::WaitForCancel).enqueue(desk.lab.pool()).await.unwrap();

@@ -106,7 +106,7 @@ impl Desk {
     /// A real worker of the queues `default` and `slow`, 10 slots each.
     pub(super) async fn start(&self) -> WorkerHandle {
         let kinds = [Registration::of::<Pay, _>(), Registration::of::<jobs::Noop, _>()];
-        let worker = self.lab.worker().state(self.lab.pool().clone()).jobs(kinds);
+        let worker = self.lab.worker().state(self.lab.direct().clone()).jobs(kinds);
         worker.queue("default", 10).queue("slow", 10).start().await.unwrap()
     }
 

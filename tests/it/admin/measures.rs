@@ -13,7 +13,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 impl Desk {
     /// A real worker of `default` whose heart beats often.
     async fn quick(&self) -> WorkerHandle {
-        let worker = self.lab.worker().state(self.lab.pool().clone()).jobs(jobs::all());
+        let worker = self.lab.worker().state(self.lab.direct().clone()).jobs(jobs::all());
         let worker = worker.queue("default", 10).stop_grace(Duration::from_millis(100));
         worker.heartbeat(Duration::from_millis(50)).start().await.unwrap()
     }
@@ -286,7 +286,7 @@ async fn measures_are_kept_as_long_as_workers_say_and_single_minutes_for_a_day()
     let worker = desk.quick().await;
     desk.lab.until("count(*) = 2408 from jobkit.measures").await;
     worker.stop().await;
-    let worker = desk.lab.worker().state(desk.lab.pool().clone()).jobs(jobs::all());
+    let worker = desk.lab.worker().state(desk.lab.direct().clone()).jobs(jobs::all());
     let worker = worker.queue("default", 1).keep_measures(Duration::ZERO).start().await.unwrap();
     desk.lab.until("count(*) = 0 from jobkit.measures").await;
     worker.stop().await;

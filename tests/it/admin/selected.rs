@@ -102,7 +102,7 @@ async fn what_failed_again_since_or_is_in_other_hands_is_left_alone() {
     let begun = desk.begin(&replay, "replay").await;
     let again = format!("set failed_at = clock_timestamp() where id = {}", ids[0]);
     desk.lab.run(&format!("update jobkit.dead_letters {again}")).await;
-    let mut holder = desk.lab.pool().begin().await.unwrap();
+    let mut holder = desk.lab.direct().begin().await.unwrap();
     sqlx::query("select from jobkit.dead_letters where id = $1 for update")
         .bind(ids[1].0)
         .execute(&mut *holder)

@@ -33,12 +33,13 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one before the server on this port of 127.0.0.1. `None` where it is not installed.
+    /// Starts one before the server on this port of 127.0.0.1, with more lines of settings. `None`
+    /// where it is not installed.
     ///
     /// # Errors
     ///
     /// When it is installed and does not start.
-    pub fn start(server: u16) -> Result<Option<Self>> {
+    pub fn start(server: u16, more: &str) -> Result<Option<Self>> {
         let host = Host::find()?;
         // Debian has it where only root looks.
         let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/usr/local/sbin";
@@ -50,7 +51,7 @@ impl Pooler {
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={server} user=postgres\n[pgbouncer]\n\
              listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = transaction\ndefault_pool_size = 2\n"
+             pool_mode = transaction\ndefault_pool_size = 2\n{more}\n"
         );
         let file = folder.join("pgbouncer.ini");
         fs::write(&file, settings)?;

@@ -5,7 +5,8 @@
 -- $1 whether for this transaction only, $2 statement timeout, $3 lock timeout, $4 for how long a
 -- transaction may wait for its client, $5 whether a table may be read as a whole although it has an
 -- index, and $6 whether its rows may be sorted, when the statistics speak for it
-select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1),
+select pg_catalog.pg_is_in_recovery() as reads_only,
+    pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1),
     pg_catalog.set_config('statement_timeout', $2, $1),
     pg_catalog.set_config('lock_timeout', $3, $1),
     pg_catalog.set_config('idle_in_transaction_session_timeout', $4, $1),
@@ -33,5 +34,4 @@ select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1),
     pg_catalog.set_config('enable_hashjoin', $6, $1),
     pg_catalog.set_config('enable_mergejoin', $6, $1),
     -- A plan for any filter would follow no filter's index.
-    case when $1 then pg_catalog.set_config('plan_cache_mode', 'force_custom_plan', true) end,
-    pg_catalog.pg_is_in_recovery() as reads_only
+    case when $1 then pg_catalog.set_config('plan_cache_mode', 'force_custom_plan', true) end

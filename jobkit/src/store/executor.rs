@@ -1,0 +1,100 @@
+//! Through what a job is enqueued, and which statements the server keeps under a name.
+
+use std::fmt::Write;
+use std::future::Future;
+
+use sqlx::postgres::{PgArguments, PgListener, PgRow};
+use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
+
+/// What a job is enqueued through: `&pool`, `&mut *tx` (mind the star) or `&mut *connection`.
+///
+/// Each is a [`PgExecutor`] as well, so that a function of yours may take one, and use it for its
+/// own queries and for jobs. Where the statement cache is off
+/// ([`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity)),
+/// `&pool` and `&mut *tx` leave no statement behind in the session, as poolers need it.
+#[diagnostic::on_unimplemented(
+    message = "a job cannot be enqueued through `{Self}`",
+    label = "not a pool, a connection or a transaction with its star",
+    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`"
+)]
+pub trait Executor<'c>: PgExecutor<'c> + sealed::Sealed {
+    /// Runs one statement.
+    #[doc(hidden)]
+    fn run(
+        self,
+        sql: &'static str,
+        arguments: PgArguments,
+    ) -> impl Future<Output = sqlx::Result<Vec<PgRow>>> + Send;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for &sqlx::PgPool {}
+    impl Sealed for &mut sqlx::PgConnection {}
+    impl Sealed for &mut sqlx::postgres::PgListener {}
+}
+
+impl<'c> Executor<'c> for &'c PgPool {
+    async fn run(self, sql: &'static str, arguments: PgArguments) -> sqlx::Result<Vec<PgRow>> {
+        let mut connection = self.acquire().await?;
+        if connection.cached_statements_size() > 0 || has_cache(self) {
+            return run(&mut connection, sql, arguments).await;
+        }
+        // Two messages: behind a pooler the second one of a lone statement may meet a stranger's.
+        let mut tx = connection.begin().await?;
+        let rows = run(&mut tx, sql, arguments).await?;
+        tx.commit().await?;
+        Ok(rows)
+    }
+}
+
+impl<'c> Executor<'c> for &'c mut PgConnection {
+    async fn run(self, sql: &'static str, arguments: PgArguments) -> sqlx::Result<Vec<PgRow>> {
+        run(self, sql, arguments).await
+    }
+}
+
+impl<'c> Executor<'c> for &'c mut PgListener {
+    async fn run(self, sql: &'static str, arguments: PgArguments) -> sqlx::Result<Vec<PgRow>> {
+        sqlx::query_with(sql, arguments).fetch_all(self).await
+    }
+}
+
+/// Runs one statement, and leaves nothing behind in a session that may be a stranger's next.
+///
+/// sqlx 0.9.0 names a statement and forgets the name at once where its cache is off; this is the
+/// only way to keep it from that. Whether a connection has a cache it does not say: one that has
+/// cached nothing yet may be without. That it looks like this within a transaction is rare: where
+/// there is a cache, the application's own first statement is in it.
+pub(super) async fn run(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    arguments: PgArguments,
+) -> sqlx::Result<Vec<PgRow>> {
+    let named = connection.cached_statements_size() > 0 || !connection.is_in_transaction();
+    sqlx::query_with(sql, arguments).persistent(named).fetch_all(connection).await
+}
+
+/// Whether the connections of this pool cache statements. Its options have no way to ask but this.
+fn has_cache(pool: &PgPool) -> bool {
+    let mut options = String::new();
+    // Writing to a string does not fail.
+    let _written = write!(options, "{:?}", pool.connect_options());
+    !options.contains("statement_cache_capacity: 0,")
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_pool_without_a_cache_is_known() {
+        for (capacity, cache) in [(0, false), (1, true), (100, true)] {
+            let options = PgConnectOptions::new().statement_cache_capacity(capacity);
+            let pool = PgPoolOptions::new().connect_lazy_with(options);
+            assert_eq!(has_cache(&pool), cache, "{capacity}");
+        }
+    }
+}
