@@ -63,7 +63,7 @@ fn behind(lab: &Lab, settings: &str) -> Option<(Pooler, PgConnectOptions)> {
     let pooler = behind_pooler(lab.url(), settings).map_err(|why| {
         assert!(std::env::var_os("JOBKIT_NEED_POOLER").is_none(), "{why}");
         // Not by `eprintln!`, which nobody sees when the test passes.
-        writeln!(std::io::stderr(), "SKIPPED, no pooler: {why}").unwrap();
+        writeln!(std::io::stderr(), "SKIPPED, no pooler: {why}").expect("stderr takes it");
     });
     let (pooler, options) = pooler.ok()?;
     // The pooler itself carries the name of a client from session to session, where it has one.

@@ -392,7 +392,7 @@ async fn rows_that_may_be_hidden_are_an_error() {
     ] {
         lab.run(change).await;
         match start().await {
-            Ok(worker) if starts => drop(worker.stop().await),
+            Ok(worker) if starts => worker.stop().await,
             answer => assert!(!starts && answer.is_err(), "{change}: {answer:?}"),
         }
     }

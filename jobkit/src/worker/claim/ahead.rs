@@ -15,7 +15,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const WEIGHT: f64 = 0.3;
 
 /// As many as end while a claim is on its way, and as many again while the next one gathers free
-/// slots, or as many as end in a few milliseconds; but none where jobs take so long that a slot would hardly stand idle without.
+/// slots, or as many as end in a few milliseconds; but none where jobs take so long that a slot
+/// would hardly stand idle without.
 #[derive(Debug)]
 pub(super) struct Ahead {
     /// Jobs of each queue that end in a second.

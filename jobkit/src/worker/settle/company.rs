@@ -1,11 +1,14 @@
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::settler::{LARGEST_BATCH, Settler};
+use super::ledger::Ledger;
 use crate::store::{Outcome, Settlement};
 
+/// The most outcomes of one call.
+pub(super) const LARGEST_BATCH: usize = 500;
 /// How long after a write the next one begins, unless somebody waits for it.
 const GAP: Duration = Duration::from_millis(5);
 /// So many outcomes are worth a write of their own.
@@ -26,6 +29,32 @@ impl Company {
         Self { next: Instant::now() }
     }
 
+    /// Lets a batch of outcomes wait for others, unless somebody waits for them or `drain` comes.
+    pub(super) async fn join(
+        &mut self,
+        outcomes: &mut UnboundedReceiver<Settlement>,
+        batch: &mut Vec<Settlement>,
+        ledger: &Ledger,
+        drain: &CancellationToken,
+    ) {
+        let mut known = 0;
+        while Self::allows_for_more(&batch[known..], batch.len(), ledger.unsettled().0) {
+            known = batch.len();
+            tokio::select! {
+                biased;
+                received = outcomes.recv_many(batch, LARGEST_BATCH - known) => {
+                    if received == 0 {
+                        break;
+                    }
+                }
+                () = drain.cancelled() => break,
+                () = sleep_until(self.next) => break,
+            }
+        }
+        self.next = Instant::now() + GAP;
+        gather(outcomes, batch, ledger).await;
+    }
+
     /// Whether so many outcomes wait for more, the newest of which are these, while so many jobs,
     /// with theirs, are not settled.
     fn allows_for_more(newest: &[Settlement], outcomes: usize, unsettled: usize) -> bool {
@@ -33,43 +62,21 @@ impl Company {
     }
 }
 
-impl Settler {
-    /// Lets outcomes wait for others, unless somebody waits for them.
-    pub(super) async fn wait_for_company(
-        &mut self,
-        batch: &mut Vec<Settlement>,
-        drain: &CancellationToken,
-    ) {
-        let mut known = 0;
-        while Company::allows_for_more(&batch[known..], batch.len(), self.ledger.unsettled().0) {
-            known = batch.len();
-            tokio::select! {
-                biased;
-                received = self.outcomes.recv_many(batch, LARGEST_BATCH - known) => {
-                    if received == 0 {
-                        break;
-                    }
-                }
-                () = drain.cancelled() => break,
-                () = sleep_until(self.company.next) => break,
-            }
-        }
-        self.company.next = Instant::now() + GAP;
-        self.gather(batch).await;
-    }
-
-    /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings
-    /// more of them; where no other handler runs, at once: a turn may wake another thread.
-    async fn gather(&mut self, batch: &mut Vec<Settlement>) {
-        let (in_turn, put_off) = self.ledger.unsettled();
-        let most = (in_turn + put_off).min(LARGEST_BATCH);
-        let mut before = 0;
-        while before < batch.len() && batch.len() < most {
-            before = batch.len();
-            tokio::task::yield_now().await;
-            let more = std::iter::from_fn(|| self.outcomes.try_recv().ok());
-            batch.extend(more.take(LARGEST_BATCH - before));
-        }
+/// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings more
+/// of them; where no other handler runs, at once: a turn may wake another thread.
+async fn gather(
+    outcomes: &mut UnboundedReceiver<Settlement>,
+    batch: &mut Vec<Settlement>,
+    ledger: &Ledger,
+) {
+    let (in_turn, put_off) = ledger.unsettled();
+    let most = (in_turn + put_off).min(LARGEST_BATCH);
+    let mut before = 0;
+    while before < batch.len() && batch.len() < most {
+        before = batch.len();
+        tokio::task::yield_now().await;
+        let more = std::iter::from_fn(|| outcomes.try_recv().ok());
+        batch.extend(more.take(LARGEST_BATCH - before));
     }
 }
 

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::company::Company;
+use super::company::{Company, LARGEST_BATCH};
 use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
@@ -20,8 +20,6 @@ use crate::worker::halves::{self, Stuck};
 use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::ticker::backoff;
 
-/// The most outcomes of one call.
-pub(super) const LARGEST_BATCH: usize = 500;
 /// Failures in a row after which one row of a batch is thought to be the cause.
 const PATIENCE: u32 = 3;
 /// How long an outcome is put off whose job could not even be noted as stuck.
@@ -81,7 +79,7 @@ impl Settler {
                 }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
-            self.wait_for_company(&mut batch, &drain).await;
+            self.company.join(&mut self.outcomes, &mut batch, &self.ledger, &drain).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
             if !self.flush_until(&give_up, std::mem::take(&mut batch)).await {
