@@ -91,7 +91,7 @@ async fn claims_stop_while_outcomes_pile_up() {
     let mut holder = lab.session("holder").await;
     let lock = format!("begin; select from jobkit.jobs where id = {} for update", ids[0]);
     holder.run(&lock).await.unwrap();
-    // One claimer, which asks for no more than 500 after its look.
+    // No claim is begun beyond 1,000 more than there are slots, and it asks for no more than 500.
     let worker = lab.worker().jobs([Registration::of::<Quick, _>()]).queue("default", 500);
     let worker = worker.start().await.unwrap();
     lab.until(SETTLE_WAITS).await;
@@ -100,7 +100,7 @@ async fn claims_stop_while_outcomes_pile_up() {
     while began.elapsed() < Duration::from_millis(500) {
         most = most.max(lab.value::<i64>(claimed).await);
     }
-    assert!((500..=1000).contains(&most), "{most} were claimed at a time");
+    assert!((500..=2000).contains(&most), "{most} were claimed at a time");
     holder.run("commit").await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;

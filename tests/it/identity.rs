@@ -12,9 +12,9 @@ use crate::jobs::{EFFECTS, trace};
 /// Fails at first; notes its key in each attempt.
 #[derive(Serialize, Deserialize)]
 #[job(backoff = fixed("1ms"))]
-struct Charge;
+struct Identified;
 
-impl Job<PgPool> for Charge {
+impl Job<PgPool> for Identified {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         trace(&cx, &cx.idempotency_key()).await?;
         if cx.attempt() == 1 { Err("the network".into()) } else { Ok(()) }
@@ -25,11 +25,11 @@ impl Job<PgPool> for Charge {
 async fn an_idempotency_key_is_of_one_job_even_where_its_id_comes_again() {
     let lab = Lab::new().await;
     lab.run(EFFECTS).await;
-    let worker = lab.worker().state(lab.pool().clone()).jobs([Registration::of::<Charge, _>()]);
+    let worker = lab.worker().state(lab.pool().clone()).jobs([Registration::of::<Identified, _>()]);
     let worker = worker.queue("default", 1).start().await.unwrap();
     let mut keys = HashSet::new();
     for _ in 0..3 {
-        let job = Charge.enqueue(lab.pool()).await.unwrap();
+        let job = Identified.enqueue(lab.pool()).await.unwrap();
         lab.until(&format!("exists (select from jobkit.finished where job_id = {job})")).await;
         let key = "select case when count(*) = 2 and min(what) = max(what) then min(what) end
             from effects";

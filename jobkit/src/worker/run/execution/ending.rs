@@ -64,6 +64,7 @@ pub(super) fn outcome(
     attempt: u32,
     hidden: &[String],
 ) -> Outcome {
+    let panicked = matches!(run, Run::Panicked(_));
     let error = match run {
         Run::Returned(Ok(())) => return Outcome::Finish,
         Run::Returned(Err(error)) => error,
@@ -76,7 +77,8 @@ pub(super) fn outcome(
         Some(StopReason::Cancelled) => {
             return Outcome::Cancel("cancelled while running".to_owned().into());
         }
-        Some(StopReason::TimedOut) if unfinished => timed_out(policy, error.verdict),
+        Some(StopReason::TimedOut) if unfinished && !panicked => timed_out(policy, error.verdict),
+        Some(StopReason::TimedOut) => error,
         // Not the job's fault, unless it says so: the attempt is given back uncharged.
         Some(_) if unfinished => return Outcome::Release(None),
         _ => error,
