@@ -96,6 +96,11 @@ async fn drain(pool: &PgPool, load: Load, jobs: usize, concurrency: usize) -> Re
             Load::OnePermit => jobkit::enqueue_all(payloads.map(Single), pool).await?,
         };
     }
+    finish(pool, jobs, concurrency).await
+}
+
+/// Lets a worker finish so many jobs that are there.
+pub(crate) async fn finish(pool: &PgPool, jobs: usize, concurrency: usize) -> Result<Reading> {
     settle_down(pool).await?;
     let meter = Meter::start(pool).await?;
     let worker = worker(pool, concurrency).await?;

@@ -9,9 +9,9 @@ use jobkit::{Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
-use crate::drain::{Payload, settle_down};
-use crate::keyed::worker;
-use crate::meter::{Meter, Reading};
+use crate::drain::Payload;
+use crate::keyed::finish;
+use crate::meter::Reading;
 
 /// How many keys there are; key k has its share 1/k of the jobs.
 const KEYS: usize = 10_000;
@@ -80,14 +80,7 @@ pub(crate) async fn drain(pool: &PgPool, jobs: usize, concurrency: usize) -> Res
         let job = |n: usize| OfZipf { key: keys[n], payload: Payload::new(n) };
         jobkit::enqueue_all(numbers.map(job), pool).await?;
     }
-    settle_down(pool).await?;
-    let meter = Meter::start(pool).await?;
-    let worker = worker(pool, concurrency).await?;
-    while worker.counts().finished < jobs as u64 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let reading = meter.stop(pool, jobs).await?;
-    worker.stop().await;
+    let reading = finish(pool, jobs, concurrency).await?;
     let runs = std::mem::take(&mut *HOTTEST.lock().unwrap_or_else(PoisonError::into_inner));
     let run = runs.iter().map(|(began, ended)| millis(*began, *ended)).sum::<f64>();
     let fifths = runs.chunks(runs.len() / 5).take(5).map(turn).collect();
