@@ -86,12 +86,13 @@ async fn jobs_of_other_keys_and_of_none_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_stop_while_outcomes_pile_up() {
     let lab = Lab::new().await;
-    let jobs = (0..4000).map(|_| Quick(false));
+    let jobs = (0..8000).map(|_| Quick(false));
     let ids = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
     let mut holder = lab.session("holder").await;
     let lock = format!("begin; select from jobkit.jobs where id = {} for update", ids[0]);
     holder.run(&lock).await.unwrap();
-    // No claim is begun beyond 1,000 more than there are slots, and it asks for no more than 500.
+    // Neither claimer begins a claim beyond 1,000 more than there are slots, and it asks for no more
+    // than 500; the claim whose settle waits does not count, and has no more than 500 either.
     let worker = lab.worker().jobs([Registration::of::<Quick, _>()]).queue("default", 500);
     let worker = worker.start().await.unwrap();
     lab.until(SETTLE_WAITS).await;
@@ -100,7 +101,7 @@ async fn claims_stop_while_outcomes_pile_up() {
     while began.elapsed() < Duration::from_millis(500) {
         most = most.max(lab.value::<i64>(claimed).await);
     }
-    assert!((500..=2000).contains(&most), "{most} were claimed at a time");
+    assert!((500..=3000).contains(&most), "{most} were claimed at a time");
     holder.run("commit").await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
