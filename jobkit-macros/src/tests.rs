@@ -51,6 +51,15 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
     let expected = r#"
         pub struct SendReceipt { account_id: i64 }
         #[automatically_derived]
+        impl SendReceipt {
+            #[doc(hidden)]
+            fn __jobkit_concurrency_key(
+                &self
+            ) -> ::jobkit::private::Key<impl ::jobkit::private::Presence> {
+                ::jobkit::private::key_or_none(&(self.account_id))
+            }
+        }
+        #[automatically_derived]
         impl ::jobkit::private::Declared for SendReceipt {
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy {
                 aliases: &["mail_receipt", "receipt_v1"],
@@ -71,10 +80,11 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
                     group: "accounts",
                     limit: 2u32
                 }),
+                optional_key: ::jobkit::private::optional_key(Self::__jobkit_concurrency_key),
                 ..::jobkit::private::Policy::new("receipt")
             };
             fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
-                ::jobkit::private::key(&(self.account_id))
+                self.__jobkit_concurrency_key().into_text()
             }
             fn dead_letter_key(&self) -> ::core::option::Option<::std::string::String> {
                 ::jobkit::private::key(&(self.order_id))

@@ -42,4 +42,4 @@ pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
-pub use crate::worker::{Counts, Worker, WorkerHandle};
+pub use crate::worker::{Counts, Worker, WorkerHandle, announce};

@@ -1,3 +1,4 @@
+mod announce;
 mod claim;
 mod counters;
 mod duties;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use sqlx::PgPool;
 
 use self::claim::slots::Served;
+pub use self::announce::announce;
 pub use self::counters::Counts;
 pub use self::handle::WorkerHandle;
 use self::settings::Settings;

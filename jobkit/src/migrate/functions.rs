@@ -23,7 +23,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         cancel_mark cancel_take claim claim_above claim_ahead claim_apart claim_keyed claim_permits
-        claim_within enqueue enqueue_jobs errors_of finish finish_all lock_jobs log_attempt
+        claim_within contract enqueue enqueue_jobs errors_of finish finish_all lock_jobs log_attempt
         make_ready make_scheduled promote refuse require_options require_read_committed require_tags
         require_time reschedule run_again settle settle_apart settle_grant settle_one settle_others
         settle_partial withdraw
