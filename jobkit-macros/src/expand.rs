@@ -29,14 +29,13 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
 
 /// The settings that the attribute names; the rest is the library's.
 fn policy(model: &JobModel) -> TokenStream {
-    let JobModel { kind, redact, .. } = model;
+    let JobModel { kind, redact, aliases, .. } = model;
     let mut settings = TokenStream::new();
     let mut set = |field: &str, value: TokenStream| {
         let field = Ident::new(field, Span::call_site());
         settings.extend(quote!(#field: #value,));
     };
-    if !model.aliases.is_empty() {
-        let aliases = &model.aliases;
+    if !aliases.is_empty() {
         set("aliases", quote!(&[#(#aliases),*]));
     }
     if let Some(queue) = &model.queue {
@@ -58,27 +57,26 @@ fn policy(model: &JobModel) -> TokenStream {
         set("backoff", Backoff::code(backoff));
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
-        let after = duration::code(*after);
-        let replay = quote!(::jobkit::private::AutoReplay {
-            after: #after,
-            max_cycles: #max_cycles
-        });
+        let (after, cycles) = (duration::code(*after), quote!(max_cycles: #max_cycles));
+        let replay = quote!(::jobkit::private::AutoReplay { after: #after, #cycles });
         set("auto_replay", quote!(::core::option::Option::Some(#replay)));
     }
     if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
         let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
-        let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
-        set("optional_key", optional);
+        set(
+            "optional_key",
+            quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key)),
+        );
     }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
-    if settings.is_empty() {
-        return defaults;
+    match settings.is_empty() {
+        true => defaults,
+        false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
     }
-    quote!(::jobkit::private::Policy { #settings ..#defaults })
 }
 
 fn term(term: Term) -> TokenStream {

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 
-use self::claim::slots::Served;
 pub use self::announce::announce;
+use self::claim::slots::Served;
 pub use self::counters::Counts;
 pub use self::handle::WorkerHandle;
 use self::settings::Settings;

@@ -18,6 +18,7 @@ mod ahead;
 mod badinput;
 mod causes;
 mod clock;
+mod contract;
 mod enqueue;
 mod examples;
 mod grants;
