@@ -18,7 +18,6 @@ mod ahead;
 mod badinput;
 mod causes;
 mod clock;
-mod contract;
 mod enqueue;
 mod examples;
 mod grants;
