@@ -247,8 +247,9 @@ fn numbers_too_large_for_any_type_are_out_of_range() {
 #[test]
 fn the_first_self_of_a_key_is_the_receiver() {
     let expansion = declared("concurrency_key = format!(\"{}\", (self.0))", "struct Ping(u8);");
-    let expected = "fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
-        ::jobkit::private::key(&(format!(\"{}\", (self.0))))
+    let expected = "fn __jobkit_concurrency_key(&self)
+        -> ::jobkit::private::Key<impl ::jobkit::private::Presence> {
+        ::jobkit::private::key_or_none(&(format!(\"{}\", (self.0))))
     }";
     assert!(expansion.contains(&normal(expected)), "{expansion}");
 }
