@@ -35,20 +35,8 @@ fn messages(arguments: &str) -> Vec<String> {
     errors.map(|error| error.to_string()).collect()
 }
 
-#[test]
-fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
-    let item = "pub struct SendReceipt { account_id: i64 }";
-    let expansion = declared(
-        r#"
-            kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
-            priority = -1, max_attempts = 5, timeout = "90s", retention = none,
-            backoff = exponential("500ms", max = "1h"), auto_replay = "15m", max_cycles = 5,
-            dead_letter_key = self.order_id, concurrency_key = self.account_id,
-            concurrency_limit = 2, concurrency_group = "accounts"
-        "#,
-        item,
-    );
-    let expected = r#"
+/// What a full declaration expands to.
+const FULL: &str = r#"
         pub struct SendReceipt { account_id: i64 }
         #[automatically_derived]
         impl SendReceipt {
@@ -93,8 +81,22 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
         ::jobkit::private::inventory::submit!(
             ::jobkit::private::Registration::of::<SendReceipt, _>()
         );
-    "#;
-    assert_eq!(expansion, normal(expected));
+"#;
+
+#[test]
+fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
+    let item = "pub struct SendReceipt { account_id: i64 }";
+    let expansion = declared(
+        r#"
+            kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
+            priority = -1, max_attempts = 5, timeout = "90s", retention = none,
+            backoff = exponential("500ms", max = "1h"), auto_replay = "15m", max_cycles = 5,
+            dead_letter_key = self.order_id, concurrency_key = self.account_id,
+            concurrency_limit = 2, concurrency_group = "accounts"
+        "#,
+        item,
+    );
+    assert_eq!(expansion, normal(FULL));
 }
 
 #[test]

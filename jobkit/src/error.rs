@@ -162,7 +162,8 @@ pub enum Error {
     Database(#[source] sqlx::Error),
 }
 
-/// Every problem that keeps a worker from starting, or jobs from being announced, found in one pass; shown one to a line.
+/// Every problem that keeps a worker from starting, or jobs from being announced, found in one
+/// pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);
 
