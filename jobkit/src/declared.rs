@@ -1,4 +1,5 @@
 use std::fmt::Display;
+use std::marker::PhantomData;
 
 use crate::Policy;
 
@@ -58,6 +59,42 @@ impl<T: Display> IntoKey<Maybe> for Option<T> {
     fn to_key(&self) -> Option<String> {
         self.as_ref().map(ToString::to_string)
     }
+}
+
+/// Whether keys of some type are always there.
+pub trait Presence {
+    /// Whether one may be absent.
+    const OPTIONAL: bool;
+}
+
+impl Presence for Always {
+    const OPTIONAL: bool = false;
+}
+
+impl Presence for Maybe {
+    const OPTIONAL: bool = true;
+}
+
+/// A key as text, which tells by its type whether it may be absent.
+#[derive(Debug)]
+pub struct Key<P>(Option<String>, PhantomData<P>);
+
+impl<P> Key<P> {
+    /// The text.
+    pub fn into_text(self) -> Option<String> {
+        self.0
+    }
+}
+
+/// Turns the expression of a concurrency key into text; the expansion of `#[job]` calls it.
+pub fn key_or_none<M, K: IntoKey<M> + ?Sized>(key: &K) -> Key<M> {
+    Key(key.to_key(), PhantomData)
+}
+
+/// Whether the key that this method makes may be absent.
+#[must_use]
+pub const fn optional_key<J: 'static, P: Presence>(_: fn(&'static J) -> Key<P>) -> bool {
+    P::OPTIONAL
 }
 
 /// Turns a key expression into text; the expansion of `#[job]` calls it.

@@ -175,12 +175,16 @@ pub enum Error {
     /// A worker cannot start; every problem is named.
     #[error("the worker cannot start:{0}")]
     Start(StartProblems),
+    /// The jobs of this binary cannot be announced; every problem is named.
+    #[error("the jobs cannot be announced:{0}")]
+    Announce(StartProblems),
     /// Any other answer of the database.
     #[error("database error: {}", said(.0))]
     Database(#[source] sqlx::Error),
 }
 
-/// Every problem that keeps a worker from starting, found in one pass; shown one to a line.
+/// Every problem that keeps a worker from starting, or jobs from being announced, found in one
+/// pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);
 

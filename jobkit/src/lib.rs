@@ -48,4 +48,4 @@ pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
 pub use crate::stop::StopReason;
 pub use crate::store::Executor;
-pub use crate::worker::{Counts, Worker, WorkerHandle};
+pub use crate::worker::{Counts, Worker, WorkerHandle, announce};

@@ -32,6 +32,9 @@ pub struct Policy {
     pub retention: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
+    /// Whether a job may come without a concurrency key, and then is not limited: the expression
+    /// in `#[job]` is an `Option`.
+    pub optional_key: bool,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -71,6 +74,7 @@ impl Policy {
             auto_replay: None,
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             concurrency: None,
+            optional_key: false,
             redact: &[],
         }
     }

@@ -2,5 +2,5 @@
 
 pub use inventory;
 
-pub use crate::declared::{Declared, key};
+pub use crate::declared::{Declared, Key, Presence, key, key_or_none, optional_key};
 pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

@@ -72,6 +72,13 @@ impl Registry {
 
     /// What is wrong with these jobs for a worker that has these states, one sentence each.
     pub(crate) fn problems(&self, states: &States) -> Vec<String> {
+        let mut problems = self.declared_problems();
+        self.missing_states(states, &mut problems);
+        problems
+    }
+
+    /// What is wrong with these jobs for whoever announces them, one sentence each.
+    pub(crate) fn declared_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.registrations.is_empty() {
             problems.push(
@@ -80,7 +87,6 @@ impl Registry {
                     .to_owned(),
             );
         }
-        self.missing_states(states, &mut problems);
         self.shared_kinds(&mut problems);
         self.disputed_limits(&mut problems);
         self.long_names(&mut problems);

@@ -1,3 +1,4 @@
+mod announce;
 mod claim;
 mod counters;
 mod due;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 
+pub use self::announce::announce;
 use self::claim::slots::Served;
 pub use self::counters::Counts;
 pub use self::handle::WorkerHandle;

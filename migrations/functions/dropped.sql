@@ -38,5 +38,8 @@ drop function if exists
     jobkit.wait(bigint[], text[], text[]);
 -- Their new forms have one more parameter, with a default.
 drop function if exists
+    jobkit.announce(
+        text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
+        integer[], text[]),
     jobkit.claim(bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[]),
     jobkit.heartbeat(bigint, boolean);

@@ -1,5 +1,5 @@
--- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
--- announced for the kind:
+-- enqueue: one job, for triggers and other languages. What is left out comes from what a binary
+-- announced for the kind. What users may rely on is in docs/sql.md:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
 create or replace function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,
@@ -17,11 +17,12 @@ declare
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
-        raise exception 'jobkit: no worker has announced the kind "%"', p_kind
-            using errcode = 'JK003',
-                hint = 'Start a worker whose binary has this job once, or correct the kind.';
+        raise exception 'jobkit: nobody has announced the kind "%"', p_kind
+            using errcode = 'JK003', hint = 'Correct the kind, or have a binary that has this job '
+                'say so: jobkit::announce(&pool), or the start of a worker.';
     end if;
-    if v_kind.concurrency_group is not null and p_concurrency_key is null then
+    if v_kind.concurrency_group is not null and p_concurrency_key is null
+        and not v_kind.key_optional then
         raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
             using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
     elsif v_kind.concurrency_group is null and p_concurrency_key is not null then
