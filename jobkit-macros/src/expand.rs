@@ -14,12 +14,14 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let policy = policy(model);
     let concurrency_key = model.concurrency.as_ref().map(|c| key("concurrency_key", &c.key));
     let dead_letter_key = model.dead_letter_key.as_ref().map(|k| key("dead_letter_key", k));
+    let upcast = model.versions.method();
     quote! {
         #[automatically_derived]
         impl ::jobkit::private::Declared for #name {
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key
             #dead_letter_key
+            #upcast
         }
         ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
     }
@@ -36,6 +38,12 @@ fn policy(model: &JobModel) -> TokenStream {
     if !model.aliases.is_empty() {
         let aliases = &model.aliases;
         set("aliases", quote!(&[#(#aliases),*]));
+    }
+    if let Some(version) = model.versions.version {
+        set("version", version.to_token_stream());
+    }
+    if !model.versions.upcasts.is_empty() {
+        set("upcasts", model.versions.earlier());
     }
     if let Some(queue) = &model.queue {
         set("queue", queue.to_token_stream());
@@ -107,7 +115,7 @@ fn key(method: &str, expr: &Expr) -> TokenStream {
 }
 
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.
-fn start(tokens: TokenStream) -> Span {
+pub(crate) fn start(tokens: TokenStream) -> Span {
     match tokens.into_iter().next() {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {
             start(group.stream())

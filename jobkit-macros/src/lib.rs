@@ -18,6 +18,7 @@ mod subject;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -12,9 +12,10 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
+use crate::version::Versions;
 
 /// The numbers a setting can be.
-struct Range {
+pub(crate) struct Range {
     numbers: RangeInclusive<i128>,
     in_words: &'static str,
 }
@@ -23,6 +24,7 @@ const PRIORITY: Range =
     Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
+pub(crate) const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 
 /// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
@@ -33,6 +35,7 @@ pub(crate) struct JobModel {
     pub(crate) name: Ident,
     pub(crate) kind: String,
     pub(crate) aliases: Vec<String>,
+    pub(crate) versions: Versions,
     pub(crate) queue: Option<String>,
     pub(crate) priority: Option<i16>,
     pub(crate) max_attempts: Option<u16>,
@@ -72,8 +75,9 @@ impl JobModel {
     pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
+        let is_meant = args.mentions("version");
         let kind = match &args.kind {
-            Some(kind) => kind::stored(&kind.value, "the kind", mistakes),
+            Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
@@ -82,6 +86,7 @@ impl JobModel {
         Self {
             name: name.clone(),
             aliases: distinct(&aliases, &kind, mistakes),
+            versions: Versions::new(args.version.as_ref(), is_meant, args.upcast, mistakes),
             queue: args
                 .queue
                 .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
@@ -174,7 +179,7 @@ fn concurrency(
 fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<String> {
     let mut names = Vec::new();
     for alias in aliases {
-        let name = kind::stored(alias, "an alias", mistakes);
+        let name = kind::unversioned(alias, "an alias", mistakes);
         if name == kind && !name.is_empty() {
             let message = format_args!("`{name}` is the kind itself: leave it out");
             mistakes.add(alias, message);
@@ -186,7 +191,7 @@ fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<Stri
     names
 }
 
-fn integer<N: TryFrom<i128>>(
+pub(crate) fn integer<N: TryFrom<i128>>(
     given: Option<&Given<Integer>>,
     range: &Range,
     mistakes: &mut Mistakes,

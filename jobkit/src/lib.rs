@@ -24,6 +24,8 @@ mod registration;
 mod registry;
 mod states;
 mod store;
+mod stored;
+mod version;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]
@@ -42,4 +44,4 @@ pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
 pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
-pub use crate::worker::{Counts, Worker, WorkerHandle};
+pub use crate::worker::{Counts, Preflight, Worker, WorkerHandle};

@@ -52,7 +52,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     30 "0030_operation_pace" readable_by 1,
     31 "0031_exhausted" readable_by 1,
     32 "0032_claims_ahead" readable_by 29,
-    functions 33 readable_by 29
+    39 "0039_payload_versions" readable_by 29,
+    functions 40 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

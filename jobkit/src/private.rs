@@ -2,5 +2,6 @@
 
 pub use inventory;
 
-pub use crate::declared::{Declared, key};
+pub use crate::declared::{Declared, key, upcast};
+pub use crate::stored::Stored;
 pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

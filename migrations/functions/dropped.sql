@@ -38,4 +38,9 @@ drop function if exists
 -- Their new forms have one more parameter, with a default.
 drop function if exists
     jobkit.claim(bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[]),
+    jobkit.enqueue(
+        text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text),
+    jobkit.enqueue_jobs(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], jsonb[],
+        jsonb[], jsonb[], text[]),
     jobkit.heartbeat(bigint, boolean);

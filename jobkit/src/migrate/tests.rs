@@ -21,7 +21,7 @@ fn a_server_before_14_is_refused_by_its_major_version() {
 #[test]
 fn versions_count_up_and_the_functions_are_last() {
     for (before, after) in MIGRATIONS.iter().zip(&MIGRATIONS[1..]) {
-        assert_eq!(before.version + 1, after.version);
+        assert!(before.version < after.version);
     }
     for Migration { version, name, readable_by, tables } in MIGRATIONS {
         assert!(*name == FUNCTIONS || name.starts_with(&format!("{version:04}_")), "{name}");

@@ -12,6 +12,8 @@ use super::time::interval;
 #[derive(Debug)]
 pub(crate) struct NewJob {
     pub(crate) kind: &'static str,
+    /// Of the payload; `None` is 1.
+    pub(crate) version: Option<i16>,
     pub(crate) queue: String,
     pub(crate) priority: i16,
     pub(crate) max_attempts: u16,
@@ -50,6 +52,7 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl PgExecutor<'c>) -> s
         .bind(Json(job.args))
         .bind(Some(job.tags).filter(|tags| !tags.is_empty()))
         .bind(job.metadata.map(Json))
+        .bind(job.version)
         .fetch_one(executor)
         .await?;
     row.try_get(0)
@@ -73,6 +76,7 @@ pub(crate) async fn enqueue_all<'c>(
         .bind(column(&jobs, |job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())))
         .bind(column(&jobs, |job| job.metadata.as_deref().map(Json)))
         .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
+        .bind(sparse(jobs.iter().map(|job| job.version)))
         .fetch_all(executor)
         .await
 }

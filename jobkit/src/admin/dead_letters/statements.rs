@@ -165,7 +165,7 @@ impl Attempt {
 from_row! {
     DeadLetter { error: "full_error", errors, generation, job: "job_id", replay: "replay_id",
         replay_at, resolved_at, priority, max_attempts, attempt, snoozes, created_at, worker:
-        "worker_id"; summary: DeadLetterSummary::from_row, concurrency: concurrency, args: payload,
+        "worker_id", version; summary: DeadLetterSummary::from_row, concurrency: concurrency, args: payload,
         tags: tags, metadata: metadata }
 }
 

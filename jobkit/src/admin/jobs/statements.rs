@@ -136,7 +136,7 @@ impl Call for OneJob {
 }
 
 from_row! {
-    JobDetail { attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
+    JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
         dead_letter_key, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata }
 }
