@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::{
     Admin, Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
@@ -182,7 +183,7 @@ async fn a_version_that_a_binary_does_not_know_is_left_alone() {
     // Everywhere else the kind has its name.
     assert_eq!(admin.job(job).await.unwrap().unwrap().version, 2);
     let query: JobQuery = "kind:v_renamed state:ready".parse().unwrap();
-    assert_eq!(admin.jobs(&query).await.unwrap().jobs.len(), 1);
+    assert_eq!(admin.jobs(&query, None, 10).await.unwrap().jobs.len(), 1);
     let queues = admin.queues().await.unwrap();
     assert!(queues[0].kinds.iter().any(|kind| kind.kind == "v_renamed" && kind.ready == 1));
     let kinds = admin.kinds().await.unwrap();
@@ -245,7 +246,7 @@ async fn a_dead_letter_and_its_replay_keep_the_version() {
     }
 
     let admin = Admin::new(lab.pool().clone());
-    let page = admin.dead_letters(&"".parse().unwrap()).await.unwrap();
+    let page = admin.dead_letters(&DeadLetterFilter::all(), None, 100).await.unwrap();
     for entry in page.entries {
         let letter = admin.dead_letter(entry.id).await.unwrap().unwrap();
         let args = match letter.version {
