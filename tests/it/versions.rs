@@ -18,7 +18,7 @@ const MIXED: Duration = Duration::from_secs(3);
 mod old {
     use super::*;
 
-    macro_rules! job {
+    macro_rules! older {
         ($name:ident { $($field:ident: $type:ty),* } $kind:literal $key:expr) => {
             #[derive(Serialize, Deserialize)]
             pub(super) struct $name { $(pub(super) $field: $type),* }
@@ -45,10 +45,10 @@ mod old {
         };
     }
 
-    job!(Added { id: i64 } "v_added" |_| None);
-    job!(Renamed { order: i64 } "v_renamed" |job| Some((job.order % 3).to_string()));
-    job!(Slimmed { id: i64, note: String } "v_slimmed" |_| None);
-    job!(Gone { id: i64 } "v_gone" |_| None);
+    older!(Added { id: i64 } "v_added" |_| None);
+    older!(Renamed { order: i64 } "v_renamed" |job| Some((job.order % 3).to_string()));
+    older!(Slimmed { id: i64, note: String } "v_slimmed" |_| None);
+    older!(Gone { id: i64 } "v_gone" |_| None);
 
     pub(super) fn worker(lab: &Lab) -> Worker {
         lab.worker().queue("default", 8).jobs([
@@ -126,10 +126,10 @@ async fn old_and_new_binaries_work_on_the_same_jobs() {
     while begun.elapsed() < MIXED {
         let pool = lab.pool();
         let ids = jobs..jobs + 10;
-        let all = jobkit::enqueue_all::<old::Renamed, _, _>;
-        all(ids.clone().map(|order| old::Renamed { order }), pool).await.unwrap();
-        let renamed = ids.clone().map(|order_id| new::Renamed { order_id });
-        jobkit::enqueue_all(renamed, pool).await.unwrap();
+        let before = ids.clone().map(|order| old::Renamed { order });
+        jobkit::enqueue_all(before, pool).await.unwrap();
+        let after = ids.clone().map(|order_id| new::Renamed { order_id });
+        jobkit::enqueue_all(after, pool).await.unwrap();
         for id in ids {
             old::Added { id }.enqueue(pool).await.unwrap();
             new::Added { id, copies: 2 }.enqueue(pool).await.unwrap();
@@ -266,10 +266,8 @@ async fn a_dead_letter_and_its_replay_keep_the_version() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preflight_names_what_does_not_decode() {
-    let lab = Lab::guarded().await;
+    let lab = Lab::new().await;
     let preflight = async || new::worker(&lab).preflight().await;
-    let started = old::worker(&lab).start().await.unwrap();
-    started.stop().await;
     for order in 0..100 {
         old::Renamed { order }.enqueue(lab.pool()).await.unwrap();
         old::Gone { id: order }.enqueue(lab.pool()).await.unwrap();
