@@ -163,9 +163,8 @@ impl Registry {
 
     fn out_of_range(&self, problems: &mut Vec<String>) {
         for Policy { kind, priority, max_attempts, version, upcasts, .. } in self.policies() {
-            let versions = upcasts.iter().copied().chain([version]);
-            if versions.clone().any(|v| !VERSIONS.contains(&v)) || version < versions.max().unwrap()
-            {
+            let is_earlier = |earlier: &u16| (1..version).contains(earlier);
+            if !VERSIONS.contains(&version) || !upcasts.iter().all(is_earlier) {
                 problems.push(format!(
                     "job `{kind}`: its version must be 1 to 32767, and those it casts up before it"
                 ));

@@ -119,6 +119,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and f.size <= 8 * 1024 * 1024" => "",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
+    block: "jobkit.versioned(j.kind, j.version)" => "j.kind",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
+    make_ready: "jobkit.versioned(j.kind, j.version)" => "j.kind",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
+    settle: "if v_keyed and p_next is not null" => "if false" with
+    hand_over: "jobkit.versioned(j.kind, j.version) = any" => "j.kind = any",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and jobkit.versioned(j.kind, j.version) = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
