@@ -170,7 +170,7 @@ async fn a_version_that_a_binary_does_not_know_is_left_alone() {
     lab.until("count(*) = 30 from jobkit.finished where kind = 'v_renamed'").await;
     assert_eq!(lab.count("jobkit.ready where kind = 'v_renamed@2'").await, 1);
 
-    let admin = Admin::new(lab.pool().clone());
+    let admin = Admin::new(lab.pool());
     let explained = admin.explain(job).await.unwrap().unwrap();
     let sentence = "No live worker of its queue default knows version 2 of the kind v_renamed";
     assert_eq!(explained.sentence, sentence);
@@ -205,7 +205,7 @@ async fn a_first_version_that_nobody_reads_any_more_is_told_of() {
     let sql = "select jobkit.enqueue('v_renamed', '{\"order\": 1}', p_concurrency_key => '1',
         p_run_at => now() + interval '1 hour')";
     let job: i64 = lab.value(sql).await;
-    let admin = Admin::new(lab.pool().clone());
+    let admin = Admin::new(lab.pool());
     let explained = admin.explain(jobkit::JobId(job)).await.unwrap().unwrap();
     let reasons: Vec<_> = explained.reasons.iter().map(ToString::to_string).collect();
     let told = "No live worker of its queue default knows version 1 of the kind v_renamed";
@@ -245,7 +245,7 @@ async fn a_dead_letter_and_its_replay_keep_the_version() {
         assert!(error.contains("a version is 1 to 32767"), "{error}");
     }
 
-    let admin = Admin::new(lab.pool().clone());
+    let admin = Admin::new(lab.pool());
     let page = admin.dead_letters(&DeadLetterFilter::all(), None, 100).await.unwrap();
     for entry in page.entries {
         let letter = admin.dead_letter(entry.id).await.unwrap().unwrap();
