@@ -25,7 +25,7 @@ pub enum Attention {
         /// Their kind.
         kind: String,
         /// The version of their payloads, where it matters: it is not the first, or some live
-        /// worker knows another one.
+        /// worker of the queue knows another one.
         version: Option<u16>,
         /// Whether some worker has ever announced the kind.
         announced: bool,

@@ -32,8 +32,8 @@ with alive as materialized (
 )
 select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
     exists (select from jobkit.kinds k where k.kind = jobkit.unversioned(m.kind)) as announced,
-    exists (select from alive w, unnest(w.kinds) as n (name)
-        where jobkit.unversioned(n.name) = jobkit.unversioned(m.kind)) as otherwise_known
+    exists (select from alive w, unnest(w.kinds) as n (name) where m.queue = any (w.queues)
+        and jobkit.unversioned(n.name) = jobkit.unversioned(m.kind)) as otherwise_known
 from met m
 where not exists (select from alive w where m.queue = any (w.queues) and m.kind = any (w.kinds))
     and not exists (select from jobkit.queues p where p.name = m.queue and p.paused_at is not null)
