@@ -14,7 +14,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let policy = policy(model);
     let concurrency_key = model.concurrency.as_ref().map(|c| key("concurrency_key", &c.key));
     let dead_letter_key = model.dead_letter_key.as_ref().map(|k| key("dead_letter_key", k));
-    let upcast = model.versions.method();
+    let upcast = upcast(model);
     quote! {
         #[automatically_derived]
         impl ::jobkit::private::Declared for #name {
@@ -39,29 +39,20 @@ fn policy(model: &JobModel) -> TokenStream {
         let aliases = &model.aliases;
         set("aliases", quote!(&[#(#aliases),*]));
     }
-    if let Some(version) = model.versions.version {
-        set("version", version.to_token_stream());
-    }
-    if !model.versions.upcasts.is_empty() {
-        set("upcasts", model.versions.earlier());
-    }
-    if let Some(queue) = &model.queue {
-        set("queue", queue.to_token_stream());
-    }
-    if let Some(priority) = model.priority {
-        set("priority", priority.to_token_stream());
-    }
-    if let Some(max_attempts) = model.max_attempts {
-        set("max_attempts", max_attempts.to_token_stream());
-    }
-    if let Some(timeout) = model.timeout {
-        set("timeout", term(timeout));
-    }
-    if let Some(retention) = model.retention {
-        set("retention", term(retention));
-    }
-    if let Some(backoff) = &model.backoff {
-        set("backoff", Backoff::code(backoff));
+    let upcasts: Vec<u16> = model.upcasts.iter().map(|(number, _)| *number).collect();
+    for (field, value) in [
+        ("version", model.version.map(|version| version.to_token_stream())),
+        ("upcasts", (!upcasts.is_empty()).then(|| quote!(&[#(#upcasts),*]))),
+        ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
+        ("priority", model.priority.map(|priority| priority.to_token_stream())),
+        ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
+        ("timeout", model.timeout.map(term)),
+        ("retention", model.retention.map(term)),
+        ("backoff", model.backoff.as_ref().map(Backoff::code)),
+    ] {
+        if let Some(value) = value {
+            set(field, value);
+        }
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
         let after = duration::code(*after);
@@ -114,8 +105,29 @@ fn key(method: &str, expr: &Expr) -> TokenStream {
     }
 }
 
+/// The method that reads earlier versions.
+fn upcast(model: &JobModel) -> Option<TokenStream> {
+    let arms = model.upcasts.iter().map(|(number, function)| {
+        // Errors about the function belong under it.
+        let span = Span::call_site().located_at(start(function.to_token_stream()));
+        quote_spanned!(span=> #number => ::jobkit::private::upcast(stored, #function),)
+    });
+    (!model.upcasts.is_empty()).then(|| {
+        quote! {
+            fn upcast(
+                stored: ::jobkit::private::Stored<'_>
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                match stored.version() {
+                    #(#arms)*
+                    _ => ::core::result::Result::Err(stored.unknown()),
+                }
+            }
+        }
+    })
+}
+
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.
-pub(crate) fn start(tokens: TokenStream) -> Span {
+fn start(tokens: TokenStream) -> Span {
     match tokens.into_iter().next() {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {
             start(group.stream())

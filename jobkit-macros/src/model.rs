@@ -12,10 +12,10 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
-use crate::version::Versions;
+use crate::version::Upcast;
 
 /// The numbers a setting can be.
-pub(crate) struct Range {
+struct Range {
     numbers: RangeInclusive<i128>,
     in_words: &'static str,
 }
@@ -24,7 +24,7 @@ const PRIORITY: Range =
     Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
-pub(crate) const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
+const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 
 /// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
@@ -35,7 +35,9 @@ pub(crate) struct JobModel {
     pub(crate) name: Ident,
     pub(crate) kind: String,
     pub(crate) aliases: Vec<String>,
-    pub(crate) versions: Versions,
+    pub(crate) version: Option<u16>,
+    /// The earlier versions that are read, each with its function.
+    pub(crate) upcasts: Vec<(u16, Expr)>,
     pub(crate) queue: Option<String>,
     pub(crate) priority: Option<i16>,
     pub(crate) max_attempts: Option<u16>,
@@ -76,6 +78,7 @@ impl JobModel {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
         let is_meant = args.mentions("version");
+        let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
             Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
             None if args.mentions("kind") => String::new(),
@@ -86,7 +89,8 @@ impl JobModel {
         Self {
             name: name.clone(),
             aliases: distinct(&aliases, &kind, mistakes),
-            versions: Versions::new(args.version.as_ref(), is_meant, args.upcast, mistakes),
+            version,
+            upcasts: upcasts(args.upcast, version, is_meant, mistakes),
             queue: args
                 .queue
                 .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
@@ -175,6 +179,50 @@ fn concurrency(
     })
 }
 
+/// Checks each earlier version, and that it is one.
+fn upcasts(
+    upcast: Option<Given<Vec<Upcast>>>,
+    newest: Option<u16>,
+    is_meant: bool,
+    mistakes: &mut Mistakes,
+) -> Vec<(u16, Expr)> {
+    let Some(Given { name, value: list }) = upcast else { return Vec::new() };
+    if !is_meant {
+        let numbers = list.iter().filter_map(|upcast| upcast.number.base10_parse::<u16>().ok());
+        let next = numbers.max().unwrap_or(1).saturating_add(1);
+        let message = format_args!(
+            "`upcast` reads what is older than this struct: say with `version = {next}` which \
+             version this is"
+        );
+        mistakes.add(name, message);
+    }
+    let mut upcasts: Vec<(u16, Expr)> = Vec::new();
+    for Upcast { number, function } in list {
+        let earlier = 1..newest.unwrap_or(u16::MAX);
+        match number.base10_parse().ok().filter(|number| earlier.contains(number)) {
+            Some(version) if upcasts.iter().any(|(known, _)| *known == version) => {
+                let message = format_args!("version {version} is in the list twice: keep one");
+                mistakes.add(number, message);
+            }
+            Some(version) => upcasts.push((version, function)),
+            None => mistakes.add(number, earlier_than(newest)),
+        }
+    }
+    upcasts
+}
+
+fn earlier_than(newest: Option<u16>) -> String {
+    match newest {
+        Some(1) => "there is no version before the first: leave `upcast` out, or give this struct \
+                    the next `version`"
+            .to_owned(),
+        Some(newest) => {
+            format!("`upcast` takes versions before `version = {newest}`: `1` to `{}`", newest - 1)
+        }
+        None => "a version is a number from `1` to `32767`".to_owned(),
+    }
+}
+
 /// Checks each alias, and that none is there twice or is the kind itself.
 fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<String> {
     let mut names = Vec::new();
@@ -191,7 +239,7 @@ fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<Stri
     names
 }
 
-pub(crate) fn integer<N: TryFrom<i128>>(
+fn integer<N: TryFrom<i128>>(
     given: Option<&Given<Integer>>,
     range: &Range,
     mistakes: &mut Mistakes,

@@ -1,29 +1,16 @@
-//! `version` and `upcast(…)`: which payload a struct is, and how it is made of earlier ones.
+//! `upcast(…)`: the versions before this one, each with the function that reads it.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, LitInt, Result, Token, parenthesized, token};
 
-use crate::expand::start;
-use crate::literal::{Integer, as_text, bare};
-use crate::mistakes::Mistakes;
-use crate::model::{VERSION, integer};
-use crate::parse::Given;
+use crate::literal::{as_text, bare};
 
 /// An earlier version, and the function that makes the struct of it.
 pub(crate) struct Upcast {
-    number: LitInt,
-    function: Expr,
-}
-
-/// The version of a struct, and those it reads besides.
-#[derive(Default)]
-pub(crate) struct Versions {
-    pub(crate) version: Option<u16>,
-    /// The earlier ones, as they are written.
-    pub(crate) upcasts: Vec<(u16, Expr)>,
+    pub(crate) number: LitInt,
+    pub(crate) function: Expr,
 }
 
 impl Parse for Upcast {
@@ -80,79 +67,4 @@ pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Resul
         return Err(Error::new_spanned(name, message));
     }
     Ok(list.into_iter().collect())
-}
-
-impl Versions {
-    pub(crate) fn new(
-        version: Option<&Given<Integer>>,
-        is_meant: bool,
-        upcast: Option<Given<Vec<Upcast>>>,
-        mistakes: &mut Mistakes,
-    ) -> Self {
-        let newest: Option<u16> = integer(version, &VERSION, mistakes);
-        let Some(Given { name, value: list }) = upcast else {
-            return Self { version: newest, upcasts: Vec::new() };
-        };
-        if !is_meant {
-            let numbers = list.iter().filter_map(|upcast| upcast.number.base10_parse::<u16>().ok());
-            let next = numbers.max().unwrap_or(1).saturating_add(1);
-            let message = format!(
-                "`upcast` reads what is older than this struct: say with `version = {next}` \
-                 which version this is"
-            );
-            mistakes.add(name, message);
-        }
-        let mut upcasts: Vec<(u16, Expr)> = Vec::new();
-        for Upcast { number, function } in list {
-            let earlier = 1..newest.unwrap_or(u16::MAX);
-            match number.base10_parse().ok().filter(|number| earlier.contains(number)) {
-                Some(version) if upcasts.iter().any(|(known, _)| *known == version) => {
-                    let message = format!("version {version} is in the list twice: keep one");
-                    mistakes.add(number, message);
-                }
-                Some(version) => upcasts.push((version, function)),
-                None => mistakes.add(number, before(newest)),
-            }
-        }
-        Self { version: newest, upcasts }
-    }
-
-    /// The numbers of the earlier ones.
-    pub(crate) fn earlier(&self) -> TokenStream {
-        let numbers = self.upcasts.iter().map(|(number, _)| number);
-        quote!(&[#(#numbers),*])
-    }
-
-    /// The method that reads earlier ones.
-    pub(crate) fn method(&self) -> Option<TokenStream> {
-        let arms = self.upcasts.iter().map(|(number, function)| {
-            // Errors about the function belong under it.
-            let span = Span::call_site().located_at(start(function.to_token_stream()));
-            quote_spanned!(span=> #number => ::jobkit::private::upcast(stored, #function),)
-        });
-        (!self.upcasts.is_empty()).then(|| {
-            quote! {
-                fn upcast(
-                    stored: ::jobkit::private::Stored<'_>
-                ) -> ::core::result::Result<Self, ::std::string::String> {
-                    match stored.version() {
-                        #(#arms)*
-                        _ => ::core::result::Result::Err(stored.unknown()),
-                    }
-                }
-            }
-        })
-    }
-}
-
-fn before(newest: Option<u16>) -> String {
-    match newest {
-        Some(1) => "there is no version before the first: leave `upcast` out, or give this struct \
-                    the next `version`"
-            .to_owned(),
-        Some(newest) => {
-            format!("`upcast` takes versions before `version = {newest}`: `1` to `{}`", newest - 1)
-        }
-        None => "a version is a number from `1` to `32767`".to_owned(),
-    }
 }

@@ -89,7 +89,7 @@ mod new {
 
     /// A field less, which the older release cannot do without.
     #[derive(Serialize, Deserialize)]
-    #[job(kind = "v_slimmed", version = 2, upcast(1 = |old: super::old::Slimmed| Self { id: old.id }),
+    #[job(kind = "v_slimmed", version = 2, upcast(1 = |old: old::Slimmed| Self { id: old.id }),
         max_attempts = 2, retention = "1h")]
     pub(super) struct Slimmed {
         pub(super) id: i64,

@@ -36,7 +36,8 @@ pub(crate) struct LiveJob {
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
     pub(crate) pause: Option<PausedQueue>,
-    /// Live workers of its queue; how many know its kind in its version, and how many jobs these can run at once.
+    /// Live workers of its queue; how many know its kind in its version, and how many jobs these
+    /// can run at once.
     pub(crate) serving: u32,
     pub(crate) knowing: u32,
     /// Whether one of them knows its kind in some version.

@@ -216,8 +216,8 @@ impl Attention {
                  back automatically"
             }
             Self::Unserved { announced: true, version: Some(_), .. } => {
-                "start a worker that serves the queue and whose binary knows this version, or has an \
-                 `upcast` for it"
+                "start a worker that serves the queue and whose binary knows this version, or has \
+                 an `upcast` for it"
             }
             Self::Unserved { announced: true, .. } => {
                 "start a worker that serves the queue and has the kind"

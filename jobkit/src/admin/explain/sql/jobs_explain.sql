@@ -2,8 +2,9 @@
 -- `workers`, which are small. A worker lives as long as its lease; one that does not say how many
 -- slots it has has many.
 -- $1 job
-select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, j.concurrency_group,
-    j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at, c.worker_id is not null and j.state = 'ready' as waits,
+select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
+    j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
+    c.worker_id is not null and j.state = 'ready' as waits,
     case when j.state = 'scheduled' then j.run_at end as run_at,
     j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
     case when j.state = 'ready' then exists (

@@ -1,6 +1,6 @@
--- Queues and kinds (`versioned`) of jobs that no live worker serves: of the first 50 ready jobs of each lane of
--- 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and the first 1,000
--- scheduled ones; `more` when there may be others. A queue that is paused is not served on purpose.
+-- Queues and kinds (`versioned`) of jobs that nobody alive serves: of the first 50 ready ones of
+-- each lane of 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and 1,000
+-- scheduled ones; `more` when there may be others. A queue that is paused is so on purpose.
 -- $1 how many of them at most
 with alive as materialized (
     select w.queues, w.kinds from jobkit.workers w where not w.stopping and w.lease_until > now()
