@@ -45,7 +45,7 @@ begin
         resolved_at = null, worker_id = excluded.worker_id,
         concurrency_group = excluded.concurrency_group,
         concurrency_key = excluded.concurrency_key, args = excluded.args,
-        tags = excluded.tags, metadata = excluded.metadata, version = excluded.version;
+        version = excluded.version, tags = excluded.tags, metadata = excluded.metadata;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
 end
