@@ -11,8 +11,11 @@ use jobkit::{
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
-/// How long both binaries work; more when somebody wants to see it for longer.
-const MIXED: Duration = Duration::from_secs(3);
+/// How long both binaries work: three seconds, or what `MIXED_SECONDS` says.
+fn mixed() -> Duration {
+    let given = std::env::var("MIXED_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(given.unwrap_or(3))
+}
 
 /// The older release. Declared by hand: what is linked has the newer one.
 mod old {
@@ -123,7 +126,7 @@ async fn old_and_new_binaries_work_on_the_same_jobs() {
     let older = old::worker(&lab).start().await.unwrap();
     let newer = new::worker(&lab).start().await.unwrap();
     let (begun, mut jobs) = (Instant::now(), 0);
-    while begun.elapsed() < MIXED {
+    while begun.elapsed() < mixed() {
         let pool = lab.pool();
         let ids = jobs..jobs + 10;
         let before = ids.clone().map(|order| old::Renamed { order });
@@ -148,6 +151,7 @@ async fn old_and_new_binaries_work_on_the_same_jobs() {
     older.stop().await;
     lab.until("not exists (select from jobkit.jobs)").await;
     newer.stop().await;
+    println!("{} jobs", 7 * jobs);
     assert_eq!(lab.count("jobkit.dead_letters").await, 0);
     let done = "jobkit.finished where outcome = 'finish' and attempt = 1";
     assert_eq!(lab.count(done).await, 7 * jobs);
