@@ -96,10 +96,9 @@ begin
     if v_ids <> '{}' or v_ahead <> '{}' then
         return query select j.queue, null::integer, null::integer, null::bigint, null::bigint,
             j.id, jobkit.versioned(j.kind, j.version), j.priority * 2 + 7, j.attempt + 1,
-            j.max_attempts, j.crashes, j.snoozes, j.created_at,
-            j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
-            j.metadata, clock_timestamp() - least(greatest(j.run_at, j.created_at, 'epoch'),
-                clock_timestamp()), null::bigint[]
+            j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
+            j.concurrency_key is not null, j.args, j.tags, j.metadata, clock_timestamp() - least(
+                greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp()), null::bigint[]
         from jobkit.jobs j where j.id = any (v_ids || v_ahead);
     end if;
 end
