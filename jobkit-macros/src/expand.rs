@@ -110,7 +110,9 @@ fn upcast(model: &JobModel) -> Option<TokenStream> {
     let arms = model.upcasts.iter().map(|(number, function)| {
         // Errors about the function belong under it.
         let span = Span::call_site().located_at(start(function.to_token_stream()));
-        quote_spanned!(span=> #number => ::jobkit::private::upcast(stored, #function),)
+        quote_spanned!(span=> #number => {
+            ::jobkit::private::upcast::<_, _, Self, _>(stored, #function)
+        })
     });
     (!model.upcasts.is_empty()).then(|| {
         quote! {
