@@ -15,6 +15,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let (typed, concurrency_key) = model.concurrency.as_ref().map(concurrency_key).unzip();
     let dead_letter_key = model.dead_letter_key.as_ref().map(dead_letter_key);
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
+    let upcast = upcast(model);
     quote! {
         #typed
         #[automatically_derived]
@@ -22,6 +23,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key
             #dead_letter_key
+            #upcast
         }
         ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
     }
@@ -38,23 +40,20 @@ fn policy(model: &JobModel) -> TokenStream {
     if !aliases.is_empty() {
         set("aliases", quote!(&[#(#aliases),*]));
     }
-    if let Some(queue) = &model.queue {
-        set("queue", queue.to_token_stream());
-    }
-    if let Some(priority) = model.priority {
-        set("priority", priority.to_token_stream());
-    }
-    if let Some(max_attempts) = model.max_attempts {
-        set("max_attempts", max_attempts.to_token_stream());
-    }
-    if let Some(timeout) = model.timeout {
-        set("timeout", term(timeout));
-    }
-    if let Some(retention) = model.retention {
-        set("retention", term(retention));
-    }
-    if let Some(backoff) = &model.backoff {
-        set("backoff", Backoff::code(backoff));
+    let upcasts: Vec<u16> = model.upcasts.iter().map(|(number, _)| *number).collect();
+    for (field, value) in [
+        ("version", model.version.map(|version| version.to_token_stream())),
+        ("upcasts", (!upcasts.is_empty()).then(|| quote!(&[#(#upcasts),*]))),
+        ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
+        ("priority", model.priority.map(|priority| priority.to_token_stream())),
+        ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
+        ("timeout", model.timeout.map(term)),
+        ("retention", model.retention.map(term)),
+        ("backoff", model.backoff.as_ref().map(Backoff::code)),
+    ] {
+        if let Some(value) = value {
+            set(field, value);
+        }
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
         let (after, cycles) = (duration::code(*after), quote!(max_cycles: #max_cycles));
@@ -132,6 +131,29 @@ fn key(function: &str, expr: &Expr) -> (Ident, TokenStream) {
     let function = Ident::new(function, span);
     let call = quote_spanned!(span=> ::jobkit::private::#function(&(#expr)));
     (receiver, call)
+}
+
+/// The method that reads earlier versions.
+fn upcast(model: &JobModel) -> Option<TokenStream> {
+    let arms = model.upcasts.iter().map(|(number, function)| {
+        // Errors about the function belong under it.
+        let span = Span::call_site().located_at(start(function.to_token_stream()));
+        quote_spanned!(span=> #number => {
+            ::jobkit::private::upcast::<_, _, Self, _>(stored, #function)
+        })
+    });
+    (!model.upcasts.is_empty()).then(|| {
+        quote! {
+            fn upcast(
+                stored: ::jobkit::private::Stored<'_>
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                match stored.version() {
+                    #(#arms)*
+                    _ => ::core::result::Result::Err(stored.unknown()),
+                }
+            }
+        }
+    })
 }
 
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.

@@ -1,7 +1,10 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use serde::de::DeserializeOwned;
+
 use crate::Policy;
+use crate::stored::Stored;
 
 /// The half of a job that `#[job]` writes: its policy and its keys.
 ///
@@ -11,7 +14,7 @@ use crate::Policy;
     label = "missing `#[jobkit::job]`",
     note = "add `#[jobkit::job]` above the definition of `{Self}`"
 )]
-pub trait Declared {
+pub trait Declared: Sized {
     /// What jobs of this type ask for.
     const POLICY: Policy;
 
@@ -25,6 +28,51 @@ pub trait Declared {
     fn dead_letter_key(&self) -> Option<String> {
         None
     }
+
+    /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
+    ///
+    /// # Errors
+    /// What is wrong with the payload.
+    #[doc(hidden)]
+    fn upcast(stored: Stored<'_>) -> Result<Self, String> {
+        Err(stored.unknown())
+    }
+}
+
+/// What a function behind `upcast` may return: the job, or a `Result` of it.
+///
+/// `M` is filled in by inference; it keeps the two implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the job that this `upcast` is for",
+    label = "returns neither the job nor a `Result` of it",
+    note = "write `fn(Old) -> Self` or `fn(Old) -> Result<Self, E>`, where `Old` is a struct with \
+            the fields of that version"
+)]
+pub trait IntoJob<J, M> {
+    /// The job, or why there is none.
+    fn into_job(self) -> Result<J, String>;
+}
+
+impl<J> IntoJob<J, Always> for J {
+    fn into_job(self) -> Result<J, String> {
+        Ok(self)
+    }
+}
+
+impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
+    fn into_job(self) -> Result<J, String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// Reads a payload of an earlier version by its own type; the expansion of `#[job]` calls it.
+pub fn upcast<Old, New, J, M>(stored: Stored<'_>, function: fn(Old) -> New) -> Result<J, String>
+where
+    Old: DeserializeOwned,
+    New: IntoJob<J, M>,
+{
+    let old = stored.decode()?;
+    function(old).into_job().map_err(|error| stored.refused(&error))
 }
 
 /// Marks a key that is always there (see [`IntoKey`]).

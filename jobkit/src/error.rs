@@ -178,12 +178,16 @@ pub enum Error {
     /// The jobs of this binary cannot be announced; every problem is named.
     #[error("the jobs cannot be announced:{0}")]
     Announce(StartProblems),
+    /// Some of what is stored does not decode into the jobs of this binary; each is named.
+    #[error("what is stored does not fit the jobs of this binary:{0}")]
+    Preflight(StartProblems),
     /// Any other answer of the database.
     #[error("database error: {}", said(.0))]
     Database(#[source] sqlx::Error),
 }
 
-/// Every problem that keeps a worker from starting, or jobs from being announced, found in one
+/// Every problem that keeps a worker from starting or from running what is stored, or jobs from
+/// being announced, found in one
 /// pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);

@@ -27,6 +27,8 @@ mod registry;
 mod states;
 mod stop;
 mod store;
+mod stored;
+mod version;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]
@@ -35,7 +37,7 @@ pub use jobkit_macros::job;
 pub use crate::admin::Admin;
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
-pub use crate::declared::{Declared, IntoKey};
+pub use crate::declared::Declared;
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, StartProblems};
 pub use crate::id::JobId;
@@ -48,4 +50,4 @@ pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
 pub use crate::stop::StopReason;
 pub use crate::store::Executor;
-pub use crate::worker::{Counts, Worker, WorkerHandle, announce};
+pub use crate::worker::{Counts, Preflight, Worker, WorkerHandle, announce};

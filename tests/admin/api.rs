@@ -121,7 +121,7 @@ async fn programs_enqueue_by_the_name_of_a_kind() {
     let app = dashboard(&lab, Permissions::admin());
     let body = r#"{"kind": "newest", "args": {"order_id": 7}, "queue": "slow", "priority": -1,
         "at": "2100-01-31T12:00:00Z", "max_attempts": 5, "dead_letter_key": "d", "tags": ["shop"],
-        "metadata": 1}"#;
+        "metadata": 1, "version": 2}"#;
     lab.run(KINDS).await;
     let reply = send(&app, "/api/v1/jobs", body).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.body);
@@ -132,7 +132,8 @@ async fn programs_enqueue_by_the_name_of_a_kind() {
     let stored = format!(
         "jobkit.jobs j join jobkit.scheduled s on s.job_id = j.id where j.id = {job}
             and j.priority = -1 and j.max_attempts = 5 and j.dead_letter_key = 'd'
-            and j.tags = '{{shop}}' and j.metadata = '1' and s.run_at = '2100-01-31T12:00:00Z'"
+            and j.version = 2 and j.tags = '{{shop}}' and j.metadata = '1'
+            and s.run_at = '2100-01-31T12:00:00Z'"
     );
     assert_eq!(lab.count(&stored).await, 1);
     let audited = "jobkit.audit where action = 'enqueue' and actor = 'alice'
@@ -152,6 +153,7 @@ async fn what_no_job_may_be_like_is_refused_by_its_name() {
         (r#"{"kind": "newest", "concurrency_key": "a"}"#, "Refused key"),
         (r#"{"kind": "newest", "priority": 4}"#, "Refused option"),
         (r#"{"kind": "newest", "max_attempts": 0}"#, "Refused option"),
+        (r#"{"kind": "newest", "version": 0}"#, "Refused option"),
         (r#"{"kind": "newest", "queue": ""}"#, "Invalid request"),
         (r#"{"kind": "newest", "at": "tomorrow"}"#, "Invalid request"),
         (r#"{"kind": "newest", "args": "\u0000"}"#, "Invalid request"),

@@ -50,7 +50,17 @@ async fn queues_are_paused_and_resumed_by_name() {
 #[tokio::test]
 async fn a_job_is_enqueued_by_the_name_of_its_kind() {
     let lab = Lab::new().await;
-    let enqueue = ["enqueue", "newest", "{\"order_id\": 7}", "--priority", "-1", "--tag", "shop"];
+    let enqueue = [
+        "enqueue",
+        "newest",
+        "{\"order_id\": 7}",
+        "--priority",
+        "-1",
+        "--payload-version",
+        "2",
+        "--tag",
+        "shop",
+    ];
     let refused = run(&lab, &enqueue).await.bad(1);
     assert!(refused.contains("nobody has announced the kind `newest`"), "{refused}");
     lab.run(
@@ -60,7 +70,7 @@ async fn a_job_is_enqueued_by_the_name_of_its_kind() {
     .await;
     let said = json(&lab, &enqueue).await;
     let stored = "select id::text from jobkit.jobs
-        where priority = -1 and tags = '{shop}' and args = '{\"order_id\": 7}'";
+        where priority = -1 and version = 2 and tags = '{shop}' and args = '{\"order_id\": 7}'";
     assert_eq!(said["job"], *text(&lab, stored).await);
     assert_eq!(audited(&lab, "enqueue").await, "ada");
     run(&lab, &["enqueue", "newest", "not json"]).await.bad(2);

@@ -26,6 +26,7 @@ struct Wanted {
     dead_letter_key: Option<String>,
     tags: Option<Vec<String>>,
     metadata: Option<Value>,
+    version: Option<u16>,
 }
 
 /// The payload of a struct without fields.
@@ -60,6 +61,9 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
     }
     if let Some(metadata) = wanted.metadata {
         job = job.metadata(metadata);
+    }
+    if let Some(version) = wanted.version {
+        job = job.version(version);
     }
     let job = job.await?.to_string();
     let url = context.link(&format!("/api/v1/jobs/{job}"));

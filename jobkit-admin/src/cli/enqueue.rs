@@ -38,6 +38,9 @@ pub(super) struct Enqueue {
     /// What travels with it beside the payload, as JSON
     #[arg(long, value_name = "JSON", value_parser = arguments::json)]
     metadata: Option<Value>,
+    /// The version of the payload [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    payload_version: Option<u16>,
 }
 
 impl Enqueue {
@@ -66,6 +69,9 @@ impl Enqueue {
         }
         if let Some(metadata) = self.metadata {
             job = job.metadata(metadata);
+        }
+        if let Some(version) = self.payload_version {
+            job = job.version(version);
         }
         let id = job.await.map_err(|error| Failure::refused(error.to_string()))?;
         let json = json!({"job": id.to_string()});

@@ -26,7 +26,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         claim_within contract enqueue enqueue_all enqueue_form_1 errors_of finish finish_all
         lock_jobs log_attempt make_ready make_scheduled promote refuse require_options
         require_read_committed require_tags require_time reschedule run_again settle settle_apart
-        settle_grant settle_one settle_others settle_partial withdraw
+        settle_grant settle_one settle_others settle_partial unversioned versioned withdraw
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }

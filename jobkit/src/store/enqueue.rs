@@ -13,6 +13,8 @@ use super::time::interval;
 #[derive(Debug)]
 pub(crate) struct NewJob {
     pub(crate) kind: &'static str,
+    /// Of the payload; `None` is 1.
+    pub(crate) version: Option<i16>,
     pub(crate) queue: String,
     pub(crate) priority: i16,
     pub(crate) max_attempts: u16,
@@ -50,7 +52,8 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sql
         .bind(job.dead_letter_key)
         .bind(Box::<str>::from(job.args))
         .bind(Some(job.tags).filter(|tags| !tags.is_empty()))
-        .bind(job.metadata.map(Json));
+        .bind(job.metadata.map(Json))
+        .bind(job.version);
     insert.through(executor).await
 }
 
@@ -73,6 +76,7 @@ pub(crate) async fn enqueue_all<'c>(
             jobs.iter().map(|job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())),
         ))
         .bind(sparse(jobs.iter().map(|job| job.metadata.as_deref().map(Json))))
-        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())));
+        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
+        .bind(sparse(jobs.iter().map(|job| job.version)));
     insert.through(executor).await
 }

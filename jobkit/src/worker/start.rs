@@ -108,7 +108,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 
 /// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
 /// in them.
-async fn check(link: &mut Link) -> Result<(), Error> {
+pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
     link.require_own_session().await?;
     link.call(&SchemaCheck).await??;
     match &*link.call(&hidden_tables()).await? {

@@ -65,6 +65,7 @@ pub(super) struct Wishes {
     pub(super) tags: Option<Vec<String>>,
     pub(super) metadata: Option<Value>,
     pub(super) dead_letter_key: Option<String>,
+    pub(super) version: Option<u16>,
 }
 
 /// A job that is about to be enqueued by the name of its kind, see [`Admin::enqueue`].
@@ -115,6 +116,12 @@ impl ByKind<'_> {
         self
     }
 
+    /// Which version of the kind's payload this is, 1 to 32767; 1 where none is given.
+    pub fn version(mut self, version: u16) -> Self {
+        self.wishes.version = Some(version);
+        self
+    }
+
     /// Its tags, 32 at most.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.wishes.tags = Some(tags.into_iter().map(Into::into).collect());
@@ -156,9 +163,10 @@ impl ByKind<'_> {
         for tag in wishes.tags.iter().flatten() {
             limits::name("tag", tag, NAME_BYTES)?;
         }
-        let registry = Registry::linked();
-        if let Some(registration) = registry.get(&self.kind) {
-            let own = registration.key_of(text.as_bytes()).map_err(EnqueueError::Undecodable)?;
+        if let Some(registration) = Registry::linked().of_kind(&self.kind) {
+            let own = registration
+                .key_of(wishes.version.unwrap_or(1), text.as_bytes())
+                .map_err(EnqueueError::Undecodable)?;
             if registration.policy().concurrency.is_some() && wishes.concurrency_key.is_none() {
                 wishes.concurrency_key = own;
             }

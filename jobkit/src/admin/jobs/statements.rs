@@ -73,6 +73,7 @@ pub(super) fn enqueue_by_kind(
         .bind(&wishes.tags)
         .bind(&wishes.metadata)
         .bind(&wishes.dead_letter_key)
+        .bind(wishes.version.map(i32::from))
 }
 
 /// A page of a listing.
@@ -162,7 +163,7 @@ impl Call for OneJob {
 }
 
 from_row! {
-    JobDetail { attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
+    JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
         dead_letter_key, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata }
 }
