@@ -264,7 +264,7 @@ async fn programs_in_other_languages_enqueue_and_roll_back() {
         let job: i64 = job.trim().parse().unwrap();
         let stored = format!(
             "jobkit.ready r join jobkit.jobs j on j.id = r.job_id
-            where j.id = {job} and j.args = '{{\"order_id\": 7}}' and j.tags = '{{shop}}'"
+            where j.id = {job} and j.args::jsonb = '{{\"order_id\": 7}}' and j.tags = '{{shop}}'"
         );
         assert_eq!(lab.count(&stored).await, 1, "{name}");
         // The same order again: the job is enqueued, and goes with the transaction.
