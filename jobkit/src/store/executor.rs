@@ -12,10 +12,16 @@ use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
 /// own queries and for jobs. Where the statement cache is off
 /// ([`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity)),
 /// `&pool` and `&mut *tx` leave no statement behind in the session, as poolers need it.
+///
+/// Transactions of other drivers, sqlx 0.8 among them, take jobs by `jobkit-drivers`, or by a
+/// [`Statement`](crate::Statement).
 #[diagnostic::on_unimplemented(
     message = "a job cannot be enqueued through `{Self}`",
     label = "not a pool, a connection or a transaction with its star",
-    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`"
+    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`",
+    note = "these are sqlx 0.9's; for others there is the crate `jobkit-drivers`: with its feature \
+            `sqlx-08` write `jobkit_drivers::sqlx_08::enqueue(job, &mut *tx)`; `sea-orm`, \
+            `tokio-postgres` and `diesel` are features as well"
 )]
 pub trait Executor<'c>: PgExecutor<'c> + sealed::Sealed {
     /// Runs one statement.
