@@ -11,7 +11,7 @@ async fn mails_a_receipt(name: &str) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["run", "--quiet", "--package", "jobkit-driver-examples", "--example", name]);
-    command.current_dir(repository).env("DATABASE_URL", lab.url());
+    command.current_dir(repository).env("DATABASE_URL", crate::plain(lab.url()));
     let mut program =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let mut said = BufReader::new(program.stdout.take().unwrap()).lines();

@@ -37,6 +37,11 @@ fn receipt(order: i64) -> SendReceipt {
 trait Driver: Sized {
     async fn connect(url: &str) -> Self;
 
+    /// To the server of an address, without what sqlx adds to it and others do not understand.
+    async fn to(url: &str) -> Self {
+        Self::connect(plain(url)).await
+    }
+
     /// Stores an order and enqueues its receipt in one transaction, which commits or is rolled
     /// back.
     async fn order(&mut self, order: i64, commits: bool) -> JobId;
@@ -44,6 +49,10 @@ trait Driver: Sized {
     async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error>;
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Result<Vec<JobId>, Error>;
+}
+
+fn plain(url: &str) -> &str {
+    url.split('?').next().unwrap()
 }
 
 /// The same tests for every driver, in a module of each.

@@ -1,5 +1,5 @@
 use jobkit::{Enqueue, Error};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Network, Proxy};
 
 use crate::{Driver, for_every_driver, receipt};
 
@@ -21,7 +21,7 @@ async fn both<D: Driver>(driver: &mut D) -> [Error; 2] {
 
 async fn a_database_without_the_schema_is_told<D: Driver>() {
     let lab = Lab::empty().await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
         assert!(matches!(error, Error::SchemaMissing), "{error:?}");
     }
@@ -30,7 +30,7 @@ async fn a_database_without_the_schema_is_told<D: Driver>() {
 async fn a_schema_that_does_not_fit_is_told<D: Driver>() {
     let lab = Lab::new().await;
     lab.run("drop function jobkit.enqueue_form_1").await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
         assert!(matches!(error, Error::SchemaUnfit), "{error:?}");
     }
@@ -41,7 +41,7 @@ async fn a_server_that_only_reads_is_told<D: Driver>() {
     let settings = "do $$ begin execute format('alter database %I set
         default_transaction_read_only = on', current_database()); end $$";
     lab.run(settings).await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
         assert!(matches!(error, Error::ReadOnly), "{error:?}");
     }
@@ -49,19 +49,10 @@ async fn a_server_that_only_reads_is_told<D: Driver>() {
 
 async fn a_lost_connection_is_told<D: Driver>() {
     let lab = Lab::new().await;
-    let mut driver = D::connect(lab.url()).await;
+    let proxy = Proxy::new(lab.url()).await.unwrap();
+    let mut driver = D::to(proxy.url()).await;
     driver.enqueue(receipt(1).options()).await.unwrap();
-    // A pool connects anew, in vain.
-    lab.run(
-        "do $$ begin execute format('alter database %I allow_connections false',
-        current_database()); end $$",
-    )
-    .await;
-    lab.run(
-        "select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()",
-    )
-    .await;
+    proxy.set(Network::Breaks);
     let error = driver.enqueue(receipt(2).options()).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable(_)), "{error:?}");
 }
@@ -75,7 +66,7 @@ async fn a_refusal_keeps_the_words_of_the_server<D: Driver>() {
             execute function refuse()",
     )
     .await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
         assert!(matches!(error, Error::Database(_)), "{error:?}");
         assert_eq!(error.to_string(), "database error: not on a Sunday");
@@ -84,7 +75,7 @@ async fn a_refusal_keeps_the_words_of_the_server<D: Driver>() {
 
 async fn a_job_that_does_not_fit_leaves_the_transaction_alone<D: Driver>() {
     let lab = Lab::new().await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     let error = driver.enqueue(receipt(1).options().priority(9)).await.unwrap_err();
     assert!(matches!(error, Error::Range { what: "priority", .. }), "{error:?}");
     let mut large = receipt(1);

@@ -12,8 +12,8 @@ for_every_driver![what_is_stored_is_the_same, a_job_wakes_who_sleeps];
 const STORED: &str = "
     select array_agg(jsonb_build_object(
         'job', to_jsonb(j) - '{id, args, created_at, run_at}'::text[], 'args', j.args::text,
-        'run_at', case when j.run_at > now() + interval '300 days' then j.run_at end,
-        'delay', case when j.run_at < now() + interval '300 days'
+        'run_at', case when abs(extract(epoch from j.run_at - now())) > 86400 * 300 then j.run_at end,
+        'delay', case when abs(extract(epoch from j.run_at - now())) < 86400 * 300
             then extract(epoch from j.run_at - j.created_at)::text end,
         'ready', to_jsonb(r) - 'job_id', 'scheduled', s.run_at = j.run_at)::text order by j.id)
     from jobkit.jobs j
@@ -41,7 +41,7 @@ async fn what_is_stored_is_the_same<D: Driver>() {
         current_database()); execute format('alter database %I set search_path = ''''',
         current_database()); end $$";
     others.run(settings).await;
-    let mut driver = D::connect(others.url()).await;
+    let mut driver = D::to(others.url()).await;
     for job in jobs(far) {
         job.enqueue(own.pool()).await.unwrap();
     }
@@ -66,8 +66,8 @@ async fn what_is_stored_is_the_same<D: Driver>() {
 
 async fn a_job_wakes_who_sleeps<D: Driver>() {
     let lab = Lab::guarded().await;
-    let mut driver = D::connect(lab.url()).await;
-    let sleeper = "insert into jobkit.sleepers (worker, queues, until)
+    let mut driver = D::to(lab.url()).await;
+    let sleeper = "insert into jobkit.sleepers (worker_id, queues, until)
         values (1, '{mail}', now() + interval '1 minute')";
     lab.run(sleeper).await;
     let mut listener = sqlx::postgres::PgListener::connect(lab.url()).await.unwrap();

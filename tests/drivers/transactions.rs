@@ -12,7 +12,7 @@ pub(super) async fn lab() -> Lab {
 
 async fn jobs_commit_with_their_transactions<D: Driver>() {
     let lab = lab().await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     for order in 0..1000 {
         driver.order(order, false).await;
     }
@@ -35,7 +35,7 @@ async fn jobs_commit_with_their_transactions<D: Driver>() {
 async fn many_jobs_come_in_their_order<D: Driver>() {
     use jobkit::Enqueue;
     let lab = lab().await;
-    let mut driver = D::connect(lab.url()).await;
+    let mut driver = D::to(lab.url()).await;
     assert!(driver.enqueue_all(Vec::new()).await.unwrap().is_empty());
     let jobs = (0..1000).map(|order| crate::receipt(order).options()).collect();
     let ids = driver.enqueue_all(jobs).await.unwrap();
