@@ -170,36 +170,47 @@ impl Driver for DieselAsync {
     }
 }
 
-/// diesel's own traits over a connection that needs no libpq.
-pub(crate) struct Diesel(AsyncConnectionWrapper<AsyncPgConnection>);
+/// diesel on whichever connection.
+macro_rules! diesel {
+    ($driver:ident, $connection:ty) => {
+        pub(crate) struct $driver($connection);
 
-impl Driver for Diesel {
-    async fn connect(url: &str) -> Self {
-        Self(AsyncPgConnection::establish(url).await.unwrap().into())
-    }
+        impl Driver for $driver {
+            async fn connect(url: &str) -> Self {
+                let connect = || <$connection as diesel::Connection>::establish(url).unwrap();
+                Self(tokio::task::block_in_place(connect))
+            }
 
-    async fn order(&mut self, order: i64, commits: bool) -> JobId {
-        let mut id = None;
-        tokio::task::block_in_place(|| {
-            let done = diesel::Connection::transaction(&mut self.0, |connection| {
-                let insert = diesel::sql_query(INSERT).bind::<diesel::sql_types::BigInt, _>(order);
-                diesel::RunQueryDsl::execute(insert, connection)?;
-                id = Some(through::diesel::enqueue(receipt(order), connection).unwrap());
-                if commits { Ok(()) } else { Err(ROLL_BACK) }
-            });
-            assert_eq!(done.is_ok(), commits);
-        });
-        id.unwrap()
-    }
+            async fn order(&mut self, order: i64, commits: bool) -> JobId {
+                let mut id = None;
+                let connection = &mut self.0;
+                let done = tokio::task::block_in_place(|| {
+                    diesel::Connection::transaction(connection, |connection| {
+                        let insert = diesel::sql_query(INSERT);
+                        let insert = insert.bind::<diesel::sql_types::BigInt, _>(order);
+                        diesel::RunQueryDsl::execute(insert, connection)?;
+                        id = Some(through::diesel::enqueue(receipt(order), connection).unwrap());
+                        if commits { Ok(()) } else { Err(ROLL_BACK) }
+                    })
+                });
+                assert_eq!(done.is_ok(), commits);
+                id.unwrap()
+            }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
-        tokio::task::block_in_place(|| through::diesel::enqueue(job, &mut self.0))
-    }
+            async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+                tokio::task::block_in_place(|| through::diesel::enqueue(job, &mut self.0))
+            }
 
-    async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
-        tokio::task::block_in_place(|| through::diesel::enqueue_all(jobs, &mut self.0))
-    }
+            async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
+                tokio::task::block_in_place(|| through::diesel::enqueue_all(jobs, &mut self.0))
+            }
+        }
+    };
 }
+
+diesel!(Diesel, AsyncConnectionWrapper<AsyncPgConnection>); // needs no libpq
+#[cfg(feature = "libpq")]
+diesel!(Libpq, diesel::PgConnection);
 
 /// One that jobkit-drivers does not know: what [`Statement`] asks of it and no more.
 pub(crate) struct Unknown(tokio_postgres::Client);

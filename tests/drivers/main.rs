@@ -63,6 +63,8 @@ macro_rules! for_every_driver {
             sea_orm: SeaOrm, sea_orm_1: SeaOrm1, sqlx_08: Sqlx08, tokio_postgres: TokioPostgres,
             unknown: Unknown,
         }
+        #[cfg(feature = "libpq")]
+        for_every_driver! { @ [$($test),*] libpq: Libpq, }
     };
     (@ $tests:tt $($name:ident: $driver:ident,)*) => {
         $(for_every_driver! { @@ $tests $name $driver })*

@@ -19,9 +19,9 @@ use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
     message = "a job cannot be enqueued through `{Self}`",
     label = "not a pool, a connection or a transaction with its star",
     note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`",
-    note = "these are sqlx 0.9's; for others there is the crate `jobkit-drivers`: with its feature \
-            `sqlx-08` write `jobkit_drivers::sqlx_08::enqueue(job, &mut *tx)`; `sea-orm`, \
-            `tokio-postgres` and `diesel` are features as well"
+    note = "those are of sqlx 0.9; for sqlx 0.8 write `jobkit_drivers::sqlx_08::enqueue(job, \
+            &mut *tx)` (crate `jobkit-drivers`, feature `sqlx-08`); SeaORM, diesel and \
+            tokio-postgres have features, too"
 )]
 pub trait Executor<'c>: PgExecutor<'c> + sealed::Sealed {
     /// Runs one statement.
