@@ -9,9 +9,10 @@
 //! use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
 //! use jobkit_drivers::diesel_async::{enqueue, enqueue_all};
 //!
-//! # async fn f(connection: &mut AsyncPgConnection) -> Result<(), Box<dyn std::error::Error>> {
+//! # type Error = Box<dyn std::error::Error + Send + Sync>;
+//! # async fn f(connection: &mut AsyncPgConnection) -> Result<(), Error> {
 //! connection
-//!     .transaction::<_, Box<dyn std::error::Error + Send + Sync>, _>(async |connection| {
+//!     .transaction::<_, Error, _>(async |connection| {
 //!         let paid = diesel::sql_query("update orders set paid = true where id = 7");
 //!         paid.execute(connection).await?;
 //!         enqueue(SendReceipt { order_id: 7 }, connection).await?;

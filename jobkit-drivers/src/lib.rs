@@ -1,7 +1,7 @@
 //! Enqueue jobs of [jobkit] in the transactions of other drivers than sqlx 0.9.
 //!
-//! An application on SeaORM, diesel, tokio-postgres or sqlx 0.8 writes its rows and enqueues jobs in
-//! one transaction: both are there after its commit, neither after a rollback.
+//! An application on SeaORM, diesel, tokio-postgres or sqlx 0.8 writes its rows and enqueues jobs
+//! in one transaction: both are there after its commit, neither after a rollback.
 //!
 //! | feature and module | takes |
 //! |---|---|
@@ -18,10 +18,10 @@
 //! `#[job]`, as everywhere. What is sent is a [`Statement`], which another driver can send as well.
 //!
 //! # Errors
-//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), whichever driver it is; the driver's own
-//! error is among the [sources](std::error::Error::source). diesel does not tell SQLSTATEs, so there
-//! [`SchemaMissing`](jobkit::Error::SchemaMissing) and [`SchemaUnfit`](jobkit::Error::SchemaUnfit)
-//! are read off the names in the server's message.
+//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), whichever driver it is; the driver's
+//! own error is among the [sources](std::error::Error::source). diesel does not tell SQLSTATEs, so
+//! there [`SchemaMissing`](jobkit::Error::SchemaMissing) and
+//! [`SchemaUnfit`](jobkit::Error::SchemaUnfit) are read off the names in the server's message.
 
 #[cfg(any(
     feature = "diesel",

@@ -13,7 +13,8 @@
 //! let tx = db.begin().await?;
 //! tx.execute_unprepared("update orders set paid = true where id = 7").await?;
 //! enqueue(SendReceipt { order_id: 7 }, &tx).await?;
-//! enqueue_all((8..100).map(|order_id| SendReceipt { order_id }.options().priority(1)), &tx).await?;
+//! let more = (8..100).map(|order_id| SendReceipt { order_id }.options().priority(1));
+//! enqueue_all(more, &tx).await?;
 //! tx.commit().await?;
 //! # Ok(()) }
 //! ```

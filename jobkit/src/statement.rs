@@ -20,11 +20,15 @@ use crate::{Draft, Error};
 /// # struct Client;
 /// # #[derive(Debug)] struct Failure { sqlstate: Option<String>, message: String }
 /// # impl std::fmt::Display for Failure {
-/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(&self.message) }
+/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// #         f.write_str(&self.message)
+/// #     }
 /// # }
 /// # impl std::error::Error for Failure {}
 /// # impl Client {
-/// #     fn query(&mut self, _: &str, _: &[Option<String>]) -> Result<Vec<i64>, Failure> { Ok(vec![]) }
+/// #     fn query(&mut self, _: &str, _: &[Option<String>]) -> Result<Vec<i64>, Failure> {
+/// #         Ok(vec![])
+/// #     }
 /// # }
 /// fn enqueue(job: impl Into<Draft>, client: &mut Client) -> Result<JobId, Error> {
 ///     let statement = Statement::enqueue(job)?;

@@ -1,5 +1,6 @@
 //! Every driver's transaction carries jobs as jobkit's own statement does: `cargo test -p
 //! jobkit-driver-tests`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod drivers;
 mod examples;

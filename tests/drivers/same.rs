@@ -12,11 +12,11 @@ for_every_driver![what_is_stored_is_the_same, a_job_wakes_who_sleeps];
 const STORED: &str = "
     select array_agg(jsonb_build_object(
         'job', to_jsonb(j) - '{id, args, created_at, run_at}'::text[], 'args', j.args::text,
-        'run_at', case when abs(extract(epoch from j.run_at - now())) > 86400 * 300 then j.run_at end,
-        'delay', case when abs(extract(epoch from j.run_at - now())) < 86400 * 300
-            then extract(epoch from j.run_at - j.created_at)::text end,
+        'run_at', case when is_far then j.run_at end,
+        'delay', case when not is_far then extract(epoch from j.run_at - j.created_at)::text end,
         'ready', to_jsonb(r) - 'job_id', 'scheduled', s.run_at = j.run_at)::text order by j.id)
     from jobkit.jobs j
+    cross join lateral (select abs(extract(epoch from j.run_at - now())) > 86400 * 300 is_far) f
     left join jobkit.ready r on r.job_id = j.id
     left join jobkit.scheduled s on s.job_id = j.id";
 
@@ -35,11 +35,15 @@ async fn what_is_stored_is_the_same<D: Driver>() {
     let far = Utc::now() + TimeDelta::days(400);
     let (own, others) = (Lab::guarded().await, Lab::guarded().await);
     // Whatever the session is set to: texts are read alike.
-    let settings = "do $$ begin execute format('alter database %I set datestyle = ''SQL, DMY''',
-        current_database()); execute format('alter database %I set intervalstyle = ''sql_standard''',
-        current_database()); execute format('alter database %I set timezone = ''Asia/Kathmandu''',
-        current_database()); execute format('alter database %I set search_path = ''''',
-        current_database()); end $$";
+    let settings = "do $$
+        declare v_setting text;
+        begin
+            foreach v_setting in array array['datestyle = ''SQL, DMY''', 'search_path = ''''',
+                'intervalstyle = sql_standard', 'timezone = ''Asia/Kathmandu''']
+            loop
+                execute format('alter database %I set ', current_database()) || v_setting;
+            end loop;
+        end $$";
     others.run(settings).await;
     let mut driver = D::to(others.url()).await;
     for job in jobs(far) {

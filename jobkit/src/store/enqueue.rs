@@ -41,8 +41,8 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sql
     parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }
 
-/// Stores jobs in one statement; the ids come in the order of the jobs. The columns go as arrays, not
-/// as their text: that spares the server a fiftieth, and a second copy of all payloads.
+/// Stores jobs in one statement; the ids come in the order of the jobs. The columns go as arrays,
+/// not as their text: that spares the server a fiftieth, and a second copy of all payloads.
 pub(crate) async fn enqueue_all<'c>(
     jobs: Vec<NewJob>,
     executor: impl Executor<'c>,

@@ -110,8 +110,8 @@ fn array<T: AsRef<str>>(items: impl Iterator<Item = Option<T>>) -> String {
     array
 }
 
-/// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike; 1,000 years at the
-/// longest.
+/// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike; 1,000 years at
+/// the longest.
 fn interval(duration: Duration) -> String {
     let micros = super::time::interval(duration).microseconds;
     let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
