@@ -1,4 +1,4 @@
-//! Through [`deadpool_postgres`](::deadpool_postgres): `&client` or `&tx`, or anything that is a
+//! Through [`deadpool_postgres`]: `&client` or `&tx`, or anything that is a
 //! [`GenericClient`].
 //!
 //! ```no_run

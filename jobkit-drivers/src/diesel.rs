@@ -1,4 +1,4 @@
-//! Through [`diesel`](::diesel): `&mut connection`, of a pool or not, within a transaction or not.
+//! Through [`diesel`]: `&mut connection`, of a pool or not, within a transaction or not.
 //!
 //! ```no_run
 //! # use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;

@@ -1,4 +1,4 @@
-//! Through [`diesel_async`](::diesel_async): `&mut connection`, of a pool or not, within a
+//! Through [`diesel_async`]: `&mut connection`, of a pool or not, within a
 //! transaction or not.
 //!
 //! ```no_run

@@ -1,4 +1,4 @@
-//! Through [`tokio_postgres`](::tokio_postgres): `&client` or `&tx`, or anything that is a
+//! Through [`tokio_postgres`]: `&client` or `&tx`, or anything that is a
 //! [`GenericClient`].
 //!
 //! ```no_run
