@@ -29,6 +29,8 @@ mod statement;
 mod states;
 mod stop;
 mod store;
+mod stored;
+mod version;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]
@@ -37,7 +39,7 @@ pub use jobkit_macros::job;
 pub use crate::admin::Admin;
 pub use crate::backoff::Backoff;
 pub use crate::context::JobContext;
-pub use crate::declared::{Declared, IntoKey};
+pub use crate::declared::Declared;
 pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, StartProblems};
 pub use crate::id::JobId;
@@ -51,4 +53,4 @@ pub use crate::registration::Registration;
 pub use crate::statement::Statement;
 pub use crate::stop::StopReason;
 pub use crate::store::Executor;
-pub use crate::worker::{Counts, Worker, WorkerHandle};
+pub use crate::worker::{Counts, Preflight, Worker, WorkerHandle, announce};

@@ -2,5 +2,8 @@
 
 pub use inventory;
 
-pub use crate::declared::{Declared, key};
+pub use crate::declared::{
+    Declared, IntoKey, Key, Presence, key, key_or_none, optional_key, upcast,
+};
+pub use crate::stored::Stored;
 pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

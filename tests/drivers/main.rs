@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Serialize, Deserialize)]
 #[job(
     queue = "mail",
+    version = 3,
     concurrency_key = self.customer,
     dead_letter_key = self.order,
     max_attempts = 7

@@ -14,6 +14,8 @@ use super::time::interval;
 #[derive(Debug)]
 pub(crate) struct NewJob {
     pub(crate) kind: &'static str,
+    /// Of the payload; `None` is 1.
+    pub(crate) version: Option<i16>,
     pub(crate) queue: String,
     pub(crate) priority: i16,
     pub(crate) max_attempts: u16,
@@ -61,6 +63,7 @@ pub(crate) async fn enqueue_all<'c>(
             jobs.iter().map(|job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())),
         ))
         .bind(sparse(jobs.iter().map(|job| job.metadata.as_deref().map(Json))))
-        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())));
+        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
+        .bind(sparse(jobs.iter().map(|job| job.version)));
     insert.through(executor).await
 }

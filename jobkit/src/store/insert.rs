@@ -22,6 +22,7 @@ impl From<NewJob> for Insert {
         }
         let NewJob {
             kind,
+            version,
             queue,
             priority,
             max_attempts,
@@ -45,6 +46,7 @@ impl From<NewJob> for Insert {
             Some(Box::<str>::from(args).into_string()),
             Some(tags).filter(|tags| !tags.is_empty()).map(|tags| array(tags.iter().map(Some))),
             metadata.map(|json| Box::<str>::from(json).into_string()),
+            version.map(|version| version.to_string()),
         ];
         Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters }
     }
@@ -70,6 +72,7 @@ impl From<&[NewJob]> for Insert {
             column(jobs, tags),
             column(jobs, |job| job.metadata.as_ref().map(|json| json.get())),
             column(jobs, |job| job.dead_letter_key.as_deref()),
+            column(jobs, |job| job.version.map(|version| version.to_string())),
         ];
         Self { sql: include_str!("sql/jobs_enqueue_as_text.sql"), parameters }
     }
