@@ -44,7 +44,6 @@ pub use crate::enqueue::{Draft, Enqueue, enqueue_all};
 pub use crate::error::{Error, StartProblems};
 pub use crate::id::JobId;
 pub use crate::job::Job;
-pub use crate::job_types::JobTypes;
 pub use crate::migrate::{migrate, migration_sql};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};

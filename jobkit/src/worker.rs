@@ -25,9 +25,10 @@ pub use self::handle::WorkerHandle;
 pub use self::preflight::Preflight;
 use self::settings::Settings;
 
+use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
-use crate::{Error, JobTypes, Registration};
+use crate::{Error, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -88,8 +89,9 @@ impl Worker {
         self
     }
 
-    /// Runs jobs of these types only, instead of all that are linked into the binary: for one that
-    /// serves some queues and has the state of their jobs alone.
+    /// Runs jobs of these types only, one or up to twelve in parentheses, instead of all that are
+    /// linked into the binary: for one that serves some queues and has the state of their jobs
+    /// alone.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, job};
