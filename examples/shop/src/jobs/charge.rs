@@ -1,0 +1,55 @@
+use jobkit::{Enqueue, Job, JobContext, JobError, job};
+use serde::{Deserialize, Serialize};
+
+use super::{Paper, SendReceipt};
+use crate::Shop;
+use crate::partners::Charge;
+
+/// Charges the card of an order.
+///
+/// The card is redacted: the dashboard shows the field and not its value.
+#[derive(Debug, Serialize, Deserialize)]
+#[job(
+    queue = "payments", priority = -1, max_attempts = 10, timeout = "20s",
+    backoff = exponential("2s", max = "10m"), redact(card)
+)]
+pub struct ChargeCard {
+    /// The order.
+    pub order: i64,
+    /// The card, as the provider calls it.
+    pub card: String,
+}
+
+impl Job<Shop> for ChargeCard {
+    async fn run(self, cx: JobContext<Shop>) -> jobkit::Result {
+        let Shop { pool, partners } = cx.state();
+
+        // The key is the same in each attempt, so a charge whose answer was lost is not made again.
+        // The replay of a dead letter is another job with another key: hence the first one is kept
+        // with the order, committed before the provider hears of it, and every later run uses it.
+        let keep = "update orders set charge_key = coalesce(charge_key, $2)
+            where id = $1 and charged_at is null and declined_at is null
+            returning charge_key, cents";
+        let keep = sqlx::query_as(keep).bind(self.order).bind(cx.idempotency_key());
+        let Some((key, cents)): Option<(String, i64)> = keep.fetch_optional(pool).await? else {
+            return Ok(()); // an earlier run came to its end, and died before that was recorded
+        };
+        let charge = partners.charge(&key, &self.card, cents).await?;
+
+        if charge == Charge::Declined {
+            let declined = sqlx::query("update orders set declined_at = now() where id = $1");
+            declined.bind(self.order).execute(pool).await?;
+            // An outcome of the business, not a fault: nobody has to look at it.
+            return Err(JobError::discard("the card was declined"));
+        }
+        let mut tx = pool.begin().await?;
+        let charged = "update orders set charged_at = now() where id = $1 and charged_at is null";
+        let charged = sqlx::query(charged).bind(self.order).execute(&mut *tx).await?;
+        // Of two runs at once (one cut off by its lease, say) one makes the receipt.
+        if charged.rows_affected() == 1 {
+            SendReceipt { order: self.order, paper: Paper::Receipt }.enqueue(&mut *tx).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}
