@@ -12,8 +12,7 @@ const GRACE: Duration = Duration::from_secs(8);
 
 /// Completes at SIGTERM or SIGINT. It listens from this call on, not from the first poll.
 fn told_to_stop() -> std::io::Result<impl Future<Output = ()> + Send> {
-    let (mut term, mut int) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
     })

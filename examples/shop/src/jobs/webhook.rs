@@ -44,7 +44,8 @@ pub async fn announce(what: &str, order: i64, tx: &mut PgConnection) -> anyhow::
 impl Job<Shop> for DeliverWebhook {
     async fn run(self, cx: JobContext<Shop>) -> jobkit::Result {
         let Shop { pool, partners } = cx.state();
-        let find = sqlx::query_scalar("select url from endpoints where id = $1 and gone_at is null");
+        let find =
+            sqlx::query_scalar("select url from endpoints where id = $1 and gone_at is null");
         let Some(url): Option<String> = find.bind(self.endpoint).fetch_optional(pool).await? else {
             return Err(JobError::discard("the endpoint is no longer there"));
         };

@@ -1,0 +1,148 @@
+use std::time::Duration;
+
+use jobkit::admin::dead_letters::DeadLetterId;
+use jobkit::{Admin, Enqueue, JobId};
+use shop::jobs::*;
+use shop::partners::{PAGES, Partners, Reply};
+
+use crate::stage::{drain, endings, enqueue, open, order, work};
+
+#[tokio::test]
+async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners { lose_answers: 1.into(), ..Partners::default() }).await?;
+    let order = order(&lab, "", "").await;
+    // With one attempt it is a dead letter at once, and its replay another job.
+    let charge = ChargeCard { order, card: "tok".into() };
+    charge.options().max_attempts(1).enqueue(&shop.pool).await?;
+    drain(&lab, &shop).await?;
+    assert_eq!(lab.count("jobkit.dead_letters where reason = 'exhausted'").await, 1);
+    let letter: i64 = lab.value("select id from jobkit.dead_letters").await;
+    Admin::new(&shop.pool).replay(DeadLetterId(letter)).await?;
+    drain(&lab, &shop).await?;
+    assert_eq!(lab.count("orders where charged_at is not null").await, 1);
+    assert_eq!(shop.partners.charges.lock().expect("whole").len(), 1);
+    assert_eq!(*shop.partners.mails.lock().expect("whole"), ["ada@example.com"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_declined_card_is_no_fault_and_gets_no_receipt() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    let order = order(&lab, "", "").await;
+    enqueue(ChargeCard { order, card: "declined".into() }, &shop).await?;
+    drain(&lab, &shop).await?;
+    assert_eq!(endings(&shop, "charge_card").await?, ["discard: the card was declined"]);
+    assert_eq!(lab.count("orders where declined_at is not null").await, 1);
+    assert_eq!(lab.count("jobkit.finished").await, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_receipt_that_is_refused_is_tried_again_and_sent_once() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners { refuse_mails: 1.into(), ..Partners::default() }).await?;
+    let order = order(&lab, "", "").await;
+    enqueue(SendReceipt { order, paper: Paper::Receipt }, &shop).await?;
+    let worker = work(&lab, &shop).await?;
+    lab.until("exists (select from jobkit.finished where attempt = 2)").await;
+    enqueue(SendReceipt { order, paper: Paper::Receipt }, &shop).await?;
+    lab.until("count(*) = 2 from jobkit.finished").await;
+    worker.stop().await;
+    assert_eq!(shop.partners.mails.lock().expect("whole").len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_answer_of_an_endpoint_means_what_it_means() -> anyhow::Result<()> {
+    let replies = [("ok", 200, None), ("gone", 410, None), ("busy", 429, Some(3000))];
+    let replies = [&replies[..], &[("down", 500, None), ("wrong", 400, None)]].concat();
+    let reply = |(url, status, retry_after): &(&str, u16, _)| {
+        (url.to_string(), Reply { status: *status, retry_after: *retry_after })
+    };
+    let replies = std::sync::Mutex::new(replies.iter().map(reply).collect());
+    let (lab, shop) = open(Partners { replies, ..Partners::default() }).await?;
+    lab.run("insert into endpoints (url) select unnest('{ok,gone,busy,down,wrong}'::text[])").await;
+    let mut tx = shop.pool.begin().await?;
+    webhook::announce("order.placed", 7, &mut tx).await?;
+    tx.commit().await?;
+    drain(&lab, &shop).await?;
+
+    let ended = endings(&shop, "deliver_webhook").await?;
+    assert_eq!(ended, ["finish", "discard: 410: the endpoint is gone"]);
+    assert_eq!(lab.count("endpoints where gone_at is not null and url = 'gone'").await, 1);
+    assert_eq!(lab.count("jobkit.dead_letters where reason = 'dead'").await, 1);
+    let waits = "string_agg(attempt || case when run_at > now() + interval '2900 s'
+        then ' as asked' else ' by backoff' end, ', ' order by id) from jobkit.jobs";
+    let waits: String = lab.value(&format!("select {waits}")).await;
+    assert_eq!(waits, "1 as asked, 1 by backoff");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_import_that_was_stopped_goes_on_at_its_checkpoint() -> anyhow::Result<()> {
+    let page_takes = Duration::from_millis(30);
+    let (lab, shop) = open(Partners { page_takes, ..Partners::default() }).await?;
+    let import = lab.value("insert into imports default values returning id").await;
+    enqueue(ImportStock { import }, &shop).await?;
+    let worker = work(&lab, &shop).await?;
+    lab.until("(select next_page from imports) >= 3").await;
+    worker.stop().await;
+    let next: i32 = lab.value("select next_page from imports").await;
+    assert!((3..PAGES).contains(&next), "it was not stopped half-way: {next}");
+    assert_eq!(lab.count("jobkit.jobs where attempt = 0 and crashes = 0").await, 1);
+
+    shop.partners.pages.lock().expect("whole").clear();
+    drain(&lab, &shop).await?;
+    assert_eq!(shop.partners.pages.lock().expect("whole").first(), Some(&next));
+    assert_eq!(lab.count("imports where done_at is not null").await, 1);
+    assert_eq!(lab.count("products").await, i64::from(PAGES) * 25);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_report_is_made_once_and_enqueues_the_next() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    order(&lab, ", charged_at", ", now()").await;
+    plan_report(&shop.pool).await?;
+    plan_report(&shop.pool).await?;
+    assert_eq!(lab.count("jobkit.jobs where run_at > now()").await, 1);
+    let job: i64 = lab.value("select id from jobkit.jobs").await;
+    Admin::new(&shop.pool).reschedule(JobId(job), None).await?; // its time has come
+    let worker = work(&lab, &shop).await?;
+    lab.until("exists (select from reports where made_at is not null)").await;
+    lab.until("exists (select from jobkit.finished)").await;
+    worker.stop().await;
+    assert_eq!(lab.count("reports where orders = 1 and cents = 900").await, 1);
+    assert_eq!(lab.count("jobkit.jobs where run_at > now() + interval '1 d'").await, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refund_tells_everybody_once() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    lab.run("insert into endpoints (url) values ('a'), ('b')").await;
+    lab.run("insert into products values ('sku-1', 'A red bicycle')").await;
+    let order = order(&lab, ", charged_at", ", now()").await;
+    enqueue(RefundOrder { order }, &shop).await?;
+    enqueue(RefundOrder { order }, &shop).await?;
+    drain(&lab, &shop).await?;
+    let mut refunds = endings(&shop, "refund_order").await?;
+    refunds.sort();
+    assert_eq!(refunds, ["discard: there is nothing to refund", "finish"]);
+    assert_eq!(endings(&shop, "deliver_webhook").await?, ["finish"; 2]);
+    assert_eq!(shop.partners.mails.lock().expect("whole").len(), 1);
+    let words: Vec<String> = lab.value("select words from products").await;
+    assert_eq!(words, ["bicycle", "red"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_declined_long_ago_is_removed() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    order(&lab, ", declined_at", ", now() - interval '40 d'").await;
+    let kept = order(&lab, ", declined_at", ", now()").await;
+    enqueue(CleanUp { days: 30 }, &shop).await?;
+    drain(&lab, &shop).await?;
+    assert_eq!(lab.value::<i64>("select id from orders").await, kept);
+    assert_eq!(lab.count("jobkit.dead_letters").await, 0);
+    Ok(())
+}

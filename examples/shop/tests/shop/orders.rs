@@ -1,0 +1,78 @@
+use shop::orders::{NewOrder, place};
+use shop::partners::Partners;
+use tokio::net::TcpListener;
+
+use crate::stage::{answer, open};
+
+const JOBS: &str = "coalesce(string_agg(kind, ' ' order by kind), '') from jobkit.jobs";
+
+#[tokio::test]
+async fn an_order_and_its_jobs_are_there_or_none_of_them() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    lab.run("insert into endpoints (url) values ('https://a.example')").await;
+    let new = NewOrder {
+        email: "ada@example.com".into(),
+        sku: "sku-1".into(),
+        cents: 900,
+        card: "tok".into(),
+    };
+    let mut tx = shop.pool.begin().await?;
+    place(new.clone(), &mut tx).await?;
+    tx.rollback().await?;
+    assert_eq!((lab.count("orders").await, lab.count("jobkit.jobs").await), (0, 0));
+
+    let mut tx = shop.pool.begin().await?;
+    place(new, &mut tx).await?;
+    tx.commit().await?;
+    assert_eq!(lab.count("orders").await, 1);
+    assert_eq!(lab.value::<String>(&format!("select {JOBS}")).await, "charge_card deliver_webhook");
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_role_may_what_it_may() -> anyhow::Result<()> {
+    let (lab, shop) = open(Partners::default()).await?;
+    jobkit::announce(&shop.pool).await?; // what no binary has announced is shown to nobody
+    lab.run(
+        "insert into sessions values ('s', 'Sue', 'support'), ('d', 'Dan', 'developer'),
+            ('o', 'Oz', 'owner'), ('x', 'Xi', 'intern')",
+    )
+    .await;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let server = listener.local_addr()?;
+    let routes = shop::web::routes(shop.pool.clone(), std::future::pending());
+    tokio::spawn(axum::serve(listener, routes).into_future());
+
+    assert!(answer(server, "GET /healthz", "", "").await?.starts_with("200"));
+    let order = |cents: i64| {
+        format!(r#"{{"email": "a@b.c", "sku": "1", "cents": {cents}, "card": "tok_secret"}}"#)
+    };
+    assert!(answer(server, "POST /orders", "", &order(0)).await?.starts_with("422"));
+    assert!(answer(server, "POST /orders", "", &order(900)).await?.starts_with("201"));
+    let job: i64 = lab.value("select id from jobkit.jobs").await;
+    let look = format!("GET /jobs/jobs/{job}");
+    // With each role: whether the page is there, the fields of the payload, the redacted value.
+    for (session, status, payload, secret) in [
+        ("", "401", false, false),
+        ("forged", "401", false, false),
+        ("x", "403", false, false),
+        ("s", "200", false, false),
+        ("d", "200", true, false),
+        ("o", "200", true, true),
+    ] {
+        let page = answer(server, &look, session, "").await?;
+        assert!(page.starts_with(status), "{session}: {page}");
+        let seen = (
+            page.contains("&quot;card&quot;") || page.contains("\"card\""),
+            page.contains("tok_secret"),
+        );
+        assert_eq!(seen, (payload, secret), "{session}: {page}");
+    }
+    let cancel = format!("POST /jobs/api/v1/jobs/{job}/cancel");
+    let refused = answer(server, &cancel, "s", "{}").await?;
+    assert!(refused.starts_with("404") || refused.starts_with("403"), "{refused}");
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+    assert!(answer(server, &cancel, "d", "{}").await?.starts_with("200"));
+    assert_eq!(lab.value::<String>("select actor from jobkit.audit").await, "Dan");
+    Ok(())
+}
