@@ -11,20 +11,14 @@
 //! | [`RefundOrder`] | one job that makes many, in one transaction |
 //! | [`CleanUp`] | low priority; small steps |
 
-mod charge;
-mod cleanup;
-mod import;
-mod index;
+mod nightly;
+mod payments;
+mod products;
 mod receipt;
-mod refund;
-mod report;
 pub mod webhook;
 
-pub use charge::ChargeCard;
-pub use cleanup::CleanUp;
-pub use import::ImportStock;
-pub use index::IndexProduct;
-pub use receipt::{Paper, SendReceipt};
-pub use refund::RefundOrder;
-pub use report::{NightlyReport, plan_report};
+pub use nightly::{CleanUp, NightlyReport, plan_report};
+pub use payments::{ChargeCard, RefundOrder};
+pub use products::{ImportStock, IndexProduct};
+pub use receipt::SendReceipt;
 pub use webhook::DeliverWebhook;

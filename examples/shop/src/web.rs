@@ -45,17 +45,24 @@ async fn who(request: Parts, pool: PgPool) -> Result<Access, StatusCode> {
     Ok(access)
 }
 
-async fn place(
-    State(pool): State<PgPool>,
-    Json(order): Json<NewOrder>,
-) -> Result<Response, Failure> {
+async fn place(State(pool): State<PgPool>, Json(order): Json<NewOrder>) -> Response {
     if order.cents <= 0 {
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, "an order costs something").into_response());
+        return (StatusCode::UNPROCESSABLE_ENTITY, "an order costs something").into_response();
     }
-    let mut tx = pool.begin().await?;
-    let id = orders::place(order, &mut tx).await?;
-    tx.commit().await?; // from here on there is an order, and its jobs
-    Ok((StatusCode::CREATED, Json(id)).into_response())
+    let placed = async {
+        let mut tx = pool.begin().await?;
+        let id = orders::place(order, &mut tx).await?;
+        tx.commit().await?; // from here on there is an order, and its jobs
+        anyhow::Ok(id)
+    };
+    match placed.await {
+        Ok(id) => (StatusCode::CREATED, Json(id)).into_response(),
+        Err(error) => {
+            // The customer hears that it failed; the log hears why.
+            tracing::error!(error = format!("{error:#}"), "an order failed");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// Whether this process can serve: for the load balancer. It does not look at the jobs, which would
@@ -63,20 +70,4 @@ async fn place(
 async fn health(State(pool): State<PgPool>) -> Result<&'static str, StatusCode> {
     let asked = sqlx::query("select 1").execute(&pool).await;
     asked.map(|_| "ok\n").map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
-}
-
-/// Any error: the customer hears that there was one, the log hears which.
-struct Failure(anyhow::Error);
-
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
-        tracing::error!(error = format!("{:#}", self.0), "a request failed");
-        StatusCode::INTERNAL_SERVER_ERROR.into_response()
-    }
 }

@@ -3,16 +3,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Shop;
 
-/// What is mailed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Paper {
-    /// After a charge.
-    Receipt,
-    /// After a refund.
-    CreditNote,
-}
-
 /// Mails the receipt of an order, or its credit note.
 ///
 /// Waits 2 s, 4 s, 8 s, …: mail servers refuse strangers at first. Eight attempts are four minutes;
@@ -22,13 +12,9 @@ pub enum Paper {
 pub struct SendReceipt {
     /// The order. Its address is looked up when the mail is sent: it may have been corrected.
     pub order: i64,
-    /// What is mailed.
-    #[serde(default = "receipt")] // jobs from before there were credit notes
-    pub paper: Paper,
-}
-
-fn receipt() -> Paper {
-    Paper::Receipt
+    /// After a refund rather than a charge.
+    #[serde(default)] // jobs from before there were credit notes
+    pub credit_note: bool,
 }
 
 impl Job<Shop> for SendReceipt {
@@ -37,7 +23,7 @@ impl Job<Shop> for SendReceipt {
         let find = "select email, receipted_at is not null from orders where id = $1";
         let find = sqlx::query_as(find).bind(self.order);
         let (email, receipted): (String, bool) = find.fetch_one(pool).await?;
-        if receipted && self.paper == Paper::Receipt {
+        if receipted && !self.credit_note {
             return Ok(());
         }
         partners.mail(&email).await?;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::Shop;
-use crate::partners::Reply;
 
 /// Delivers one event to one endpoint.
 ///
@@ -50,19 +49,18 @@ impl Job<Shop> for DeliverWebhook {
             return Err(JobError::discard("the endpoint is no longer there"));
         };
         // `?` is right for what may pass: no connection, a name that does not resolve.
-        let reply = partners.post(&url, &self.event).await?;
-        if reply.status == 410 {
+        let (status, retry_after) = partners.post(&url, &self.event).await?;
+        if status == 410 {
             let gone = sqlx::query("update endpoints set gone_at = now() where id = $1");
             gone.bind(self.endpoint).execute(pool).await?;
         }
-        verdict(reply)
+        verdict(status, retry_after)
     }
 }
 
 /// What an answer means for the job. Apart from the handler, so that a test sees the whole table.
-pub fn verdict(reply: Reply) -> jobkit::Result {
-    let status = reply.status;
-    match (status, reply.retry_after) {
+pub fn verdict(status: u16, retry_after: Option<u64>) -> jobkit::Result {
+    match (status, retry_after) {
         (200..=299, _) => Ok(()),
         (410, _) => Err(JobError::discard("410: the endpoint is gone")),
         // They know better than our backoff when to come back. It charges an attempt all the same,

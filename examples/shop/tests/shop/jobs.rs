@@ -1,9 +1,11 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::{Admin, Enqueue, JobId};
 use shop::jobs::*;
-use shop::partners::{PAGES, Partners, Reply};
+use shop::partners::{PAGES, Partners, lock};
 
 use crate::stage::{drain, endings, enqueue, open, order, work};
 
@@ -20,8 +22,8 @@ async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<(
     Admin::new(&shop.pool).replay(DeadLetterId(letter)).await?;
     drain(&lab, &shop).await?;
     assert_eq!(lab.count("orders where charged_at is not null").await, 1);
-    assert_eq!(shop.partners.charges.lock().expect("whole").len(), 1);
-    assert_eq!(*shop.partners.mails.lock().expect("whole"), ["ada@example.com"]);
+    assert_eq!(lock(&shop.partners.charges).len(), 1);
+    assert_eq!(*lock(&shop.partners.mails), ["ada@example.com"]);
     Ok(())
 }
 
@@ -29,7 +31,7 @@ async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<(
 async fn a_declined_card_is_no_fault_and_gets_no_receipt() -> anyhow::Result<()> {
     let (lab, shop) = open(Partners::default()).await?;
     let order = order(&lab, "", "").await;
-    enqueue(ChargeCard { order, card: "declined".into() }, &shop).await?;
+    enqueue(ChargeCard { order, card: "tok_declined".into() }, &shop).await?;
     drain(&lab, &shop).await?;
     assert_eq!(endings(&shop, "charge_card").await?, ["discard: the card was declined"]);
     assert_eq!(lab.count("orders where declined_at is not null").await, 1);
@@ -41,24 +43,22 @@ async fn a_declined_card_is_no_fault_and_gets_no_receipt() -> anyhow::Result<()>
 async fn a_receipt_that_is_refused_is_tried_again_and_sent_once() -> anyhow::Result<()> {
     let (lab, shop) = open(Partners { refuse_mails: 1.into(), ..Partners::default() }).await?;
     let order = order(&lab, "", "").await;
-    enqueue(SendReceipt { order, paper: Paper::Receipt }, &shop).await?;
+    enqueue(SendReceipt { order, credit_note: false }, &shop).await?;
     let worker = work(&lab, &shop).await?;
     lab.until("exists (select from jobkit.finished where attempt = 2)").await;
-    enqueue(SendReceipt { order, paper: Paper::Receipt }, &shop).await?;
+    enqueue(SendReceipt { order, credit_note: false }, &shop).await?;
     lab.until("count(*) = 2 from jobkit.finished").await;
     worker.stop().await;
-    assert_eq!(shop.partners.mails.lock().expect("whole").len(), 1);
+    assert_eq!(lock(&shop.partners.mails).len(), 1);
     Ok(())
 }
 
 #[tokio::test]
 async fn each_answer_of_an_endpoint_means_what_it_means() -> anyhow::Result<()> {
-    let replies = [("ok", 200, None), ("gone", 410, None), ("busy", 429, Some(3000))];
-    let replies = [&replies[..], &[("down", 500, None), ("wrong", 400, None)]].concat();
-    let reply = |(url, status, retry_after): &(&str, u16, _)| {
-        (url.to_string(), Reply { status: *status, retry_after: *retry_after })
-    };
-    let replies = std::sync::Mutex::new(replies.iter().map(reply).collect());
+    let replies = [("ok", 200), ("gone", 410), ("busy", 429), ("down", 500), ("wrong", 400)];
+    let wait = |status| (status == 429).then_some(3000);
+    let replies = replies.map(|(url, status)| (url.to_owned(), (status, wait(status))));
+    let replies = Mutex::new(HashMap::from(replies));
     let (lab, shop) = open(Partners { replies, ..Partners::default() }).await?;
     lab.run("insert into endpoints (url) select unnest('{ok,gone,busy,down,wrong}'::text[])").await;
     let mut tx = shop.pool.begin().await?;
@@ -90,9 +90,9 @@ async fn an_import_that_was_stopped_goes_on_at_its_checkpoint() -> anyhow::Resul
     assert!((3..PAGES).contains(&next), "it was not stopped half-way: {next}");
     assert_eq!(lab.count("jobkit.jobs where attempt = 0 and crashes = 0").await, 1);
 
-    shop.partners.pages.lock().expect("whole").clear();
+    lock(&shop.partners.pages).clear();
     drain(&lab, &shop).await?;
-    assert_eq!(shop.partners.pages.lock().expect("whole").first(), Some(&next));
+    assert_eq!(lock(&shop.partners.pages).first(), Some(&next));
     assert_eq!(lab.count("imports where done_at is not null").await, 1);
     assert_eq!(lab.count("products").await, i64::from(PAGES) * 25);
     Ok(())
@@ -129,7 +129,7 @@ async fn a_refund_tells_everybody_once() -> anyhow::Result<()> {
     refunds.sort();
     assert_eq!(refunds, ["discard: there is nothing to refund", "finish"]);
     assert_eq!(endings(&shop, "deliver_webhook").await?, ["finish"; 2]);
-    assert_eq!(shop.partners.mails.lock().expect("whole").len(), 1);
+    assert_eq!(lock(&shop.partners.mails).len(), 1);
     let words: Vec<String> = lab.value("select words from products").await;
     assert_eq!(words, ["bicycle", "red"]);
     Ok(())

@@ -1,9 +1,8 @@
 use jobkit::{Enqueue, Job, JobContext, JobError, job};
 use serde::{Deserialize, Serialize};
 
-use super::{Paper, SendReceipt};
+use super::{IndexProduct, SendReceipt, webhook};
 use crate::Shop;
-use crate::partners::Charge;
 
 /// Charges the card of an order.
 ///
@@ -34,9 +33,7 @@ impl Job<Shop> for ChargeCard {
         let Some((key, cents)): Option<(String, i64)> = keep.fetch_optional(pool).await? else {
             return Ok(()); // an earlier run came to its end, and died before that was recorded
         };
-        let charge = partners.charge(&key, &self.card, cents).await?;
-
-        if charge == Charge::Declined {
+        if !partners.charge(&key, &self.card, cents).await? {
             let declined = sqlx::query("update orders set declined_at = now() where id = $1");
             declined.bind(self.order).execute(pool).await?;
             // An outcome of the business, not a fault: nobody has to look at it.
@@ -47,8 +44,36 @@ impl Job<Shop> for ChargeCard {
         let charged = sqlx::query(charged).bind(self.order).execute(&mut *tx).await?;
         // Of two runs at once (one cut off by its lease, say) one makes the receipt.
         if charged.rows_affected() == 1 {
-            SendReceipt { order: self.order, paper: Paper::Receipt }.enqueue(&mut *tx).await?;
+            SendReceipt { order: self.order, credit_note: false }.enqueue(&mut *tx).await?;
         }
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+/// Refunds an order, and tells everybody.
+#[derive(Debug, Serialize, Deserialize)]
+#[job(queue = "payments", max_attempts = 10)]
+pub struct RefundOrder {
+    /// The order.
+    pub order: i64,
+}
+
+impl Job<Shop> for RefundOrder {
+    async fn run(self, cx: JobContext<Shop>) -> jobkit::Result {
+        // All of it or nothing: were the credit note enqueued before the commit of the rest, a
+        // second attempt would send a second one. The update is the guard and locks the row, so of
+        // two runs at once the second finds nothing to do.
+        let mut tx = cx.state().pool.begin().await?;
+        let refund = "update orders set refunded_at = now()
+            where id = $1 and charged_at is not null and refunded_at is null returning sku";
+        let refund = sqlx::query_scalar(refund).bind(self.order);
+        let Some(sku): Option<String> = refund.fetch_optional(&mut *tx).await? else {
+            return Err(JobError::discard("there is nothing to refund"));
+        };
+        SendReceipt { order: self.order, credit_note: true }.enqueue(&mut *tx).await?;
+        IndexProduct { sku }.enqueue(&mut *tx).await?;
+        webhook::announce("order.refunded", self.order, &mut tx).await?;
         tx.commit().await?;
         Ok(())
     }
