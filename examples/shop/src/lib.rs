@@ -3,6 +3,8 @@
 //! Begin with [`orders`], where a job comes into being, then read the job types in [`jobs`]: each
 //! shows one thing. [`web`] mounts the dashboard. [`partners`] plays the outside world.
 
+#![allow(missing_docs, reason = "an application: what its name explains needs no more words")]
+
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -10,12 +12,12 @@ use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 use tracing_subscriber::EnvFilter;
 
+use crate::partners::Partners;
+
 pub mod jobs;
 pub mod orders;
 pub mod partners;
 pub mod web;
-
-use partners::Partners;
 
 /// What every handler gets from `cx.state()`.
 #[derive(Debug, Clone)]

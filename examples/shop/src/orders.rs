@@ -9,11 +9,8 @@ use jobkit::Enqueue;
 /// An order as the customer sends it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewOrder {
-    /// Where the receipt goes.
     pub email: String,
-    /// What is bought.
     pub sku: String,
-    /// The price.
     pub cents: i64,
     /// The card, as the provider's script in the browser calls it; never a number.
     pub card: String,

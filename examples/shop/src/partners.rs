@@ -19,7 +19,6 @@ pub struct Partners {
     pub charges: Mutex<HashMap<String, i64>>,
     /// How many charges get lost on their way back: made, but not answered.
     pub lose_answers: AtomicU32,
-    /// Addresses that mail went to.
     pub mails: Mutex<Vec<String>>,
     /// How many mails are refused before one is taken.
     pub refuse_mails: AtomicU32,
@@ -27,14 +26,11 @@ pub struct Partners {
     pub replies: Mutex<HashMap<String, Reply>>,
     /// Pages of the supplier's list that were asked for.
     pub pages: Mutex<Vec<i32>>,
-    /// How long such a page takes.
     pub page_takes: Duration,
 }
 
-/// How many pages the supplier's list has.
 pub const PAGES: i32 = 40;
 
-/// What is in there.
 pub fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().expect("nothing panics while it holds one of these")
 }
@@ -45,7 +41,6 @@ fn take(count: &AtomicU32) -> bool {
 }
 
 impl Partners {
-    /// Sends a mail.
     pub async fn mail(&self, to: &str) -> anyhow::Result<()> {
         anyhow::ensure!(!take(&self.refuse_mails), "450 try again later");
         lock(&self.mails).push(to.to_owned());

@@ -10,10 +10,8 @@ create table if not exists orders (
     cents bigint not null check (cents > 0),
     placed_at timestamptz not null default now(),
     charge_key text,                             -- what the card provider knows the charge by
-    charged_at timestamptz,
-    declined_at timestamptz,
-    receipted_at timestamptz,
-    refunded_at timestamptz
+    charged_at timestamptz, declined_at timestamptz,
+    receipted_at timestamptz, refunded_at timestamptz
 );
 create table if not exists products (
     sku text primary key,
@@ -22,9 +20,7 @@ create table if not exists products (
     words text[] not null default '{}'           -- the search index
 );
 create table if not exists endpoints (
-    id bigint generated always as identity primary key,
-    url text not null,
-    gone_at timestamptz
+    id bigint generated always as identity primary key, url text not null, gone_at timestamptz
 );
 create table if not exists imports (
     id bigint generated always as identity primary key,
@@ -33,12 +29,7 @@ create table if not exists imports (
 );
 create table if not exists reports (
     day date primary key,
-    orders bigint,
-    cents bigint,
+    orders bigint, cents bigint,
     made_at timestamptz                          -- null: its job is under way
 );
-create table if not exists sessions (
-    token text primary key,
-    name text not null,
-    role text not null
-);
+create table if not exists sessions (token text primary key, name text not null, role text not null);

@@ -13,8 +13,7 @@ use crate::Shop;
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "bulk", max_attempts = 5, backoff = fixed("1m"))]
 pub struct NightlyReport {
-    /// The day, as in `2026-01-31`.
-    pub day: String,
+    pub day: String, // as in `2026-01-31`
 }
 
 impl Job<Shop> for NightlyReport {
@@ -66,7 +65,6 @@ async fn plan(day: String, tx: &mut PgConnection) -> anyhow::Result<()> {
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "bulk", priority = 3, max_attempts = 2, retention = none)]
 pub struct CleanUp {
-    /// How old, in days.
     pub days: i32,
 }
 

@@ -13,9 +13,7 @@ use crate::Shop;
     backoff = exponential("2s", max = "10m"), redact(card)
 )]
 pub struct ChargeCard {
-    /// The order.
     pub order: i64,
-    /// The card, as the provider calls it.
     pub card: String,
 }
 
@@ -55,7 +53,6 @@ impl Job<Shop> for ChargeCard {
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "payments", max_attempts = 10)]
 pub struct RefundOrder {
-    /// The order.
     pub order: i64,
 }
 

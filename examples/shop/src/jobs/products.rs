@@ -69,7 +69,6 @@ async fn store(
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "bulk", max_attempts = 3, dead_letter_key = self.sku, concurrency_key = self.sku)]
 pub struct IndexProduct {
-    /// The product.
     pub sku: String,
 }
 

@@ -23,7 +23,6 @@ use crate::Shop;
     concurrency_key = self.endpoint, concurrency_limit = 2
 )]
 pub struct DeliverWebhook {
-    /// The endpoint.
     pub endpoint: i64,
     /// What happened, with the number of the order: the customer drops what arrives twice.
     pub event: String,

@@ -10,12 +10,8 @@ const JOBS: &str = "coalesce(string_agg(kind, ' ' order by kind), '') from jobki
 async fn an_order_and_its_jobs_are_there_or_none_of_them() -> anyhow::Result<()> {
     let (lab, shop) = open(Partners::default()).await?;
     lab.run("insert into endpoints (url) values ('https://a.example')").await;
-    let new = NewOrder {
-        email: "ada@example.com".into(),
-        sku: "sku-1".into(),
-        cents: 900,
-        card: "tok".into(),
-    };
+    let [email, sku, card] = ["ada@example.com", "sku-1", "tok"].map(str::to_owned);
+    let new = NewOrder { email, sku, cents: 900, card };
     let mut tx = shop.pool.begin().await?;
     place(new.clone(), &mut tx).await?;
     tx.rollback().await?;
@@ -43,12 +39,12 @@ async fn each_role_may_what_it_may() -> anyhow::Result<()> {
     let routes = shop::web::routes(shop.pool.clone(), std::future::pending());
     tokio::spawn(axum::serve(listener, routes).into_future());
 
-    assert!(answer(server, "GET /healthz", "", "").await?.starts_with("200"));
+    assert!(answer(server, ("GET /healthz", "", "")).await?.starts_with("200"));
     let order = |cents: i64| {
         format!(r#"{{"email": "a@b.c", "sku": "1", "cents": {cents}, "card": "tok_secret"}}"#)
     };
-    assert!(answer(server, "POST /orders", "", &order(0)).await?.starts_with("422"));
-    assert!(answer(server, "POST /orders", "", &order(900)).await?.starts_with("201"));
+    assert!(answer(server, ("POST /orders", "", &order(0))).await?.starts_with("422"));
+    assert!(answer(server, ("POST /orders", "", &order(900))).await?.starts_with("201"));
     let job: i64 = lab.value("select id from jobkit.jobs").await;
     let look = format!("GET /jobs/jobs/{job}");
     // With each role: the answer, whether the payload shows, and the redacted value.
@@ -60,16 +56,16 @@ async fn each_role_may_what_it_may() -> anyhow::Result<()> {
         ("d", "200", true, false),
         ("o", "200", true, true),
     ] {
-        let page = answer(server, &look, session, "").await?;
+        let page = answer(server, (&look, session, "")).await?;
         assert!(page.starts_with(status), "{session}: {page}");
         let seen = (page.contains("&#34;order&#34;: 1"), page.contains("tok_secret"));
         assert_eq!(seen, (payload, secret), "{session}: {page}");
     }
     let cancel = format!("POST /jobs/api/v1/jobs/{job}/cancel");
-    let refused = answer(server, &cancel, "s", "{}").await?;
+    let refused = answer(server, (&cancel, "s", "{}")).await?;
     assert!(refused.starts_with("404") || refused.starts_with("403"), "{refused}");
     assert_eq!(lab.count("jobkit.jobs").await, 1);
-    assert!(answer(server, &cancel, "d", "{}").await?.starts_with("200"));
+    assert!(answer(server, (&cancel, "d", "{}")).await?.starts_with("200"));
     assert_eq!(lab.value::<String>("select actor from jobkit.audit").await, "Dan");
     Ok(())
 }

@@ -3,12 +3,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context;
+use jobkit::Enqueue;
 use shop::jobs::ImportStock;
 use shop::partners::Partners;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::stage::{ask, enqueue, open};
+use crate::stage::{ask, open};
 
 /// Starts a binary, and returns it with the first line it prints.
 async fn start(program: &str, url: &str) -> anyhow::Result<(Child, String)> {
@@ -34,11 +35,11 @@ async fn both_end_in_time_with_a_page_open_and_a_job_under_way() -> anyhow::Resu
     let (lab, shop) = open(Partners::default()).await?;
     lab.run("insert into sessions values ('o', 'Oz', 'owner')").await;
     let import = lab.value("insert into imports default values returning id").await;
-    enqueue(ImportStock { import }, &shop).await?;
+    ImportStock { import }.enqueue(&shop.pool).await?;
 
     let (mut web, said) = start(env!("CARGO_BIN_EXE_shop-web"), lab.url()).await?;
     let server: SocketAddr = said.trim_start_matches("http://").parse()?;
-    let mut tab = ask(server, "GET /jobs/events", "o", "").await?;
+    let mut tab = ask(server, ("GET /jobs/events", "o", "")).await?;
     let mut status = [0; 12];
     tab.read_exact(&mut status).await?;
     assert_eq!(&status, b"HTTP/1.1 200");
