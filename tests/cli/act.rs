@@ -70,7 +70,8 @@ async fn a_job_is_enqueued_by_the_name_of_its_kind() {
     .await;
     let said = json(&lab, &enqueue).await;
     let stored = "select id::text from jobkit.jobs
-        where priority = -1 and version = 2 and tags = '{shop}' and args::jsonb = '{\"order_id\": 7}'";
+        where priority = -1 and version = 2 and tags = '{shop}'
+        and args::jsonb = '{\"order_id\": 7}'";
     assert_eq!(said["job"], *text(&lab, stored).await);
     assert_eq!(audited(&lab, "enqueue").await, "ada");
     run(&lab, &["enqueue", "newest", "not json"]).await.bad(2);
