@@ -2,7 +2,7 @@
 //!
 //! | job | what it shows |
 //! |---|---|
-//! | [`ChargeCard`] | an idempotency key that survives retries and replays; follow-ups in one transaction |
+//! | [`ChargeCard`] | an idempotency key that survives retries and replays |
 //! | [`SendReceipt`] | retries with backoff; an effect that cannot be made idempotent |
 //! | [`DeliverWebhook`] | a limit for each endpoint; what to do about each status |
 //! | [`ImportStock`] | a long job that stops when it is told to, and goes on at its checkpoint |

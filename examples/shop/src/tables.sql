@@ -1,5 +1,5 @@
--- The shop's own tables. A grown application has them in `sqlx::migrate!`: jobkit has a schema and a
--- book of migrations of its own, so the two do not meet.
+-- The shop's own tables. A grown application has them in `sqlx::migrate!`: jobkit has a schema and
+-- a book of migrations of its own, so the two do not meet.
 
 -- Two processes that start at once take turns: `create table if not exists` is no lock.
 select pg_advisory_xact_lock(20260101);
@@ -32,4 +32,6 @@ create table if not exists reports (
     orders bigint, cents bigint,
     made_at timestamptz                          -- null: its job is under way
 );
-create table if not exists sessions (token text primary key, name text not null, role text not null);
+create table if not exists sessions (
+    token text primary key, name text not null, role text not null
+);

@@ -14,8 +14,8 @@ use sqlx::PgPool;
 
 use crate::orders::{self, NewOrder};
 
-/// The routes. `stop` ends the event streams of open dashboards, for which a graceful shutdown would
-/// wait otherwise.
+/// The routes. `stop` ends the event streams of open dashboards, for which a graceful shutdown
+/// would wait otherwise.
 pub fn routes(pool: PgPool, stop: impl Future<Output = ()> + Send + 'static) -> Router {
     let sessions = pool.clone();
     let jobs = Dashboard::new(Admin::new(&pool)).instance("shop").stop_with(stop);
