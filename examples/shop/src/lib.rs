@@ -1,7 +1,14 @@
 //! A shop whose slow work is done by jobs: what the web server and the worker have in common.
 //!
 //! Begin with [`orders`], where a job comes into being, then read the job types in [`jobs`]: each
-//! shows one thing. [`web`] mounts the dashboard. [`partners`] plays the outside world.
+//! shows one thing. [`web`] mounts the dashboard. [`partners`] plays the outside world. To try it,
+//! with `DATABASE_URL` set:
+//!
+//! ```text
+//! cargo run --package jobkit-shop --bin shop-worker &
+//! cargo run --package jobkit-shop --bin shop-web &
+//! curl localhost:3000/orders --json '{"email": "a@b.c", "sku": "1", "cents": 9, "card": "tok"}'
+//! ```
 
 #![allow(missing_docs, reason = "an application: what its name explains needs no more words")]
 

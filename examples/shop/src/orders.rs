@@ -1,10 +1,10 @@
 //! Placing an order: the one place where the web server makes jobs.
 
+use jobkit::Enqueue;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::jobs::{ChargeCard, webhook};
-use jobkit::Enqueue;
 
 /// An order as the customer sends it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

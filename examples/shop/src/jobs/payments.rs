@@ -49,7 +49,7 @@ impl Job<Shop> for ChargeCard {
     }
 }
 
-/// Refunds an order, and tells everybody.
+/// Enters a refund that the card provider reports, and tells everybody.
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "payments", max_attempts = 10)]
 pub struct RefundOrder {

@@ -5,8 +5,8 @@ use crate::Shop;
 
 /// Mails the receipt of an order, or its credit note.
 ///
-/// Waits 2 s, 4 s, 8 s, …: mail servers refuse strangers at first. Eight attempts are four minutes;
-/// then it is a dead letter, which somebody sees.
+/// Waits 2 s, 4 s, 8 s, …: mail servers refuse strangers at first. Eight attempts are three
+/// minutes; then it is a dead letter, which somebody sees.
 #[derive(Debug, Serialize, Deserialize)]
 #[job(queue = "mail", max_attempts = 8, timeout = "30s", backoff = exponential("2s", max = "1m"))]
 pub struct SendReceipt {
