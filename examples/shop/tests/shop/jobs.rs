@@ -17,8 +17,8 @@ async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<(
     let charge = ChargeCard { order, card: "tok".into() };
     charge.options().max_attempts(1).enqueue(&shop.pool).await?;
     drain(&lab, &shop).await?;
-    assert_eq!(lab.count("jobkit.dead_letters where reason = 'exhausted'").await, 1);
-    let letter: i64 = lab.value("select id from jobkit.dead_letters").await;
+    let letter = "select id from jobkit.dead_letters where reason = 'exhausted'";
+    let letter: i64 = lab.value(letter).await;
     Admin::new(&shop.pool).replay(DeadLetterId(letter)).await?;
     drain(&lab, &shop).await?;
     assert_eq!(lab.count("orders where charged_at is not null").await, 1);

@@ -4,8 +4,6 @@ use tokio::net::TcpListener;
 
 use crate::stage::{answer, open};
 
-const JOBS: &str = "coalesce(string_agg(kind, ' ' order by kind), '') from jobkit.jobs";
-
 #[tokio::test]
 async fn an_order_and_its_jobs_are_there_or_none_of_them() -> anyhow::Result<()> {
     let (lab, shop) = open(Partners::default()).await?;
@@ -21,7 +19,9 @@ async fn an_order_and_its_jobs_are_there_or_none_of_them() -> anyhow::Result<()>
     place(new, &mut tx).await?;
     tx.commit().await?;
     assert_eq!(lab.count("orders").await, 1);
-    assert_eq!(lab.value::<String>(&format!("select {JOBS}")).await, "charge_card deliver_webhook");
+    let jobs: Vec<String> =
+        lab.value("select array_agg(kind order by kind) from jobkit.jobs").await;
+    assert_eq!(jobs, ["charge_card", "deliver_webhook"]);
     Ok(())
 }
 
@@ -29,11 +29,9 @@ async fn an_order_and_its_jobs_are_there_or_none_of_them() -> anyhow::Result<()>
 async fn each_role_may_what_it_may() -> anyhow::Result<()> {
     let (lab, shop) = open(Partners::default()).await?;
     jobkit::announce(&shop.pool).await?; // what no binary has announced is shown to nobody
-    lab.run(
-        "insert into sessions values ('s', 'Sue', 'support'), ('d', 'Dan', 'developer'),
-            ('o', 'Oz', 'owner'), ('x', 'Xi', 'intern')",
-    )
-    .await;
+    let [support, developer] = ["('s', 'Sue', 'support')", "('d', 'Dan', 'developer')"];
+    let others = "('o', 'Oz', 'owner'), ('x', 'Xi', 'intern')";
+    lab.run(&format!("insert into sessions values {support}, {developer}, {others}")).await;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
     let routes = shop::web::routes(shop.pool.clone(), std::future::pending());
@@ -47,23 +45,19 @@ async fn each_role_may_what_it_may() -> anyhow::Result<()> {
     assert!(answer(server, ("POST /orders", "", &order(900))).await?.starts_with("201"));
     let job: i64 = lab.value("select id from jobkit.jobs").await;
     let look = format!("GET /jobs/jobs/{job}");
-    // With each role: the answer, whether the payload shows, and the redacted value.
-    for (session, status, payload, secret) in [
-        ("", "401", false, false),
-        ("forged", "401", false, false),
-        ("x", "403", false, false),
-        ("s", "200", false, false),
-        ("d", "200", true, false),
-        ("o", "200", true, true),
-    ] {
+    for (session, status) in [("", "401 "), ("forged", "401 "), ("x", "403 ")] {
+        assert!(answer(server, (&look, session, "")).await?.starts_with(status), "{session}");
+    }
+    // With each role: whether the payload shows, and the redacted value in it.
+    for (session, payload, card) in [("s", false, false), ("d", true, false), ("o", true, true)] {
         let page = answer(server, (&look, session, "")).await?;
-        assert!(page.starts_with(status), "{session}: {page}");
+        assert!(page.starts_with("200 "), "{session}: {page}");
         let seen = (page.contains("&#34;order&#34;: 1"), page.contains("tok_secret"));
-        assert_eq!(seen, (payload, secret), "{session}: {page}");
+        assert_eq!(seen, (payload, card), "{session}: {page}");
     }
     let cancel = format!("POST /jobs/api/v1/jobs/{job}/cancel");
     let refused = answer(server, (&cancel, "s", "{}")).await?;
-    assert!(refused.starts_with("404") || refused.starts_with("403"), "{refused}");
+    assert!(refused.starts_with("404 "), "{refused}");
     assert_eq!(lab.count("jobkit.jobs").await, 1);
     assert!(answer(server, (&cancel, "d", "{}")).await?.starts_with("200"));
     assert_eq!(lab.value::<String>("select actor from jobkit.audit").await, "Dan");
