@@ -23,6 +23,7 @@ use self::settings::Settings;
 
 use crate::registry::Registry;
 use crate::states::States;
+use crate::store::{Link, pool_at};
 use crate::{Error, JobTypes, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
@@ -65,6 +66,29 @@ impl Worker {
             settings: Settings::default(),
             problems: Vec::new(),
         }
+    }
+
+    /// A worker for the database at this address, such as
+    /// `postgres://user:password@host:5432/database`, with all jobs linked into the binary: for
+    /// programs that have no pool. What the address leaves out is taken from the environment as
+    /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to see that it can.
+    ///
+    /// ```no_run
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let worker = jobkit::Worker::connect(&std::env::var("DATABASE_URL")?).await?;
+    /// worker.queue("mail", 20).start().await?.run_until_signal().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As those of [`Admin::connect`](crate::Admin::connect).
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        let pool = pool_at(url)?;
+        let deadlines = Settings::default().deadlines();
+        let mut link = Link::new("start", pool.clone(), deadlines).of_operator();
+        link.open_if_closed().await?;
+        link.close().await;
+        Ok(Self::new(pool))
     }
 
     /// Gives the state that jobs of `impl Job<S>` reach with

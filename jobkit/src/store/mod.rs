@@ -7,6 +7,7 @@
 //!
 //! A statement is a function that returns a [`Statement`]; a [`Link`] sends it.
 
+mod address;
 mod announce;
 mod call;
 mod claim;
@@ -24,6 +25,7 @@ mod statements;
 mod sweep;
 mod time;
 
+pub(crate) use self::address::pool_at;
 pub(crate) use self::announce::{announce, announce_limits};
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
