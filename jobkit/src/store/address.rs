@@ -50,11 +50,11 @@ mod tests {
             ("postgres://u:gehe/im@h/d", "port"),
             ("postgres://u:geheim@a:5432,b:5432/d", "several hosts"),
             ("postgres://a,b", "several hosts"),
-            ("postgresql://u:geheim@/d?host=a,b", "several hosts"),
+            ("postgresql:///d?host=a,b", "several hosts"),
         ] {
-            let error = address(url).expect_err(url);
-            assert!(matches!(&error, Error::Address(text) if text.contains(what)), "{error}");
-            let text = format!("{error} {error:?}");
+            // Its text is all that such an error has to show.
+            let Err(Error::Address(text)) = address(url) else { panic!("{url} is none") };
+            assert!(text.contains(what), "{text}");
             assert!(!text.contains("geheim@") && !text.contains("gehe/im"), "{text}");
         }
         for url in ["postgresql:///d?host=/run/postgresql", "postgres://u:a,b@h/d,e"] {
