@@ -10,6 +10,7 @@ macro_rules! pages {
 
 pages! {
     readme: "/../README.md";
+    changing_jobs: "/../docs/changing-jobs.md";
     concurrency: "/../docs/concurrency.md";
     dead_letters: "/../docs/dead-letters.md";
     deploying: "/../docs/deploying.md";

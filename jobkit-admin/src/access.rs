@@ -21,6 +21,8 @@ pub enum Permission {
     Audit,
     /// Reading `/metrics`.
     Metrics,
+    /// Enqueueing a job of any kind: whoever may do that decides what code does.
+    Enqueue,
     /// Cancelling a job.
     Cancel,
     /// Giving a waiting job another time.
@@ -46,12 +48,13 @@ pub enum Permission {
 
 impl Permission {
     /// All there are.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::View,
         Self::Payloads,
         Self::Export,
         Self::Audit,
         Self::Metrics,
+        Self::Enqueue,
         Self::Cancel,
         Self::Reschedule,
         Self::Pause,
@@ -73,6 +76,7 @@ impl Permission {
             Self::Export => "export",
             Self::Audit => "audit",
             Self::Metrics => "metrics",
+            Self::Enqueue => "enqueue",
             Self::Cancel => "cancel",
             Self::Reschedule => "reschedule",
             Self::Pause => "pause",
@@ -128,11 +132,12 @@ impl Permissions {
     }
 
     /// What keeps things running, and can be repaired: everything but
-    /// [`EditReplay`](Permission::EditReplay), [`Purge`](Permission::Purge) and
-    /// [`Export`](Permission::Export).
+    /// [`Enqueue`](Permission::Enqueue), [`EditReplay`](Permission::EditReplay),
+    /// [`Purge`](Permission::Purge) and [`Export`](Permission::Export).
     #[must_use]
     pub fn operator() -> Self {
         Self::admin()
+            .without(Permission::Enqueue)
             .without(Permission::EditReplay)
             .without(Permission::Purge)
             .without(Permission::Export)

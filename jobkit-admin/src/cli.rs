@@ -8,6 +8,7 @@
 //! jobkit status
 //! jobkit jobs list 'state:retrying kind:charge_card args.account:7'
 //! jobkit jobs explain 4711
+//! jobkit enqueue send_receipt '{"order_id": 7}'
 //! jobkit dead replay-all --kind charge_card   # says what it would do; does it with --yes
 //! jobkit doctor --json
 //! jobkit serve                                # a dashboard of its own
@@ -43,6 +44,7 @@ mod bench;
 mod dead;
 mod desk;
 mod doctor;
+mod enqueue;
 mod jobs;
 mod migrate;
 mod operations;
@@ -91,6 +93,8 @@ enum Command {
     Migrate(migrate::Migrate),
     /// Shows the status of the whole system and what needs attention
     Status(status::Status),
+    /// Enqueues a job by the name of its kind
+    Enqueue(enqueue::Enqueue),
     /// Finds jobs, says why they do not run, retries and cancels them
     #[command(subcommand)]
     Jobs(jobs::Jobs),
@@ -156,6 +160,7 @@ async fn run(cli: Cli) -> Answered {
     match cli.command {
         Command::Migrate(_) => migrate::run(&desk).await,
         Command::Status(command) => command.run(&desk).await,
+        Command::Enqueue(command) => command.run(&desk).await,
         Command::Jobs(command) => command.run(&desk).await,
         Command::Dead(command) => command.run(&desk).await,
         Command::Queues(command) => command.run(&desk).await,

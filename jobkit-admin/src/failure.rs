@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use jobkit::Error;
 use jobkit::admin::dead_letters::ReplayError;
+use jobkit::admin::jobs::EnqueueError;
 use jobkit::admin::semaphores::Limited;
 
 /// What a handler makes of a request.
@@ -16,6 +17,8 @@ pub(crate) enum Failure {
     NotFound,
     /// What was asked for makes no sense.
     Invalid(String),
+    /// No job may be like that: in a word, and why.
+    Refused(&'static str, String),
     /// It cannot be done any more, or not yet.
     Conflict(String),
     /// The body is too large.
@@ -30,7 +33,7 @@ impl Failure {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
-            Self::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Invalid(_) | Self::Refused(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
@@ -48,6 +51,7 @@ impl Failure {
         match self {
             Self::NotFound => "Not found",
             Self::Invalid(_) => "Invalid request",
+            Self::Refused(title, _) => title,
             Self::Conflict(_) => "Not possible now",
             Self::TooLarge => "Too large",
             Self::Busy => "Too many requests",
@@ -70,7 +74,7 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::NotFound => "There is nothing here, or nothing that you may see.".into(),
-            Self::Invalid(text) | Self::Conflict(text) => text.clone(),
+            Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
             Self::TooLarge => "No more than a payload of 1 MiB is taken.".into(),
             Self::Busy => "Others are being served. Try again in a moment.".into(),
             Self::Failed(error @ (Error::Unreachable(_) | Error::Database(_))) => {
@@ -91,6 +95,21 @@ impl From<ReplayError> for Failure {
             ReplayError::Failed(error) => Self::Failed(error),
             ReplayError::Undecodable(text) => Self::Invalid(text),
             other => Self::Conflict(format!("{other}.")),
+        }
+    }
+}
+
+impl From<EnqueueError> for Failure {
+    fn from(error: EnqueueError) -> Self {
+        let title = match &error {
+            EnqueueError::UnknownKind(_) => "Unknown kind",
+            EnqueueError::Key(_) => "Refused key",
+            EnqueueError::Undecodable(_) => "Undecodable payload",
+            _ => "Refused option",
+        };
+        match error {
+            EnqueueError::Failed(error) => Self::Failed(error),
+            refused => Self::Refused(title, format!("{refused}.")),
         }
     }
 }

@@ -71,6 +71,7 @@ const TABLE: &[Endpoint] = endpoints! {
     GET "/api/v1/semaphores" Some(View) => api::read::semaphores;
     POST "/api/v1/semaphores/limit" Some(Limit) => api::act::limit_key;
     GET "/api/v1/jobs" Some(View) => api::read::jobs;
+    POST "/api/v1/jobs" Some(Enqueue) => api::enqueue::enqueue;
     GET "/api/v1/operations" Some(View) => api::operations::list;
     POST "/api/v1/operations" Some(Bulk) => api::operations::begin;
     POST "/api/v1/operations/preview" Some(Bulk) => api::operations::preview;

@@ -12,14 +12,18 @@ use crate::model::{AutoReplay, Concurrency, JobModel, Term};
 pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let name = &model.name;
     let policy = policy(model);
-    let concurrency_key = model.concurrency.as_ref().map(|c| key("concurrency_key", &c.key));
-    let dead_letter_key = model.dead_letter_key.as_ref().map(|k| key("dead_letter_key", k));
+    let (typed, concurrency_key) = model.concurrency.as_ref().map(concurrency_key).unzip();
+    let dead_letter_key = model.dead_letter_key.as_ref().map(dead_letter_key);
+    let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
+    let upcast = upcast(model);
     quote! {
+        #typed
         #[automatically_derived]
         impl ::jobkit::private::Declared for #name {
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key
             #dead_letter_key
+            #upcast
         }
         ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
     }
@@ -27,54 +31,51 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
 
 /// The settings that the attribute names; the rest is the library's.
 fn policy(model: &JobModel) -> TokenStream {
-    let JobModel { kind, redact, .. } = model;
+    let JobModel { kind, redact, aliases, .. } = model;
     let mut settings = TokenStream::new();
     let mut set = |field: &str, value: TokenStream| {
         let field = Ident::new(field, Span::call_site());
         settings.extend(quote!(#field: #value,));
     };
-    if !model.aliases.is_empty() {
-        let aliases = &model.aliases;
+    if !aliases.is_empty() {
         set("aliases", quote!(&[#(#aliases),*]));
     }
-    if let Some(queue) = &model.queue {
-        set("queue", queue.to_token_stream());
-    }
-    if let Some(priority) = model.priority {
-        set("priority", priority.to_token_stream());
-    }
-    if let Some(max_attempts) = model.max_attempts {
-        set("max_attempts", max_attempts.to_token_stream());
-    }
-    if let Some(timeout) = model.timeout {
-        set("timeout", term(timeout));
-    }
-    if let Some(retention) = model.retention {
-        set("retention", term(retention));
-    }
-    if let Some(backoff) = &model.backoff {
-        set("backoff", Backoff::code(backoff));
+    let upcasts: Vec<u16> = model.upcasts.iter().map(|(number, _)| *number).collect();
+    for (field, value) in [
+        ("version", model.version.map(|version| version.to_token_stream())),
+        ("upcasts", (!upcasts.is_empty()).then(|| quote!(&[#(#upcasts),*]))),
+        ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
+        ("priority", model.priority.map(|priority| priority.to_token_stream())),
+        ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
+        ("timeout", model.timeout.map(term)),
+        ("retention", model.retention.map(term)),
+        ("backoff", model.backoff.as_ref().map(Backoff::code)),
+    ] {
+        if let Some(value) = value {
+            set(field, value);
+        }
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
-        let after = duration::code(*after);
-        let replay = quote!(::jobkit::private::AutoReplay {
-            after: #after,
-            max_cycles: #max_cycles
-        });
+        let (after, cycles) = (duration::code(*after), quote!(max_cycles: #max_cycles));
+        let replay = quote!(::jobkit::private::AutoReplay { after: #after, #cycles });
         set("auto_replay", quote!(::core::option::Option::Some(#replay)));
     }
     if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
         let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
+        set(
+            "optional_key",
+            quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key)),
+        );
     }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
-    if settings.is_empty() {
-        return defaults;
+    match settings.is_empty() {
+        true => defaults,
+        false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
     }
-    quote!(::jobkit::private::Policy { #settings ..#defaults })
 }
 
 fn term(term: Term) -> TokenStream {
@@ -87,9 +88,38 @@ fn term(term: Term) -> TokenStream {
     }
 }
 
-/// The method of this name, which says a key.
-fn key(method: &str, expr: &Expr) -> TokenStream {
-    let method = Ident::new(method, Span::call_site());
+/// The method that says the concurrency key, with a type that tells whether it may be absent; and
+/// the method of the declaration.
+fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
+    let (receiver, call) = key("key_or_none", &concurrency.key);
+    let typed = quote! {
+        #[doc(hidden)]
+        fn __jobkit_concurrency_key(
+            &#receiver
+        ) -> ::jobkit::private::Key<impl ::jobkit::private::Presence> {
+            #call
+        }
+    };
+    let declared = quote! {
+        fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
+            self.__jobkit_concurrency_key().into_text()
+        }
+    };
+    (typed, declared)
+}
+
+/// The method that says the dead-letter key.
+fn dead_letter_key(expr: &Expr) -> TokenStream {
+    let (receiver, call) = key("key", expr);
+    quote! {
+        fn dead_letter_key(&#receiver) -> ::core::option::Option<::std::string::String> {
+            #call
+        }
+    }
+}
+
+/// The call of a function that makes text of a key, and the receiver of the method it stands in.
+fn key(function: &str, expr: &Expr) -> (Ident, TokenStream) {
     let tokens = expr.to_token_stream();
     let start = start(tokens.clone());
     // `self` is hygienic: a key that `macro_rules!` got from its caller sees only a receiver of
@@ -98,12 +128,32 @@ fn key(method: &str, expr: &Expr) -> TokenStream {
     let receiver = find_self(tokens).unwrap_or_else(|| Ident::new("self", start));
     // Errors about the key belong under it, but it must not look hand-written to lints.
     let span = Span::call_site().located_at(start);
-    let call = quote_spanned!(span=> ::jobkit::private::key(&(#expr)));
-    quote! {
-        fn #method(&#receiver) -> ::core::option::Option<::std::string::String> {
-            #call
+    let function = Ident::new(function, span);
+    let call = quote_spanned!(span=> ::jobkit::private::#function(&(#expr)));
+    (receiver, call)
+}
+
+/// The method that reads earlier versions.
+fn upcast(model: &JobModel) -> Option<TokenStream> {
+    let arms = model.upcasts.iter().map(|(number, function)| {
+        // Errors about the function belong under it.
+        let span = Span::call_site().located_at(start(function.to_token_stream()));
+        quote_spanned!(span=> #number => {
+            ::jobkit::private::upcast::<_, _, Self, _>(stored, #function)
+        })
+    });
+    (!model.upcasts.is_empty()).then(|| {
+        quote! {
+            fn upcast(
+                stored: ::jobkit::private::Stored<'_>
+            ) -> ::core::result::Result<Self, ::std::string::String> {
+                match stored.version() {
+                    #(#arms)*
+                    _ => ::core::result::Result::Err(stored.unknown()),
+                }
+            }
         }
-    }
+    })
 }
 
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.

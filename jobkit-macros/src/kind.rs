@@ -26,6 +26,20 @@ pub(crate) fn of_struct(name: &Ident, mistakes: &mut Mistakes) -> String {
     kind
 }
 
+/// A kind or an alias, as [`stored`]; it must not end as a version does.
+pub(crate) fn unversioned(text: &LitStr, what: impl Display, mistakes: &mut Mistakes) -> String {
+    let name = stored(text, &what, mistakes);
+    let digits = name.rsplit_once('@').map(|(_, digits)| digits).unwrap_or_default();
+    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let message = format_args!(
+            "{what} ends with `@{digits}`, as a version does in the list of what a worker knows: \
+             write `version = {digits}`, or choose another name"
+        );
+        mistakes.add(text.to_token_stream(), message);
+    }
+    name
+}
+
 /// Checks a name that goes into the database: not empty, not too long, printable, and no field of
 /// the job.
 pub(crate) fn stored(text: &LitStr, what: impl Display, mistakes: &mut Mistakes) -> String {

@@ -19,6 +19,7 @@ mod suggest;
 mod synonyms;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use proc_macro2::TokenStream;
 use quote::quote;

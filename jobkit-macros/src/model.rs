@@ -12,6 +12,7 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
+use crate::version::Upcast;
 
 /// The numbers a setting can be.
 struct Range {
@@ -23,6 +24,7 @@ const PRIORITY: Range =
     Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
+const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 
 /// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
@@ -33,6 +35,9 @@ pub(crate) struct JobModel {
     pub(crate) name: Ident,
     pub(crate) kind: String,
     pub(crate) aliases: Vec<String>,
+    pub(crate) version: Option<u16>,
+    /// The earlier versions that are read, each with its function.
+    pub(crate) upcasts: Vec<(u16, Expr)>,
     pub(crate) queue: Option<String>,
     pub(crate) priority: Option<i16>,
     pub(crate) max_attempts: Option<u16>,
@@ -72,8 +77,10 @@ impl JobModel {
     pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
+        let is_meant = args.mentions("version");
+        let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
-            Some(kind) => kind::stored(&kind.value, "the kind", mistakes),
+            Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
@@ -82,6 +89,8 @@ impl JobModel {
         Self {
             name: name.clone(),
             aliases: distinct(&aliases, &kind, mistakes),
+            version,
+            upcasts: upcasts(args.upcast, version, is_meant, mistakes),
             queue: args
                 .queue
                 .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
@@ -170,11 +179,55 @@ fn concurrency(
     })
 }
 
+/// Checks each earlier version, and that it is one.
+fn upcasts(
+    upcast: Option<Given<Vec<Upcast>>>,
+    newest: Option<u16>,
+    is_meant: bool,
+    mistakes: &mut Mistakes,
+) -> Vec<(u16, Expr)> {
+    let Some(Given { name, value: list }) = upcast else { return Vec::new() };
+    if !is_meant {
+        let numbers = list.iter().filter_map(|upcast| upcast.number.base10_parse::<u16>().ok());
+        let next = numbers.max().unwrap_or(1).saturating_add(1);
+        let message = format_args!(
+            "`upcast` reads what is older than this struct: say with `version = {next}` which \
+             version this is"
+        );
+        mistakes.add(name, message);
+    }
+    let mut upcasts: Vec<(u16, Expr)> = Vec::new();
+    for Upcast { number, function } in list {
+        let earlier = 1..newest.unwrap_or(u16::MAX);
+        match number.base10_parse().ok().filter(|number| earlier.contains(number)) {
+            Some(version) if upcasts.iter().any(|(known, _)| *known == version) => {
+                let message = format_args!("version {version} is in the list twice: keep one");
+                mistakes.add(number, message);
+            }
+            Some(version) => upcasts.push((version, function)),
+            None => mistakes.add(number, earlier_than(newest)),
+        }
+    }
+    upcasts
+}
+
+fn earlier_than(newest: Option<u16>) -> String {
+    match newest {
+        Some(1) => "there is no version before the first: leave `upcast` out, or give this struct \
+                    the next `version`"
+            .to_owned(),
+        Some(newest) => {
+            format!("`upcast` takes versions before `version = {newest}`: `1` to `{}`", newest - 1)
+        }
+        None => "a version is a number from `1` to `32767`".to_owned(),
+    }
+}
+
 /// Checks each alias, and that none is there twice or is the kind itself.
 fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<String> {
     let mut names = Vec::new();
     for alias in aliases {
-        let name = kind::stored(alias, "an alias", mistakes);
+        let name = kind::unversioned(alias, "an alias", mistakes);
         if name == kind && !name.is_empty() {
             let message = format_args!("`{name}` is the kind itself: leave it out");
             mistakes.add(alias, message);

@@ -9,11 +9,14 @@ use crate::mistakes::Mistakes;
 use crate::redact;
 use crate::suggest::listed;
 use crate::synonyms::{Meant, meant};
+use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 15] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 17] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
+    ("version", "3"),
+    ("upcast", "upcast(2 = Self::from_v2)"),
     ("queue", "\"mail\""),
     ("priority", "-1"),
     ("max_attempts", "5"),
@@ -40,6 +43,8 @@ pub(crate) struct Given<T> {
 pub(crate) struct Args {
     pub(crate) kind: Option<Given<LitStr>>,
     pub(crate) aliases: Option<Given<Vec<LitStr>>>,
+    pub(crate) version: Option<Given<Integer>>,
+    pub(crate) upcast: Option<Given<Vec<Upcast>>>,
     pub(crate) queue: Option<Given<LitStr>>,
     pub(crate) priority: Option<Given<Integer>>,
     pub(crate) max_attempts: Option<Given<Integer>>,
@@ -108,6 +113,12 @@ impl Args {
             self.redact = Some(paths);
             return Ok(());
         }
+        if known == "upcast" {
+            let value = version::list(input, &name, example)?;
+            refuse_twice()?;
+            self.upcast = Some(Given { name, value });
+            return Ok(());
+        }
         let value = expression(input, &name, example)?;
         refuse_twice()?;
         self.set(name, value, example)
@@ -117,6 +128,7 @@ impl Args {
         match name.to_string().as_str() {
             "kind" => self.kind = Some(given(name, &value, example, literal::text)?),
             "aliases" => self.aliases = Some(given(name, &value, example, literal::texts)?),
+            "version" => self.version = Some(given(name, &value, example, literal::integer)?),
             "queue" => self.queue = Some(given(name, &value, example, literal::text)?),
             "priority" => self.priority = Some(given(name, &value, example, literal::integer)?),
             "max_attempts" => {

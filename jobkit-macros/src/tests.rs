@@ -35,21 +35,18 @@ fn messages(arguments: &str) -> Vec<String> {
     errors.map(|error| error.to_string()).collect()
 }
 
-#[test]
-fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
-    let item = "pub struct SendReceipt { account_id: i64 }";
-    let expansion = declared(
-        r#"
-            kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
-            priority = -1, max_attempts = 5, timeout = "90s", retention = none,
-            backoff = exponential("500ms", max = "1h"), auto_replay = "15m", max_cycles = 5,
-            dead_letter_key = self.order_id, concurrency_key = self.account_id,
-            concurrency_limit = 2, concurrency_group = "accounts"
-        "#,
-        item,
-    );
-    let expected = r#"
+/// What a full declaration expands to.
+const FULL: &str = r#"
         pub struct SendReceipt { account_id: i64 }
+        #[automatically_derived]
+        impl SendReceipt {
+            #[doc(hidden)]
+            fn __jobkit_concurrency_key(
+                &self
+            ) -> ::jobkit::private::Key<impl ::jobkit::private::Presence> {
+                ::jobkit::private::key_or_none(&(self.account_id))
+            }
+        }
         #[automatically_derived]
         impl ::jobkit::private::Declared for SendReceipt {
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy {
@@ -71,10 +68,11 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
                     group: "accounts",
                     limit: 2u32
                 }),
+                optional_key: ::jobkit::private::optional_key(Self::__jobkit_concurrency_key),
                 ..::jobkit::private::Policy::new("receipt")
             };
             fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
-                ::jobkit::private::key(&(self.account_id))
+                self.__jobkit_concurrency_key().into_text()
             }
             fn dead_letter_key(&self) -> ::core::option::Option<::std::string::String> {
                 ::jobkit::private::key(&(self.order_id))
@@ -83,8 +81,22 @@ fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
         ::jobkit::private::inventory::submit!(
             ::jobkit::private::Registration::of::<SendReceipt, _>()
         );
-    "#;
-    assert_eq!(expansion, normal(expected));
+"#;
+
+#[test]
+fn a_full_declaration_expands_to_its_policy_its_key_and_its_registration() {
+    let item = "pub struct SendReceipt { account_id: i64 }";
+    let expansion = declared(
+        r#"
+            kind = "receipt", aliases = ["mail_receipt", "receipt_v1"], queue = "mail",
+            priority = -1, max_attempts = 5, timeout = "90s", retention = none,
+            backoff = exponential("500ms", max = "1h"), auto_replay = "15m", max_cycles = 5,
+            dead_letter_key = self.order_id, concurrency_key = self.account_id,
+            concurrency_limit = 2, concurrency_group = "accounts"
+        "#,
+        item,
+    );
+    assert_eq!(expansion, normal(FULL));
 }
 
 #[test]
@@ -147,9 +159,11 @@ fn the_example_of_every_argument_is_accepted() {
         let needed = match name {
             "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
             "max_cycles" => "auto_replay = \"1h\",",
+            "upcast" => "version = 3,",
             _ => "",
         };
-        let arguments = format!("{needed} {name} = {example}");
+        let given = if name == "upcast" { example } else { &format!("{name} = {example}") };
+        let arguments = format!("{needed} {given}");
         assert_eq!(messages(&arguments), [""; 0], "{arguments}");
     }
 }
@@ -237,8 +251,9 @@ fn numbers_too_large_for_any_type_are_out_of_range() {
 #[test]
 fn the_first_self_of_a_key_is_the_receiver() {
     let expansion = declared("concurrency_key = format!(\"{}\", (self.0))", "struct Ping(u8);");
-    let expected = "fn concurrency_key(&self) -> ::core::option::Option<::std::string::String> {
-        ::jobkit::private::key(&(format!(\"{}\", (self.0))))
+    let expected = "fn __jobkit_concurrency_key(&self)
+        -> ::jobkit::private::Key<impl ::jobkit::private::Presence> {
+        ::jobkit::private::key_or_none(&(format!(\"{}\", (self.0))))
     }";
     assert!(expansion.contains(&normal(expected)), "{expansion}");
 }

@@ -1,6 +1,10 @@
 use std::fmt::Display;
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
 
 use crate::Policy;
+use crate::stored::Stored;
 
 /// The half of a job that `#[job]` writes: its policy and its keys.
 ///
@@ -10,7 +14,7 @@ use crate::Policy;
     label = "missing `#[jobkit::job]`",
     note = "add `#[jobkit::job]` above the definition of `{Self}`"
 )]
-pub trait Declared {
+pub trait Declared: Sized {
     /// What jobs of this type ask for.
     const POLICY: Policy;
 
@@ -24,6 +28,51 @@ pub trait Declared {
     fn dead_letter_key(&self) -> Option<String> {
         None
     }
+
+    /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
+    ///
+    /// # Errors
+    /// What is wrong with the payload.
+    #[doc(hidden)]
+    fn upcast(stored: Stored<'_>) -> Result<Self, String> {
+        Err(stored.unknown())
+    }
+}
+
+/// What a function behind `upcast` may return: the job, or a `Result` of it.
+///
+/// `M` is filled in by inference; it keeps the two implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the job that this `upcast` is for",
+    label = "returns neither the job nor a `Result` of it",
+    note = "write `fn(Old) -> Self` or `fn(Old) -> Result<Self, E>`, where `Old` is a struct with \
+            the fields of that version"
+)]
+pub trait IntoJob<J, M> {
+    /// The job, or why there is none.
+    fn into_job(self) -> Result<J, String>;
+}
+
+impl<J> IntoJob<J, Always> for J {
+    fn into_job(self) -> Result<J, String> {
+        Ok(self)
+    }
+}
+
+impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
+    fn into_job(self) -> Result<J, String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// Reads a payload of an earlier version by its own type; the expansion of `#[job]` calls it.
+pub fn upcast<Old, New, J, M>(stored: Stored<'_>, function: fn(Old) -> New) -> Result<J, String>
+where
+    Old: DeserializeOwned,
+    New: IntoJob<J, M>,
+{
+    let old = stored.decode()?;
+    function(old).into_job().map_err(|error| stored.refused(&error))
 }
 
 /// Marks a key that is always there (see [`IntoKey`]).
@@ -58,6 +107,42 @@ impl<T: Display> IntoKey<Maybe> for Option<T> {
     fn to_key(&self) -> Option<String> {
         self.as_ref().map(ToString::to_string)
     }
+}
+
+/// Whether keys of some type are always there.
+pub trait Presence {
+    /// Whether one may be absent.
+    const OPTIONAL: bool;
+}
+
+impl Presence for Always {
+    const OPTIONAL: bool = false;
+}
+
+impl Presence for Maybe {
+    const OPTIONAL: bool = true;
+}
+
+/// A key as text, which tells by its type whether it may be absent.
+#[derive(Debug)]
+pub struct Key<P>(Option<String>, PhantomData<P>);
+
+impl<P> Key<P> {
+    /// The text.
+    pub fn into_text(self) -> Option<String> {
+        self.0
+    }
+}
+
+/// Turns the expression of a concurrency key into text; the expansion of `#[job]` calls it.
+pub fn key_or_none<M, K: IntoKey<M> + ?Sized>(key: &K) -> Key<M> {
+    Key(key.to_key(), PhantomData)
+}
+
+/// Whether the key that this method makes may be absent.
+#[must_use]
+pub const fn optional_key<J: 'static, P: Presence>(_: fn(&'static J) -> Key<P>) -> bool {
+    P::OPTIONAL
 }
 
 /// Turns a key expression into text; the expansion of `#[job]` calls it.

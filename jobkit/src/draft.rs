@@ -49,6 +49,7 @@ impl NewJob {
         limits::range("number of attempts", max_attempts, ATTEMPTS, "1 to 1000")?;
         Ok(Self {
             kind: policy.kind,
+            version: Some(policy.version.cast_signed()).filter(|version| *version != 1),
             queue,
             priority,
             max_attempts,

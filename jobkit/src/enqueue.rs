@@ -72,7 +72,7 @@ where
 
 /// A job ready to be stored, as [`enqueue_all`] takes it.
 #[derive(Debug)]
-pub struct Draft(Result<NewJob, Error>);
+pub struct Draft(pub(crate) Result<NewJob, Error>);
 
 impl<J: Declared + Serialize + Send> From<J> for Draft {
     fn from(job: J) -> Self {
@@ -93,12 +93,18 @@ async fn insert<'c, X: Executor<'c>>(
     if drafts.is_empty() {
         return Ok(Vec::new());
     }
-    let bytes = drafts.iter().map(NewJob::bytes).sum();
-    if bytes > BATCH_BYTES {
-        return Err(Error::BatchTooLarge { bytes, limit: BATCH_BYTES });
-    }
+    fits(&drafts)?;
     let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
     let ids = store::enqueue_all(drafts, executor).instrument(span).await?;
     Ok(ids.into_iter().map(JobId).collect())
+}
+
+/// Whether jobs are few enough for one statement.
+pub(crate) fn fits(drafts: &[NewJob]) -> Result<(), Error> {
+    let bytes = drafts.iter().map(NewJob::bytes).sum();
+    if bytes > BATCH_BYTES {
+        return Err(Error::BatchTooLarge { bytes, limit: BATCH_BYTES });
+    }
+    Ok(())
 }

@@ -175,12 +175,20 @@ pub enum Error {
     /// A worker cannot start; every problem is named.
     #[error("the worker cannot start:{0}")]
     Start(StartProblems),
+    /// The jobs of this binary cannot be announced; every problem is named.
+    #[error("the jobs cannot be announced:{0}")]
+    Announce(StartProblems),
+    /// Some of what is stored does not decode into the jobs of this binary; each is named.
+    #[error("what is stored does not fit the jobs of this binary:{0}")]
+    Preflight(StartProblems),
     /// Any other answer of the database.
     #[error("database error: {}", said(.0))]
     Database(#[source] sqlx::Error),
 }
 
-/// Every problem that keeps a worker from starting, found in one pass; shown one to a line.
+/// Every problem that keeps a worker from starting or from running what is stored, or jobs from
+/// being announced, found in one
+/// pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);
 

@@ -27,6 +27,8 @@ pub(crate) const LIMIT: u32 = 1_000_000;
 pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;
 /// How many attempts a job may have.
 pub(crate) const ATTEMPTS: RangeInclusive<u16> = 1..=1000;
+/// Versions of a payload.
+pub(crate) const VERSIONS: RangeInclusive<u16> = 1..=32_767;
 /// Most tags of a job.
 pub(crate) const TAGS: usize = 32;
 

@@ -53,7 +53,9 @@ const MIGRATIONS: &[Migration] = migrations! {
     31 "0031_exhausted" readable_by 1,
     32 "0032_claims_ahead" readable_by 29,
     34 "0034_payloads" readable_by 29,
-    functions 35 readable_by 29
+    40 "0040_optional_keys" readable_by 29,
+    42 "0042_payload_versions" readable_by 29,
+    functions 43 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

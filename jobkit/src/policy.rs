@@ -15,6 +15,11 @@ pub struct Policy {
     pub kind: &'static str,
     /// Earlier names of this type: stored jobs that bear one of them are run as this type.
     pub aliases: &'static [&'static str],
+    /// The version of the payload that this type enqueues, 1 to 32,767. Workers leave jobs of a
+    /// version alone that they do not know.
+    pub version: u16,
+    /// Earlier versions that this type reads as well, by [`Declared::upcast`](crate::Declared).
+    pub upcasts: &'static [u16],
     /// The queue jobs of this type wait in, at most 128 bytes.
     pub queue: &'static str,
     /// −3 to 3; a smaller number runs first.
@@ -32,6 +37,9 @@ pub struct Policy {
     pub retention: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
+    /// Whether a job may come without a concurrency key, and then is not limited: the expression
+    /// in `#[job]` is an `Option`.
+    pub optional_key: bool,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -63,6 +71,8 @@ impl Policy {
         Self {
             kind,
             aliases: &[],
+            version: 1,
+            upcasts: &[],
             queue: "default",
             priority: 0,
             max_attempts: 20,
@@ -71,6 +81,7 @@ impl Policy {
             auto_replay: None,
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             concurrency: None,
+            optional_key: false,
             redact: &[],
         }
     }

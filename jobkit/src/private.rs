@@ -1,6 +1,11 @@
-//! What the expansion of `#[job]` names. Not part of the public API: it may change in any release.
+//! What the expansion of `#[job]` and bounds of ours name. Not part of the public API: it may
+//! change in any release.
 
 pub use inventory;
 
-pub use crate::declared::{Declared, key};
+pub use crate::declared::{
+    Declared, IntoKey, Key, Presence, key, key_or_none, optional_key, upcast,
+};
+pub use crate::job_types::JobTypes;
+pub use crate::stored::Stored;
 pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

@@ -4,11 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-
 use crate::context::Attempt;
-use crate::redact::HIDDEN;
 use crate::states::States;
+use crate::stored::Stored;
 use crate::{Job, JobContext, Policy, Result};
 
 /// A handler's future, boxed once.
@@ -28,10 +26,10 @@ pub struct Registration {
 }
 
 /// Decodes a payload and makes the handler's future.
-type Start = fn(&[u8], Arc<Attempt>, &States) -> Result<Running, String>;
+type Start = fn(Stored<'_>, Arc<Attempt>, &States) -> Result<Running, String>;
 
 /// Decodes a payload and computes its concurrency key.
-type Key = fn(&[u8]) -> Result<Option<String>, String>;
+type Key = fn(Stored<'_>) -> Result<Option<String>, String>;
 
 inventory::collect!(Registration);
 
@@ -44,7 +42,7 @@ impl Registration {
             job: || (TypeId::of::<J>(), type_name::<J>()),
             state: || (TypeId::of::<S>(), type_name::<S>()),
             start: start::<J, S>,
-            key: |payload| Ok(decode::<J>(payload, J::POLICY.redact)?.concurrency_key()),
+            key: |stored| Ok(stored.job::<J>()?.concurrency_key()),
         }
     }
 
@@ -68,53 +66,57 @@ impl Registration {
         (self.state)()
     }
 
+    /// Whether the job type reads a payload of this version as a worker does: for a test that keeps
+    /// payloads of old releases beside the code.
+    ///
+    /// ```
+    /// # use jobkit::{Job, JobContext, Registration, job};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize)]
+    /// #[job]
+    /// struct SendReceipt {
+    ///     order_id: i64,
+    ///     #[serde(default)]
+    ///     copies: u8,
+    /// }
+    /// # impl Job for SendReceipt {
+    /// #     async fn run(self, _cx: JobContext) -> jobkit::Result { Ok(()) }
+    /// # }
+    /// Registration::of::<SendReceipt, _>().reads(1, r#"{"order_id": 7}"#).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong, with the path inside the payload.
+    pub fn reads(&self, version: u16, payload: &str) -> Result<(), String> {
+        self.key_of(version, payload.as_bytes()).map(drop)
+    }
+
     /// Decodes the payload and makes the handler's future; `Err` says, with the path inside the
     /// payload, why it does not decode.
     pub(crate) fn start(
         &self,
+        version: u16,
         payload: &[u8],
         attempt: Arc<Attempt>,
         states: &States,
     ) -> Result<Running, String> {
-        (self.start)(payload, attempt, states)
+        (self.start)(Stored::new(payload, version, &self.policy), attempt, states)
     }
 
     /// The concurrency key of the job with this payload; `Err` as for [`start`](Self::start).
-    pub(crate) fn key_of(&self, payload: &[u8]) -> Result<Option<String>, String> {
-        (self.key)(payload)
+    pub(crate) fn key_of(&self, version: u16, payload: &[u8]) -> Result<Option<String>, String> {
+        (self.key)(Stored::new(payload, version, &self.policy))
     }
 }
 
 fn start<J: Job<S>, S: Send + Sync + 'static>(
-    payload: &[u8],
+    stored: Stored<'_>,
     attempt: Arc<Attempt>,
     states: &States,
 ) -> Result<Running, String> {
-    let job = decode::<J>(payload, J::POLICY.redact)?;
+    let job = stored.job::<J>()?;
     let state = states.get::<S>().expect("the start-up check found every state");
     Ok(Box::pin(job.run(JobContext::new(attempt, state))))
-}
-
-fn decode<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
-    let mut json = serde_json::Deserializer::from_slice(payload);
-    // Tracking the path costs more than the decoding itself: only once there is an error to place.
-    J::deserialize(&mut json).or_else(|_| decode_by_path(payload, redact))
-}
-
-/// What serde says of a value may quote it: where something is redacted, only what cannot.
-fn decode_by_path<J: DeserializeOwned>(payload: &[u8], redact: &[&str]) -> Result<J, String> {
-    let mut json = serde_json::Deserializer::from_slice(payload);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let message = error.inner().to_string();
-        let quotes = !message.starts_with("missing field") && !redact.is_empty();
-        let (line, column) = (error.inner().line(), error.inner().column());
-        let message = if quotes {
-            format!("{HIDDEN} at line {line} column {column} (its kind redacts fields)")
-        } else {
-            message
-        };
-        format!("the payload does not decode at `{}`: {message}", error.path())
-    })
 }
 
 impl fmt::Debug for Registration {

@@ -1,14 +1,38 @@
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES};
+use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES, VERSIONS};
 use crate::states::States;
+use crate::version::{looks_versioned, versioned};
 use crate::{Policy, Registration};
 
-/// The jobs a worker can run, by every kind they answer to.
+/// The jobs a worker can run, by every name they answer to.
 pub(crate) struct Registry {
     registrations: Vec<Registration>,
-    by_kind: HashMap<&'static str, Registration>,
+    by_name: HashMap<String, Known>,
+}
+
+/// What a stored job of some kind and version is to this binary.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) registration: Registration,
+    /// The kind or the alias that it is stored under.
+    pub(crate) kind: &'static str,
+    pub(crate) version: u16,
+}
+
+impl Known {
+    /// All that a job type knows.
+    fn of(registration: &Registration) -> impl Iterator<Item = Self> + use<> {
+        let (registration, policy) = (*registration, *registration.policy());
+        let versions = move || policy.upcasts.iter().copied().chain([policy.version]);
+        let known = move |kind| versions().map(move |version| Self { registration, kind, version });
+        names(&policy).flat_map(known)
+    }
+
+    fn name(&self) -> String {
+        versioned(self.kind, self.version).into_owned()
+    }
 }
 
 impl Registry {
@@ -36,29 +60,31 @@ impl Registry {
             by_job.insert((registration.job_name(), registration.job_id()), registration);
         }
         let registrations: Vec<_> = by_job.into_values().collect();
-        let by_kind = registrations
-            .iter()
-            .flat_map(|r| names(r.policy()).map(move |kind| (kind, *r)))
-            .collect();
-        Self { registrations, by_kind }
+        let by_name = registrations.iter().flat_map(Known::of).map(|k| (k.name(), k)).collect();
+        Self { registrations, by_name }
     }
 
-    /// Who runs jobs of this kind.
-    pub(crate) fn get(&self, kind: &str) -> Option<&Registration> {
-        self.by_kind.get(kind)
+    /// Who runs jobs of this name: a kind, from its second version on with that.
+    pub(crate) fn get(&self, name: &str) -> Option<&Known> {
+        self.by_name.get(name)
     }
 
-    /// Every kind and alias, sorted.
+    /// Who runs jobs of this kind or alias, in some version.
+    pub(crate) fn of_kind(&self, kind: &str) -> Option<&Registration> {
+        self.registrations.iter().find(|r| names(r.policy()).any(|name| name == kind))
+    }
+
+    /// Every kind and alias in each version that is known, sorted.
     pub(crate) fn kinds(&self) -> Vec<String> {
-        let mut kinds: Vec<_> = self.by_kind.keys().map(|kind| (*kind).to_owned()).collect();
-        kinds.sort();
-        kinds
+        let mut names: Vec<_> = self.by_name.keys().cloned().collect();
+        names.sort();
+        names
     }
 
     /// The policy of every kind and alias, sorted, as the database is told.
     pub(crate) fn announcements(&self) -> Vec<Policy> {
-        let all = self.by_kind.iter().map(|(kind, r)| Policy { kind, ..*r.policy() });
-        let mut all: Vec<Policy> = all.collect();
+        let of = |policy: Policy| names(&policy).map(move |kind| Policy { kind, ..policy });
+        let mut all: Vec<Policy> = self.policies().into_iter().flat_map(of).collect();
         all.sort_by_key(|policy| policy.kind);
         all
     }
@@ -72,6 +98,13 @@ impl Registry {
 
     /// What is wrong with these jobs for a worker that has these states, one sentence each.
     pub(crate) fn problems(&self, states: &States) -> Vec<String> {
+        let mut problems = self.declared_problems();
+        self.missing_states(states, &mut problems);
+        problems
+    }
+
+    /// What is wrong with these jobs for whoever announces them, one sentence each.
+    pub(crate) fn declared_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.registrations.is_empty() {
             problems.push(
@@ -80,7 +113,6 @@ impl Registry {
                     .to_owned(),
             );
         }
-        self.missing_states(states, &mut problems);
         self.shared_kinds(&mut problems);
         self.disputed_limits(&mut problems);
         self.long_names(&mut problems);
@@ -136,6 +168,12 @@ impl Registry {
 
     fn long_names(&self, problems: &mut Vec<String>) {
         for policy in self.policies() {
+            for name in names(&policy).filter(|name| looks_versioned(name)) {
+                problems.push(format!(
+                    "the kind `{name}` ends as a version does, with `@` and a number: give it \
+                     another name"
+                ));
+            }
             let group = policy.concurrency.map(|concurrency| concurrency.group);
             for name in names(&policy).chain([policy.queue]).chain(group) {
                 if name.is_empty() || name.len() > NAME_BYTES {
@@ -149,7 +187,13 @@ impl Registry {
     }
 
     fn out_of_range(&self, problems: &mut Vec<String>) {
-        for Policy { kind, priority, max_attempts, .. } in self.policies() {
+        for Policy { kind, priority, max_attempts, version, upcasts, .. } in self.policies() {
+            let is_earlier = |earlier: &u16| (1..version).contains(earlier);
+            if !VERSIONS.contains(&version) || !upcasts.iter().all(is_earlier) {
+                problems.push(format!(
+                    "job `{kind}`: its version must be 1 to 32767, and those it casts up before it"
+                ));
+            }
             if !PRIORITIES.contains(&priority) {
                 problems.push(format!("job `{kind}`: the priority {priority} must be −3 to 3"));
             }

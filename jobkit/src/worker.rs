@@ -1,3 +1,4 @@
+mod announce;
 mod claim;
 mod counters;
 mod due;
@@ -5,6 +6,7 @@ mod duties;
 mod halves;
 mod handle;
 mod lease;
+mod preflight;
 mod run;
 mod settings;
 mod settle;
@@ -16,15 +18,18 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 
+pub use self::announce::announce;
 use self::claim::slots::Served;
 pub use self::counters::Counts;
 pub use self::handle::WorkerHandle;
+pub use self::preflight::Preflight;
 use self::settings::Settings;
 
+use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::store::{Link, pool_at};
-use crate::{Error, JobTypes, Registration};
+use crate::{Error, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -108,8 +113,9 @@ impl Worker {
         self
     }
 
-    /// Runs jobs of these types only, instead of all that are linked into the binary: for one that
-    /// serves some queues and has the state of their jobs alone.
+    /// Runs jobs of these types only, one or up to twelve in parentheses, instead of all that are
+    /// linked into the binary: for one that serves some queues and has the state of their jobs
+    /// alone.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, job};
@@ -242,6 +248,29 @@ impl Worker {
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
         self.settings.cancel_grace = Some(grace);
         self
+    }
+
+    /// Reads a sample of what is stored as this worker would, without running any of it: of each
+    /// kind that it knows the oldest and the newest 20 payloads, of live jobs and of open dead
+    /// letters. Before a deploy it says what the new binary would fail with:
+    ///
+    /// ```no_run
+    /// # use jobkit::Worker;
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// let worker = Worker::new(pool).queue("mail", 20);
+    /// let found = worker.preflight().await?;
+    /// println!("{found}");
+    /// worker.start().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// It needs neither states nor queues. It looks at the oldest and the newest 10,000 jobs and
+    /// open dead letters, and changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Preflight`] names what does not decode; otherwise as [`start`](Self::start).
+    pub async fn preflight(&self) -> Result<Preflight, Error> {
+        preflight::preflight(self).await
     }
 
     /// Checks everything, registers the worker and starts it.

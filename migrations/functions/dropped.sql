@@ -38,5 +38,13 @@ drop function if exists
     jobkit.wait(bigint[], text[], text[]);
 -- Their new forms have one more parameter, with a default.
 drop function if exists
+    jobkit.announce(
+        text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
+        integer[], text[]),
     jobkit.claim(bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[]),
+    jobkit.enqueue(
+        text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text),
+    jobkit.enqueue_all(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
+        jsonb[], jsonb[], text[]),
     jobkit.heartbeat(bigint, boolean);

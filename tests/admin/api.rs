@@ -110,6 +110,68 @@ async fn programs_act_as_people_do() {
     assert_eq!(lab.count(&format!("jobkit.scheduled where job_id = {later}")).await, 0);
 }
 
+const KINDS: &str = "
+    insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('newest', 'mail', 0, 3);
+    insert into jobkit.kinds (kind, queue, priority, max_attempts, concurrency_group) values
+        ('keyed', 'mail', 0, 3, 'keyed')";
+
+#[tokio::test]
+async fn programs_enqueue_by_the_name_of_a_kind() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let body = r#"{"kind": "newest", "args": {"order_id": 7}, "queue": "slow", "priority": -1,
+        "at": "2100-01-31T12:00:00Z", "max_attempts": 5, "dead_letter_key": "d", "tags": ["shop"],
+        "metadata": 1, "version": 2}"#;
+    lab.run(KINDS).await;
+    let reply = send(&app, "/api/v1/jobs", body).await;
+    assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.body);
+    let said: Value = serde_json::from_str(&reply.body).unwrap();
+    let (job, url) = (said["job"].as_str().unwrap(), said["url"].as_str().unwrap());
+    assert_eq!(reply.header("location"), url);
+    assert_eq!(json(&get(&app, url).await)["queue"], "slow");
+    let stored = format!(
+        "jobkit.jobs j join jobkit.scheduled s on s.job_id = j.id where j.id = {job}
+            and j.priority = -1 and j.max_attempts = 5 and j.dead_letter_key = 'd'
+            and j.version = 2 and j.tags = '{{shop}}' and j.metadata = '1'
+            and s.run_at = '2100-01-31T12:00:00Z'"
+    );
+    assert_eq!(lab.count(&stored).await, 1);
+    let audited = "jobkit.audit where action = 'enqueue' and actor = 'alice'
+        and detail->>'kind' = 'newest'";
+    assert_eq!(lab.count(&format!("{audited} and subject_id = {job}")).await, 1);
+}
+
+#[tokio::test]
+async fn what_no_job_may_be_like_is_refused_by_its_name() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    lab.run(KINDS).await;
+    let jobs = lab.count("jobkit.jobs").await;
+    for (body, title) in [
+        (r#"{"kind": "nobody_knows"}"#, "Unknown kind"),
+        (r#"{"kind": "keyed"}"#, "Refused key"),
+        (r#"{"kind": "newest", "concurrency_key": "a"}"#, "Refused key"),
+        (r#"{"kind": "newest", "priority": 4}"#, "Refused option"),
+        (r#"{"kind": "newest", "max_attempts": 0}"#, "Refused option"),
+        (r#"{"kind": "newest", "version": 0}"#, "Refused option"),
+        (r#"{"kind": "newest", "queue": ""}"#, "Invalid request"),
+        (r#"{"kind": "newest", "at": "tomorrow"}"#, "Invalid request"),
+        (r#"{"kind": "newest", "args": "\u0000"}"#, "Invalid request"),
+        (r#"{"kind": "newest", "quee": "q"}"#, "Invalid request"),
+        ("{}", "Invalid request"),
+    ] {
+        let reply = send(&app, "/api/v1/jobs", body).await;
+        assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", reply.body);
+        let problem: Value = serde_json::from_str(&reply.body).unwrap();
+        assert_eq!(problem["title"], title, "{body}: {problem}");
+    }
+    let large = format!(r#"{{"kind": "newest", "args": "{}"}}"#, "x".repeat(1024 * 1024));
+    let reply = send(&app, "/api/v1/jobs", &large).await;
+    assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(lab.count("jobkit.jobs").await, jobs);
+    assert_eq!(lab.count("jobkit.audit where action = 'enqueue'").await, 0);
+}
+
 #[tokio::test]
 async fn monitoring_gets_gauges_without_keys_or_payloads() {
     let lab = world::ordinary().await;

@@ -48,6 +48,36 @@ async fn queues_are_paused_and_resumed_by_name() {
 }
 
 #[tokio::test]
+async fn a_job_is_enqueued_by_the_name_of_its_kind() {
+    let lab = Lab::new().await;
+    let enqueue = [
+        "enqueue",
+        "newest",
+        "{\"order_id\": 7}",
+        "--priority",
+        "-1",
+        "--payload-version",
+        "2",
+        "--tag",
+        "shop",
+    ];
+    let refused = run(&lab, &enqueue).await.bad(1);
+    assert!(refused.contains("nobody has announced the kind `newest`"), "{refused}");
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values
+            ('newest', 'mail', 0, 3)",
+    )
+    .await;
+    let said = json(&lab, &enqueue).await;
+    let stored = "select id::text from jobkit.jobs
+        where priority = -1 and version = 2 and tags = '{shop}'
+            and args::jsonb = '{\"order_id\": 7}'";
+    assert_eq!(said["job"], *text(&lab, stored).await);
+    assert_eq!(audited(&lab, "enqueue").await, "ada");
+    run(&lab, &["enqueue", "newest", "not json"]).await.bad(2);
+}
+
+#[tokio::test]
 async fn jobs_are_retried_and_cancelled() {
     let lab = filled(&NAMES).await;
     let later = text(&lab, "select min(job_id) from jobkit.scheduled").await;

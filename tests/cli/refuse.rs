@@ -51,6 +51,16 @@ async fn a_wrong_command_line_ends_with_status_2() {
     }
 }
 
+/// Whether the server has it or not: what it must not be is the program that lacks it.
+#[tokio::test]
+async fn the_command_line_asks_for_tls() {
+    let lab = Lab::new().await;
+    let address = lab.url().split('?').next().unwrap();
+    let run = at(&format!("{address}?sslmode=require"), &["status"]).await;
+    let refused = run.err.contains("server does not support TLS");
+    assert!(run.code == 0 || refused, "{}", run.err);
+}
+
 #[tokio::test]
 async fn a_database_that_is_none_is_told_without_its_password() {
     for (url, code, what) in [

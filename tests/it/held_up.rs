@@ -91,8 +91,8 @@ async fn claims_stop_while_outcomes_pile_up() {
     let mut holder = lab.session("holder").await;
     let lock = format!("begin; select from jobkit.jobs where id = {} for update", ids[0]);
     holder.run(&lock).await.unwrap();
-    // Neither claimer begins a claim beyond 1,000 more than there are slots, and it asks for no more
-    // than 500; the claim whose settle waits does not count, and has no more than 500 either.
+    // Neither claimer begins a claim beyond 1,000 more than there are slots, and it asks for no
+    // more than 500; the claim whose settle waits does not count, and has no more than 500 either.
     let worker = lab.worker().jobs([Registration::of::<Quick, _>()]).queue("default", 500);
     let worker = worker.start().await.unwrap();
     lab.until(SETTLE_WAITS).await;

@@ -47,4 +47,5 @@ mod stuck;
 mod succession;
 mod unreadable;
 mod upgrade;
+mod versions;
 mod violations;

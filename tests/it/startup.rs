@@ -306,7 +306,7 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     let strange = (0..5).map(|_| Act::then(Then::Succeed));
     jobkit::enqueue_all(strange, lab.pool()).await.unwrap();
     let worker = noop_worker(&lab).start().await.unwrap();
-    let mentioned = "job.kind=\"act\" queue=\"default\"";
+    let mentioned = "job.kind=\"act\" job.version=1 queue=\"default\"";
     wait(Duration::from_secs(30), mentioned, async || log.count(mentioned) == 1).await;
     Noop.enqueue(lab.pool()).await.unwrap();
     lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;

@@ -10,6 +10,9 @@ use crate::sources;
 /// commit: every user compiles them.
 const PACKAGES: usize = 135;
 
+/// What jobkit itself never depends on, not even by a feature; `jobkit-drivers` is for that.
+const DRIVERS: [&str; 5] = ["deadpool", "diesel", "jobkit-drivers", "sea-orm", "tokio-postgres"];
+
 /// The source of everything that is not ours, as `Cargo.lock` spells it.
 const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -116,6 +119,7 @@ fn the_boundaries_are_cargos_too() {
             let (package, dependency) = (text(package, "name"), text(dependency, "name"));
             let breach = match package {
                 "jobkit-admin" => dependency.starts_with("sqlx"),
+                "jobkit" => DRIVERS.iter().any(|driver| dependency.starts_with(driver)),
                 "jobkit-macros" => dependency.starts_with("jobkit"),
                 _ => false,
             };
@@ -124,7 +128,10 @@ fn the_boundaries_are_cargos_too() {
             }
         }
     }
-    forbid("the dashboard has no sqlx, the macros nothing of jobkit", breaches);
+    forbid(
+        "the dashboard has no sqlx, the macros nothing of jobkit, jobkit no other driver",
+        breaches,
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 11] = [
+const PURE: [&str; 13] = [
     "backoff",
     "context",
     "declared",
@@ -16,6 +16,8 @@ const PURE: [&str; 11] = [
     "policy",
     "redact",
     "states",
+    "stored",
+    "version",
 ];
 
 /// What they must not import.

@@ -20,7 +20,8 @@ const BANNED: [(&str, &str); 10] = [
 /// Path, phrase, and why it stays.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];
 
-const CRATES: [&str; 3] = ["jobkit/src/", "jobkit-macros/src/", "jobkit-admin/src/"];
+const CRATES: [&str; 4] =
+    ["jobkit/src/", "jobkit-macros/src/", "jobkit-admin/src/", "jobkit-drivers/src/"];
 
 /// The text of each paragraph of documentation (which is the command line's help, too) or of a
 /// template, in one line, with the number of its first line. A phrase may be broken anywhere.

@@ -130,6 +130,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ),
         ("why", why),
         ("kind", of.kind.clone()),
+        ("version", job.version.to_string()),
         ("queue", of.queue.clone()),
         ("priority", of.priority.to_string()),
         ("attempt", format!("{} of {}", of.attempt, of.max_attempts)),

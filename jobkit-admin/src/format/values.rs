@@ -49,8 +49,9 @@ fn attention(item: &Attention) -> Value {
     let mut value = match item {
         Attention::NoWorker { jobs } => json!({"jobs": count(*jobs)}),
         Attention::LateWorker(late) => json!({"worker": of_worker(late)}),
-        Attention::Unserved { queue, kind, announced, jobs } => json!({
-            "queue": queue, "kind": kind, "announced": announced, "jobs": count(*jobs),
+        Attention::Unserved { queue, kind, version, announced, jobs } => json!({
+            "queue": queue, "kind": kind, "version": version, "announced": announced,
+            "jobs": count(*jobs),
         }),
         Attention::LateQueue { queue, oldest, slots, busy } => json!({
             "queue": queue, "oldest": oldest.as_secs_f64(), "slots": slots, "busy": count(*busy),
@@ -210,6 +211,7 @@ pub(crate) fn job_summary(job: &jobkit::admin::jobs::JobSummary) -> Value {
 pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redaction>) -> String {
     let mut value = job_summary(&job.summary);
     value["why"] = json!(why);
+    value["version"] = json!(job.version);
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
     value["crashes"] = json!(job.crashes);
     value["snoozes"] = json!(job.snoozes);
@@ -254,6 +256,7 @@ pub(crate) fn dead_letter(letter: &DeadLetter, redaction: Option<Redaction>) -> 
     let mut value = dead_letter_summary(&letter.summary);
     value["error"] = json!(letter.error);
     value["errors"] = letter.errors.iter().map(failed_attempt).collect();
+    value["version"] = json!(letter.version);
     value["job"] = json!(letter.job.to_string());
     value["replay"] = json!(letter.replay.map(|job| job.to_string()));
     value["tags"] = json!(letter.tags);

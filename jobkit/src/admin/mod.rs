@@ -52,6 +52,7 @@ pub use self::severity::Severity;
 /// | | [`count_listings`](Self::count_listings) | the numbers on a row of tabs |
 /// | | [`cancel`](Self::cancel) | ends one, or asks its worker to |
 /// | | [`discard`](Self::discard) | the same, with a reason |
+/// | | [`enqueue`](Self::enqueue) | a new one, by the name of its kind |
 /// | | [`reschedule`](Self::reschedule) | gives one another time |
 /// | [explain] | [`explain`](Self::explain) | why a job does not run |
 /// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |

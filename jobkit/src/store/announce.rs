@@ -16,6 +16,7 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(sparse(policies.iter().map(|p| p.auto_replay.map(|r| interval(r.after)))))
         .bind(sparse(policies.iter().map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
         .bind(column(policies, |p| p.redact.join(",")))
+        .bind(column(policies, |p| p.optional_key))
 }
 
 /// Tells the database what this binary says of the limits of its concurrency groups. Answers the

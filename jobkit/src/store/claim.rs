@@ -67,6 +67,7 @@ pub(crate) struct ClaimedJob {
     pub(crate) queue: usize,
     /// The lane of its priority without a permit.
     pub(crate) lane: Lane,
+    /// From the second version of the payload on with that: a name of the registry.
     pub(crate) kind: String,
     /// Number of the attempt that begins, from 1.
     pub(crate) attempt: u32,

@@ -6,6 +6,7 @@ use sqlx::types::Json;
 
 use super::call::{Statement, column, sparse};
 use super::executor::Executor;
+use super::insert::Insert;
 use super::read::One;
 use super::time::interval;
 
@@ -13,6 +14,8 @@ use super::time::interval;
 #[derive(Debug)]
 pub(crate) struct NewJob {
     pub(crate) kind: &'static str,
+    /// Of the payload; `None` is 1.
+    pub(crate) version: Option<i16>,
     pub(crate) queue: String,
     pub(crate) priority: i16,
     pub(crate) max_attempts: u16,
@@ -33,28 +36,15 @@ impl NewJob {
     }
 }
 
-/// Stores a job in one statement. One that is due at once is spared the arrays: that takes half of
-/// the server's time for it.
+/// Stores a job in one statement: the one that every driver sends.
 pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sqlx::Result<i64> {
-    if job.after.is_some() || job.at.is_some() {
-        let ids = enqueue_all(vec![job], executor).await?;
-        return ids.first().copied().ok_or(sqlx::Error::RowNotFound);
-    }
-    let insert = Statement::<One<i64>>::new(include_str!("sql/jobs_enqueue_one.sql"))
-        .bind(job.kind)
-        .bind(job.queue)
-        .bind(job.priority)
-        .bind(job.max_attempts.cast_signed())
-        .bind(job.group.filter(|_| job.key.is_some()))
-        .bind(job.key)
-        .bind(job.dead_letter_key)
-        .bind(Box::<str>::from(job.args))
-        .bind(Some(job.tags).filter(|tags| !tags.is_empty()))
-        .bind(job.metadata.map(Json));
-    insert.through(executor).await
+    let Insert { sql, parameters } = Insert::from(job);
+    let insert = Statement::<One<i64>>::new(sql);
+    parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }
 
-/// Stores jobs in one statement; the ids come in the order of the jobs.
+/// Stores jobs in one statement; the ids come in the order of the jobs. The columns go as arrays,
+/// not as their text: that spares the server a fiftieth, and a second copy of all payloads.
 pub(crate) async fn enqueue_all<'c>(
     jobs: Vec<NewJob>,
     executor: impl Executor<'c>,
@@ -73,6 +63,7 @@ pub(crate) async fn enqueue_all<'c>(
             jobs.iter().map(|job| Some(Json(&job.tags)).filter(|Json(tags)| !tags.is_empty())),
         ))
         .bind(sparse(jobs.iter().map(|job| job.metadata.as_deref().map(Json))))
-        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())));
+        .bind(sparse(jobs.iter().map(|job| job.dead_letter_key.as_deref())))
+        .bind(sparse(jobs.iter().map(|job| job.version)));
     insert.through(executor).await
 }

@@ -12,10 +12,16 @@ use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
 /// own queries and for jobs. Where the statement cache is off
 /// ([`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity)),
 /// `&pool` and `&mut *tx` leave no statement behind in the session, as poolers need it.
+///
+/// Transactions of other drivers, sqlx 0.8 among them, take jobs by `jobkit-drivers`, or by a
+/// [`Statement`](crate::Statement).
 #[diagnostic::on_unimplemented(
     message = "a job cannot be enqueued through `{Self}`",
     label = "not a pool, a connection or a transaction with its star",
-    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`"
+    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`",
+    note = "those are of sqlx 0.9; for sqlx 0.8 write `jobkit_drivers::sqlx_08::enqueue(job, \
+            &mut *tx)` (crate `jobkit-drivers`, feature `sqlx-08`); SeaORM, diesel and \
+            tokio-postgres have features, too"
 )]
 pub trait Executor<'c>: PgExecutor<'c> + sealed::Sealed {
     /// Runs one statement.

@@ -15,6 +15,7 @@ mod count;
 mod enqueue;
 mod executor;
 mod idle;
+mod insert;
 mod lane;
 mod link;
 mod notifications;
@@ -33,6 +34,7 @@ pub(crate) use self::count::number;
 pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
+pub(crate) use self::insert::Insert;
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};
@@ -42,12 +44,12 @@ pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
 };
 pub(crate) use self::statements::{
-    Measured, SchemaCheck, claim_jobs, crashed, deregister, durability, expired_days,
-    hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
-    promote, prune_audit, prune_measures, prune_resolved, reap_claim, reap_look, reap_workers,
-    register, release_lost, renew_lease, replay_due, rise, set_aside, sleep, stick, stop_operation,
-    sweep_begin, sweep_cancelled, sweep_note, sweep_start, sweep_unserved, unknown_kinds,
-    unserved_queues, unstick,
+    Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
+    expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,
+    prepare_days, promote, prune_audit, prune_measures, prune_resolved, reap_claim, reap_look,
+    reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside, sleep, stick,
+    stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
+    sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};

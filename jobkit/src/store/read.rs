@@ -168,6 +168,7 @@ from_column! {
     Duration: Length => |Length(length)| length;
     u64: Whole => |Whole(number)| number;
     u32: Whole => |Whole(number)| u32::try_from(number).unwrap_or(u32::MAX);
+    u16: Whole => |Whole(number)| u16::try_from(number).unwrap_or(u16::MAX);
 }
 
 /// What may be null.

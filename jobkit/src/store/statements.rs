@@ -69,6 +69,27 @@ statements! {
     /// Kinds at the head of the served queues that this worker does not know, each with its queue.
     fn unknown_kinds(queues: &[String], kinds: &[String]) -> Vec<(String, String)>
         = include_str!("sql/jobs_unknown.sql");
+
+    /// A sample of the payloads that are stored.
+    fn stored_payloads(looked_at: i64, read: i64) -> Vec<StoredPayload>
+        = include_str!("sql/jobs_preflight.sql");
+}
+
+/// A stored payload.
+#[derive(Debug)]
+pub(crate) struct StoredPayload {
+    /// Its kind, from the second version on with that.
+    pub(crate) name: String,
+    /// Of a dead letter, not a job.
+    pub(crate) dead: bool,
+    pub(crate) id: i64,
+    /// How many of its name were met among the jobs, or the dead letters.
+    pub(crate) met: u32,
+    pub(crate) args: String,
+}
+
+from_row! {
+    StoredPayload { name, dead, id, met, args }
 }
 
 /// What the database answers to a heartbeat.

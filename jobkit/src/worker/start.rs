@@ -23,14 +23,14 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
-use super::{counters, ticker};
+use super::{announce, counters, ticker};
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, announce, announce_limits, durability, hidden_tables,
-    interval, prepare_days, unserved_queues,
+    self, Link, SchemaCheck, Settlement, durability, hidden_tables, interval, prepare_days,
+    unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -108,7 +108,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 
 /// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
 /// in them.
-async fn check(link: &mut Link) -> Result<(), Error> {
+pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
     link.require_own_session().await?;
     link.call(&SchemaCheck).await??;
     match &*link.call(&hidden_tables()).await? {
@@ -169,12 +169,7 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 /// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
 /// history.
 async fn prepare(link: &mut Link, policies: &[Policy], days: i32) -> Result<(), Error> {
-    for (group, old, new) in ticker::insist(link, &announce_limits(policies)).await? {
-        if let Some(old) = old {
-            tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
-        }
-    }
-    link.call(&announce(policies)).await?;
+    announce::tell(link, policies).await?;
     ticker::insist(link, &prepare_days(days)).await?;
     Ok(())
 }

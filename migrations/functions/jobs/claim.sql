@@ -1,6 +1,7 @@
 -- claim: takes ready jobs for a worker, in the order of priority, then age.
 --   p_n           number of this call, counted by the worker; (p_worker, p_n) is the fencing token
---   p_kinds       kinds the worker knows; others are left alone
+--   p_kinds       what the worker knows: kinds, from the second version on with that (`versioned`);
+--                 others are left alone
 --   p_queues, p_slots   queues served, how many jobs fit of each
 --   p_marks       none, and the scan begins at the start; or 14 low-water marks for each queue, one
 --                 for each lane (priority, without_permit), that it takes only ids above
@@ -94,10 +95,10 @@ begin
     end if;
     if v_ids <> '{}' or v_ahead <> '{}' then
         return query select j.queue, null::integer, null::integer, null::bigint, null::bigint,
-            j.id, j.kind, j.priority * 2 + 7, j.attempt + 1, j.max_attempts, j.crashes, j.snoozes,
-            j.created_at, j.cancel_requested_at is not null, j.concurrency_key is not null, j.args,
-            j.tags, j.metadata, clock_timestamp() - least(greatest(j.run_at, j.created_at, 'epoch'),
-                clock_timestamp()), null::bigint[]
+            j.id, jobkit.versioned(j.kind, j.version), j.priority * 2 + 7, j.attempt + 1,
+            j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
+            j.concurrency_key is not null, j.args, j.tags, j.metadata, clock_timestamp() - least(
+                greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp()), null::bigint[]
         from jobkit.jobs j where j.id = any (v_ids || v_ahead);
     end if;
 end

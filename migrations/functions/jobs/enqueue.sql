@@ -1,12 +1,13 @@
--- enqueue: one job, for triggers and other languages. What is left out comes from what a worker
--- announced for the kind:
+-- enqueue: one job, for triggers and other languages. What is left out comes from what a binary
+-- announced for the kind; p_version is that of the payload, 1 when it is left out. What users may
+-- rely on is in docs/sql.md:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
 create or replace function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,
     p_run_at timestamptz default null, p_priority integer default null,
     p_max_attempts integer default null, p_concurrency_key text default null,
     p_tags text[] default null, p_metadata jsonb default null,
-    p_dead_letter_key text default null
+    p_dead_letter_key text default null, p_version integer default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -17,11 +18,12 @@ declare
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
-        raise exception 'jobkit: no worker has announced the kind "%"', p_kind
-            using errcode = 'JK003',
-                hint = 'Start a worker whose binary has this job once, or correct the kind.';
+        raise exception 'jobkit: nobody has announced the kind "%"', p_kind
+            using errcode = 'JK003', hint = 'Correct the kind, or have a binary that has this job '
+                'say so: jobkit::announce(&pool), or the start of a worker.';
     end if;
-    if v_kind.concurrency_group is not null and p_concurrency_key is null then
+    if v_kind.concurrency_group is not null and p_concurrency_key is null
+        and not v_kind.key_optional then
         raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
             using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
     elsif v_kind.concurrency_group is null and p_concurrency_key is not null then
@@ -40,12 +42,14 @@ begin
     perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
         p_concurrency_key, p_dead_letter_key);
+    perform jobkit.refuse(case when p_version not between 1 and 32767 then
+        'a version is 1 to 32767, not ' || p_version end);
     return jobkit.enqueue_all(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
         array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
-        array[p_dead_letter_key]);
+        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint]);
 end
 $$;

@@ -2,12 +2,14 @@
 -- It only inserts, at whatever isolation level: it waits for nobody and nobody waits for it.
 --   p_delay  how long from now; null = at p_run_at; both null = now
 --   p_group, p_key  concurrency key, or null; p_dead_letter_key  what its failures share, or null
+--   p_version  of the payload; null = 1
 -- All but the first four and p_args may be empty: what is missing is null.
 -- No row goes through a CTE or a FROM of arrays, which would copy all payloads to the disk.
 create or replace function jobkit.enqueue_all(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
-    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}'
+    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}',
+    p_version smallint[] default '{}'
 ) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -38,24 +40,25 @@ begin
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
     );
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
-        concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata)
+        concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version)
     select i.id, i.kind, i.queue, i.priority, i.max_attempts, coalesce(i.due, v_now), v_now,
         case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args::json,
         case when i.tags is not null then array(select jsonb_array_elements_text(i.tags)) end,
-        i.metadata
+        i.metadata, i.version
     from (
         select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
             unnest(p_priority) as priority, unnest(p_max_attempts) as max_attempts,
             unnest(v_due) as due, unnest(p_group) as grp, unnest(p_key) as key,
             unnest(p_dead_letter_key) as dead_letter_key, unnest(p_args) as args,
-            unnest(p_tags) as tags, unnest(p_metadata) as metadata
+            unnest(p_tags) as tags, unnest(p_metadata) as metadata, unnest(p_version) as version
     ) i;
     insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
-    select i.queue, i.priority, i.id, i.kind, case when i.key is not null then i.grp end, i.key
+    select i.queue, i.priority, i.id, jobkit.versioned(i.kind, i.version),
+        case when i.key is not null then i.grp end, i.key
     from (
         select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
             unnest(p_priority) as priority, unnest(v_due) as due, unnest(p_group) as grp,
-            unnest(p_key) as key
+            unnest(p_key) as key, unnest(p_version) as version
     ) i
     where i.due is null or i.due <= v_now;
     if v_due <> '{}' then

@@ -18,13 +18,15 @@ begin
         v_expiry := jobkit.expiry(clock_timestamp() + v_keep);
         insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
             snoozes, created_at, run_at, finished_at, took, worker_id, concurrency_group,
-            concurrency_key, dead_letter_id, reason, errors, args, tags, metadata, expires_at)
+            concurrency_key, dead_letter_id, reason, errors, args, tags, metadata, version,
+            expires_at)
         values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_outcome, p_attempt,
             p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
             p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key,
             p_job.dead_letter_id, case when not v_success then p_reason end,
             case when p_job.attempt > 0 then jobkit.errors_of(p_job.id) end,
-            p_job.args, p_job.tags, p_job.metadata, v_expiry);
+            p_job.args, p_job.tags, p_job.metadata, p_job.version,
+            v_expiry);
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;

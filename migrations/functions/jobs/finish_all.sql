@@ -33,12 +33,13 @@ begin
         ), kept as (
             insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
                 max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
-                concurrency_group, concurrency_key, errors, args, tags, metadata, expires_at)
+                concurrency_group, concurrency_key, errors, args, tags, metadata, version,
+                expires_at)
             select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
                 g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key,
                 case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata,
+                g.args, g.tags, g.metadata, g.version,
                 case when v_gaps then jobkit.expiry(v_now + i.keep)
                     else greatest(least(v_now + i.keep, v_last), v_first) end
             from unnest(p_job, p_keep, p_took) as i (job, keep, took)

@@ -9,8 +9,8 @@ begin
     return query
     insert into jobkit.ready (queue, priority, without_permit, job_id, kind, concurrency_group,
         concurrency_key)
-    select j.queue, j.priority, j.concurrency_key is null or not p_permits, j.id, j.kind,
-        j.concurrency_group, j.concurrency_key
+    select j.queue, j.priority, j.concurrency_key is null or not p_permits, j.id,
+        jobkit.versioned(j.kind, j.version), j.concurrency_group, j.concurrency_key
     from jobkit.jobs j where j.id = any (p_jobs)
     returning ready.queue, ready.priority, ready.job_id;
 end

@@ -5,7 +5,8 @@ begin
     with newly_blocked as (
         insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
             job_id, queue, kind)
-        select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue, j.kind
+        select j.concurrency_group, j.concurrency_key, j.priority, j.id, j.queue,
+            jobkit.versioned(j.kind, j.version)
         from jobkit.jobs j where j.id = any (p_jobs)
         returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )

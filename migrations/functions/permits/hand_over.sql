@@ -20,7 +20,8 @@ begin
             where w.id = p_worker and w.lease_until > clock_timestamp() and not w.stopping
             for key share skip locked
         ) w
-        join jobkit.jobs j on j.id = any (p_jobs) and j.kind = any (w.kinds) and j.crashes < 2
+        join jobkit.jobs j on j.id = any (p_jobs) and j.crashes < 2
+            and jobkit.versioned(j.kind, j.version) = any (w.kinds)
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, array_agg(f.id), true, bool_or(f.dead_letter_id is not null)

@@ -27,7 +27,7 @@ begin
         select n.at, j.id, j.dead_letter_id is not null as replays
         from jobkit.limits l
         cross join lateral (
-            select n.ctid as at, n.job_id from jobkit.blocked_executions n
+            select n.ctid as at, n.job_id, n.kind from jobkit.blocked_executions n
             where n.concurrency_group = v_key.grp and n.concurrency_key = v_key.key
                 and (n.priority, n.job_id) >= (l.from_priority, l.from_id)
                 and exists (select from jobkit.serving(n.queue, n.kind))
@@ -40,7 +40,7 @@ begin
         ) w
         cross join lateral (select * from jobkit.jobs j where j.id = n.job_id offset 0) j
         where l.at = v_key.at and l.taken = l.effective_limit and j.crashes < 2
-            and j.kind = any (w.kinds) and p_room[array_position(p_queues, j.queue)] > 0
+            and n.kind = any (w.kinds) and p_room[array_position(p_queues, j.queue)] > 0
             and pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) <= 8 * 1024 * 1024
     ), unblocked as (
         delete from jobkit.blocked_executions b

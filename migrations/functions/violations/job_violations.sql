@@ -58,7 +58,8 @@ create or replace view jobkit.job_violations as
     ) w
     join jobkit.jobs j on j.id = w.job_id
     where (w.queue, w.priority, w.kind, w.concurrency_group, w.concurrency_key)
-        is distinct from (j.queue, j.priority, j.kind, j.concurrency_group, j.concurrency_key)
+        is distinct from (j.queue, j.priority, jobkit.versioned(j.kind, j.version),
+            j.concurrency_group, j.concurrency_key)
     union all
     select r.job_id, 'ready as the holder of a permit it does not hold'
     from jobkit.ready r

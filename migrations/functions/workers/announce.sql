@@ -1,25 +1,30 @@
--- announce: what a worker's binary says of its kinds; the last start wins. Sorted, so that
--- starting workers do not deadlock; unchanged rows are not written.
+-- announce: what a binary says of its kinds; the last one wins. Sorted, so that starting workers do
+-- not deadlock; unchanged rows are not written. A binary that knows nothing of optional keys leaves
+-- that as it is.
 create or replace function jobkit.announce(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_retention interval[], p_group text[], p_limit integer[],
     p_auto_replay interval[] default '{}', p_max_cycles integer[] default '{}',
-    p_redact text[] default '{}'                 -- of each kind with commas between
+    p_redact text[] default '{}',                -- of each kind with commas between
+    p_key_optional boolean[] default '{}'
 ) returns void
 language sql as $$
     insert into jobkit.kinds as k (kind, queue, priority, max_attempts, retention,
-        concurrency_group, concurrency_limit, auto_replay, max_cycles, redact)
+        concurrency_group, concurrency_limit, auto_replay, max_cycles, redact, key_optional)
     select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
-        coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}')
+        coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}'),
+        coalesce(i.key_optional, before.key_optional, false)
     from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
-            p_auto_replay, p_max_cycles, p_redact)
+            p_auto_replay, p_max_cycles, p_redact, p_key_optional)
         as i (kind, queue, priority, max_attempts, retention, grp, lim, auto_replay, max_cycles,
-            redact)
+            redact, key_optional)
+    left join jobkit.kinds before on before.kind = i.kind
     order by i.kind
     on conflict (kind) do update set queue = excluded.queue, priority = excluded.priority,
         max_attempts = excluded.max_attempts, retention = excluded.retention,
         concurrency_group = excluded.concurrency_group,
         concurrency_limit = excluded.concurrency_limit, auto_replay = excluded.auto_replay,
-        max_cycles = excluded.max_cycles, redact = excluded.redact, announced_at = clock_timestamp()
+        max_cycles = excluded.max_cycles, redact = excluded.redact,
+        key_optional = excluded.key_optional, announced_at = clock_timestamp()
     where to_jsonb(k) - 'announced_at' <> to_jsonb(excluded) - 'announced_at'
 $$;

@@ -158,6 +158,7 @@ async fn ready_jobs_that_nobody_serves_need_attention() {
     let unserved = |queue: &str, kind: &str, announced, jobs| Attention::Unserved {
         queue: queue.to_owned(),
         kind: kind.to_owned(),
+        version: None,
         announced,
         jobs,
     };

@@ -65,7 +65,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::as_many_go_along_as_there_is_room_for;
     pass_permit: "and pg_column_size(j.args)" => "and 0 * pg_column_size(j.args)",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
-    pass_permit: "and j.kind = any (w.kinds)" => "",
+    pass_permit: "and n.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
     pass_permit: "and j.crashes < 2" => "",
         succession::a_crash_suspect_is_left_to_a_claim;
@@ -119,8 +119,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "and f.size <= 8 * 1024 * 1024" => "",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
+    block: "jobkit.versioned(j.kind, j.version)" => "j.kind",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
+    make_ready: "jobkit.versioned(j.kind, j.version)" => "j.kind",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
     settle: "if v_keyed and p_next is not null" => "if false" with
-    hand_over: "and j.kind = any (w.kinds)" => "",
+    hand_over: "jobkit.versioned(j.kind, j.version) = any" => "j.kind = any",
+        succession::a_job_of_another_version_is_left_to_those_who_know_it;
+    settle: "if v_keyed and p_next is not null" => "if false" with
+    hand_over: "and jobkit.versioned(j.kind, j.version) = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
     settle: "if v_keyed and p_next is not null" => "if false" with
     hand_over: "bool_or(f.dead_letter_id is not null)" => "false",

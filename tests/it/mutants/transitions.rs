@@ -110,7 +110,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
-    claim: "j.cancel_requested_at is not null, j" => "false, j",
+    claim: "j.cancel_requested_at is not null," => "false,",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What it tells of those that became no job.
     claim_permits: "v_row.waiting := v_some.n;" => "",

@@ -4,8 +4,8 @@
 use jobkit_tests::Lab;
 
 use super::calls::{
-    Keyed, claim, limit_group, limit_key, orphaned_claims, pause, reap_claim, reap_workers,
-    release_lost, replay, settle, settle_and_claim,
+    Keyed, Scan, claim, claim_where, limit_group, limit_key, orphaned_claims, pause, reap_claim,
+    reap_workers, release_lost, replay, settle, settle_and_claim,
 };
 use super::kit::{ENDS, World, list, next_n};
 
@@ -23,6 +23,7 @@ in_a_lab![
     the_search_begins_behind_dead_entries_that_made_it_slow,
     as_many_go_along_as_there_is_room_for,
     a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it,
+    a_job_of_another_version_is_left_to_those_who_know_it,
     a_crash_suspect_is_left_to_a_claim,
     payloads_beyond_the_limit_of_an_answer_are_left,
     a_worker_that_stops_or_has_no_lease_takes_nothing,
@@ -252,6 +253,21 @@ pub(crate) async fn a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it
         assert_eq!(world.call(settle).await, format!("{y} unblock"));
         world.expect(y, READY).await;
     }
+}
+
+/// From where it is blocked to where it is claimed.
+pub(crate) async fn a_job_of_another_version_is_left_to_those_who_know_it(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.register_for(3, "default", "act@2").await;
+    let (n, [x]) = world.running_keyed(["a"]).await;
+    let [y] = world.keyed(["a"]).await;
+    world.lab.run(&format!("update jobkit.jobs set version = 2 where id = {y}; {BLOCK}")).await;
+    let settle = settle_and_claim(1, n, &[(x, "finish")], next_n(), ROOM);
+    assert_eq!(world.call(settle).await, format!("{y} unblock"));
+    world.expect(y, READY).await;
+    assert_eq!(world.call(claim(1, next_n(), 10)).await, "");
+    let newer = Scan { slots: "10", kinds: "act@2", ..Scan::default() };
+    assert_eq!(world.call(claim_where(3, next_n(), &newer)).await, list(&[y]));
 }
 
 /// Blocks what is ready, whoever serves it.

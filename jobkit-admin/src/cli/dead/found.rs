@@ -104,6 +104,7 @@ fn whole(desk: &Desk, letter: &DeadLetter) -> String {
         ("id", of.id.to_string()),
         ("state", of.state.as_str().to_owned()),
         ("kind", of.kind.clone()),
+        ("version", letter.version.to_string()),
         ("queue", of.queue.clone()),
         ("key", of.key.clone().unwrap_or_default()),
         ("reason", of.reason.as_str().to_owned()),

@@ -188,6 +188,8 @@ pub struct DeadLetter {
     pub worker: Option<i64>,
     /// Its concurrency group and key.
     pub concurrency: Option<(String, String)>,
+    /// The version of its payload, which a replay keeps.
+    pub version: u16,
     /// Its payload: what a replay runs with, unless told otherwise.
     pub args: Payload,
     /// Its tags.

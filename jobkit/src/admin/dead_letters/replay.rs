@@ -10,7 +10,8 @@ use super::dead_letter::{DeadLetter, DeadLetterId};
 use super::statements::{self, Overrides};
 use crate::admin::Admin;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
-use crate::registry::Registry;
+use crate::registry::{Known, Registry};
+use crate::version::versioned;
 use crate::{Error, JobId, draft};
 
 /// Why a dead letter was not replayed. Nothing has changed then.
@@ -63,9 +64,10 @@ impl Replay<'_> {
     /// Runs the job with this payload instead of the stored one, which the dead letter keeps unless
     /// the job fails again. At most 1 MiB as JSON, with the metadata.
     ///
-    /// When this process has the kind linked the payload must decode into its type, and the job
-    /// gets the concurrency key that belongs to it; otherwise it is taken as it is, and the job has
-    /// the old key. The dead-letter key stays what it was in any case.
+    /// When this process has the kind linked, in the version of the dead letter, the payload must
+    /// decode into its type, and the job gets the concurrency key that belongs to it; otherwise it
+    /// is taken as it is, and the job has the old key. The dead-letter key stays what it was in any
+    /// case.
     pub fn args(mut self, args: Value) -> Self {
         self.overrides.args = Some(args);
         self
@@ -124,8 +126,9 @@ fn payload(text: &str, metadata: usize) -> Result<(), Error> {
 fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>; 2]>, ReplayError> {
     payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
     let registry = Registry::linked();
-    let Some(registration) = registry.get(&entry.summary.kind) else { return Ok(None) };
-    let key = registration.key_of(text.as_bytes()).map_err(ReplayError::Undecodable)?;
+    let name = versioned(&entry.summary.kind, entry.version);
+    let Some(Known { registration, version, .. }) = registry.get(&name) else { return Ok(None) };
+    let key = registration.key_of(*version, text.as_bytes()).map_err(ReplayError::Undecodable)?;
     let key = draft::key("concurrency key", key)?;
     let keyed = registration.policy().concurrency.zip(key);
     Ok(Some(match keyed {

@@ -165,8 +165,8 @@ impl Attempt {
 from_row! {
     DeadLetter { error: "full_error", errors, generation, job: "job_id", replay: "replay_id",
         replay_at, resolved_at, priority, max_attempts, attempt, snoozes, created_at, worker:
-        "worker_id"; summary: DeadLetterSummary::from_row, concurrency: concurrency, args: payload,
-        tags: tags, metadata: metadata }
+        "worker_id", version; summary: DeadLetterSummary::from_row, concurrency: concurrency, args:
+        payload, tags: tags, metadata: metadata }
 }
 
 /// What a replay overrides of the stored job; `None` keeps what is stored.

@@ -104,9 +104,13 @@ fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
 fn unserved(job: &LiveJob) -> impl Iterator<Item = Reason> {
     let paused = job.pause.clone().map(Reason::Paused);
     let queue = job.queue.clone();
+    let (kind, version) = (job.kind.clone(), job.version);
     let unserved = match (job.serving, job.knowing) {
         (0, _) => Some(Reason::Unserved { queue }),
-        (_, 0) => Some(Reason::UnknownKind { queue, kind: job.kind.clone() }),
+        (_, 0) if version > 1 || job.knows_kind => {
+            Some(Reason::UnknownVersion { queue, kind, version })
+        }
+        (_, 0) => Some(Reason::UnknownKind { queue, kind }),
         _ => None,
     };
     paused.into_iter().chain(unserved)

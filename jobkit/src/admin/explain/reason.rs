@@ -56,6 +56,15 @@ pub enum Reason {
         /// The kind.
         kind: String,
     },
+    /// Live workers serve its queue, but none of them knows this version of its payload.
+    UnknownVersion {
+        /// The queue.
+        queue: String,
+        /// The kind.
+        kind: String,
+        /// The version.
+        version: u16,
+    },
     /// It waits for a permit of its concurrency key.
     Blocked {
         /// Which of the blocked jobs it is, from 1, in the order in which they get permits.
@@ -147,6 +156,10 @@ impl fmt::Display for Reason {
             Self::UnknownKind { queue, kind } => {
                 write!(f, "No live worker of its queue {queue} knows the kind {kind}")
             }
+            Self::UnknownVersion { queue, kind, version } => write!(
+                f,
+                "No live worker of its queue {queue} knows version {version} of the kind {kind}"
+            ),
             Self::Blocked { position, blocked, key } => {
                 let (position, blocked) = (Ordinal(*position), Count(*blocked));
                 write!(f, "Blocked: {position} of {blocked} for {key}")

@@ -5,6 +5,7 @@ use crate::JobId;
 use crate::admin::columns::concurrency;
 use crate::admin::queues::PausedQueue;
 use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
+use crate::version::versioned;
 
 statements! {
     /// Where a live job is, and who might run it.
@@ -18,6 +19,8 @@ statements! {
 #[derive(Debug)]
 pub(crate) struct LiveJob {
     pub(crate) kind: String,
+    /// Of its payload.
+    pub(crate) version: u16,
     pub(crate) queue: String,
     pub(crate) priority: i16,
     /// Group and key.
@@ -33,9 +36,12 @@ pub(crate) struct LiveJob {
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
     pub(crate) pause: Option<PausedQueue>,
-    /// Live workers of its queue; how many know its kind, and how many jobs these can run at once.
+    /// Live workers of its queue; how many know its kind in its version, and how many jobs these
+    /// can run at once.
     pub(crate) serving: u32,
     pub(crate) knowing: u32,
+    /// Whether one of them knows its kind in some version.
+    pub(crate) knows_kind: bool,
     pub(crate) slots: u32,
 }
 
@@ -49,6 +55,7 @@ impl FromRow for LiveJob {
         Ok(Self {
             pause: row.read::<Option<_>>("paused_at")?.map(pause),
             kind: row.read("kind")?,
+            version: row.read("version")?,
             queue,
             priority: row.read("priority")?,
             key: concurrency(row)?,
@@ -60,6 +67,7 @@ impl FromRow for LiveJob {
             without_permit: row.read("without_permit")?,
             serving: row.read("serving")?,
             knowing: row.read("knowing")?,
+            knows_kind: row.read::<Option<_>>("knows_kind")?.unwrap_or(false),
             slots: row.read::<Option<_>>("slots")?.unwrap_or(0),
         })
     }
@@ -72,7 +80,7 @@ pub(crate) fn ahead(id: JobId, job: &LiveJob) -> Statement<One<Ahead>> {
         .bind(&job.queue)
         .bind(job.priority)
         .bind(job.without_permit)
-        .bind(&job.kind)
+        .bind(versioned(&job.kind, job.version))
         .bind(job.key.as_ref().map(|(group, _)| group))
         .bind(job.key.as_ref().map(|(_, key)| key))
 }

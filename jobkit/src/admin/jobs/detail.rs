@@ -13,6 +13,8 @@ use crate::id::JobId;
 pub struct JobDetail {
     /// What a list shows of it.
     pub summary: JobSummary,
+    /// The version of its payload.
+    pub version: u16,
     /// Its payload, exactly as it is stored.
     pub args: Payload,
     /// Its metadata.

@@ -9,12 +9,14 @@ use crate::store::Link;
 use crate::{Error, JobId, limits};
 
 mod detail;
+mod enqueue;
 pub(super) mod list;
 mod query;
 pub(super) mod statements;
 mod summary;
 
 pub use self::detail::JobDetail;
+pub use self::enqueue::{ByKind, EnqueueError};
 pub use self::query::{JobQuery, Listing, QueryError};
 pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
 

@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 use tracing::debug_span;
 
 use super::detail::JobDetail;
+use super::enqueue::Wishes;
 use super::query::{JobQuery, Listing};
 use super::summary::{Ended, JobSummary, State};
 use crate::JobId;
@@ -51,6 +52,28 @@ statements! {
     /// Which of these jobs are live.
     fn live_of(jobs: &[i64]) -> Vec<i64>
         = "select j.id from jobkit.jobs j where j.id = any ($1) order by j.id";
+}
+
+/// Enqueues a job by the name of its kind. Answers its id.
+pub(super) fn enqueue_by_kind(
+    actor: Option<&str>,
+    kind: &str,
+    args: &Value,
+    wishes: &Wishes,
+) -> Statement<One<JobId>> {
+    Statement::new(include_str!("sql/jobs_enqueue_by_kind.sql"))
+        .bind(actor)
+        .bind(kind)
+        .bind(args)
+        .bind(&wishes.queue)
+        .bind(wishes.run_at)
+        .bind(wishes.priority)
+        .bind(wishes.max_attempts)
+        .bind(&wishes.concurrency_key)
+        .bind(&wishes.tags)
+        .bind(&wishes.metadata)
+        .bind(&wishes.dead_letter_key)
+        .bind(wishes.version.map(i32::from))
 }
 
 /// A page of a listing.
@@ -140,7 +163,7 @@ impl Call for OneJob {
 }
 
 from_row! {
-    JobDetail { attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
+    JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
         dead_letter_key, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata }
 }

@@ -24,6 +24,9 @@ pub enum Attention {
         queue: String,
         /// Their kind.
         kind: String,
+        /// The version of their payloads, where it matters: it is not the first, or some live
+        /// worker of the queue knows another one.
+        version: Option<u16>,
         /// Whether some worker has ever announced the kind.
         announced: bool,
         /// How many were met among the first 50 ready ones of each priority of the queue, and among
@@ -170,9 +173,11 @@ impl Attention {
                      {running} running"
                 )
             }
-            Self::Unserved { queue, kind, announced, jobs } => {
+            Self::Unserved { queue, kind, version, announced, jobs } => {
                 let ever = if *announced { "" } else { ", and none has ever announced it" };
-                format!("no live worker serves the kind {kind} in {queue}{ever}: {jobs} wait")
+                let of =
+                    version.map(|version| format!("version {version} of ")).unwrap_or_default();
+                format!("no live worker serves {of}the kind {kind} in {queue}{ever}: {jobs} wait")
             }
             Self::LateQueue { queue, oldest, slots, busy } => {
                 let oldest = span(*oldest);
@@ -209,6 +214,10 @@ impl Attention {
             Self::LateWorker(_) => {
                 "see whether its process runs and reaches the database; else its jobs are taken \
                  back automatically"
+            }
+            Self::Unserved { announced: true, version: Some(_), .. } => {
+                "start a worker that serves the queue and whose binary knows this version, or has \
+                 an `upcast` for it"
             }
             Self::Unserved { announced: true, .. } => {
                 "start a worker that serves the queue and has the kind"

@@ -8,6 +8,7 @@ use super::attention::Attention;
 use crate::admin::Count;
 use crate::admin::count::count;
 use crate::store::{Answer, One, ReadColumn, from_row, statements};
+use crate::version::split;
 
 statements! {
     /// What waits, runs and is dead.
@@ -157,9 +158,13 @@ impl Answer for UnservedKinds {
 
     fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
         let kind = |row: &PgRow| {
+            let name: String = row.read("kind")?;
+            let (kind, version) = split(&name);
+            let told = version > 1 || row.read("otherwise_known")?;
             Ok(Attention::Unserved {
                 queue: row.read("queue")?,
-                kind: row.read("kind")?,
+                kind: kind.to_owned(),
+                version: told.then_some(version),
                 announced: row.read("announced")?,
                 jobs: count(row.read("number")?, row.read("more")?),
             })

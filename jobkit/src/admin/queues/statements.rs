@@ -6,6 +6,7 @@ use tracing::debug_span;
 
 use super::queue::PausedQueue;
 use crate::store::{FromRow, One, ReadColumn, from_row, number, statements};
+use crate::version::split;
 
 statements! {
     /// The queues that workers serve, or that are paused.
@@ -84,5 +85,7 @@ fn kinds(row: &PgRow) -> sqlx::Result<Vec<(String, u32)>> {
     let kinds: Option<Vec<String>> = row.read("kinds")?;
     let numbers: Option<Vec<i64>> = row.read("numbers")?;
     let numbers = numbers.unwrap_or_default().into_iter().map(number);
-    Ok(kinds.unwrap_or_default().into_iter().zip(numbers).collect())
+    // What waits is named with its version.
+    let kinds = kinds.unwrap_or_default().into_iter().map(|name| split(&name).0.to_owned());
+    Ok(kinds.zip(numbers).collect())
 }

@@ -1,5 +1,5 @@
 -- announce: what this binary says of its kinds.
 -- $1 kinds, $2 queues, $3 priorities, $4 max attempts, $5 retention, $6 groups, $7 limits,
 -- $8 how long until dead letters replay by themselves, $9 how often they may be buried, $10 paths
--- that are not shown, with commas between
-select jobkit.announce($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+-- that are not shown, with commas between, $11 whether there may be no key
+select jobkit.announce($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)

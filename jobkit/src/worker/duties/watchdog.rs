@@ -5,10 +5,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 use crate::store::{Link, SchemaCheck, unknown_kinds};
+use crate::version::split;
 use crate::worker::ticker::Duty;
 
-/// Notices what nobody would otherwise: jobs of a kind this binary does not know (named once in
-/// the log, left alone for a binary that does), and a schema that has moved on beyond it.
+/// Notices what nobody would otherwise: jobs of a kind or version this binary does not know (named
+/// once in the log, left alone for a binary that does), and a schema that has moved on beyond it.
 ///
 /// If it never ran for an hour, such jobs would wait unmentioned.
 pub(crate) struct Watchdog {
@@ -32,13 +33,15 @@ impl Duty for Watchdog {
             }
         }
         let unknown = unknown_kinds(&self.queues, &self.kinds);
-        for (kind, queue) in self.link.call(&unknown).await? {
-            if self.seen.insert((kind.clone(), queue.clone())) {
+        for (name, queue) in self.link.call(&unknown).await? {
+            if self.seen.insert((name.clone(), queue.clone())) {
+                let (kind, version) = split(&name);
                 tracing::warn!(
                     job.kind = kind,
+                    job.version = version,
                     queue,
-                    "jobkit: jobs of a kind this binary does not know are left alone; if it should \
-                     know them, nothing mentions their crate: `use my_jobs as _;`"
+                    "jobkit: jobs of a kind or version this binary does not know are left alone; \
+                     if it should know them, nothing mentions their crate: `use my_jobs as _;`"
                 );
             }
         }

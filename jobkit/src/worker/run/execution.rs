@@ -16,7 +16,7 @@ use self::ending::{Run, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
 use crate::redact::{hidden_texts, scrubbed};
-use crate::registry::Registry;
+use crate::registry::{Known, Registry};
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
@@ -167,10 +167,11 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let without_a_run = without_a_run(job);
-        let Some(registration) = self.registry.get(&job.kind) else {
+        let Some(&Known { registration, kind, version }) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(without_a_run.unwrap_or(Outcome::Release(None)));
         };
+        job.kind.truncate(kind.len());
         let policy = registration.policy();
         let settlement = |outcome| Settlement { keep: policy.retention, ..unrun(outcome) };
         if let Some(outcome) = without_a_run {
@@ -187,14 +188,11 @@ impl Execution {
         let payload = take(&mut job.payload);
         let attempt = attempt(job, name, policy.timeout, began, handler, &span);
         let hidden = hidden(&payload, policy);
-        let start = || registration.start(&payload, attempt, &self.states);
-        let future = match span.in_scope(|| catch_unwind(AssertUnwindSafe(start))) {
-            Ok(Ok(future)) => future,
-            Ok(Err(error)) => return self.logged(ended(undecodable(&error, policy, number))),
-            Err(panic) => {
-                let error = scrubbed(&message(&*panic), &hidden);
-                return self.logged(ended(undecodable(&error, policy, number)));
-            }
+        let start = || registration.start(version, &payload, attempt, &self.states);
+        let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
+        let future = match started.unwrap_or_else(|p| Err(scrubbed(&message(&*p), &hidden))) {
+            Ok(future) => future,
+            Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };
         let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
         let took = began.elapsed();

@@ -1,7 +1,7 @@
 -- explain: what stands before a waiting job. Every count ends at 10,000, and the jobs named as
 -- holders of permits are ten at most.
 -- $1 job, $2 queue, $3 priority, $4 whether it is ready without a permit (null: not ready),
--- $5 kind, $6 group, $7 key
+-- $5 kind (`versioned`), $6 group, $7 key
 select (
     select count(*) from (
         select from jobkit.ready r

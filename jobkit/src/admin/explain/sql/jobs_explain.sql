@@ -2,24 +2,28 @@
 -- `workers`, which are small. A worker lives as long as its lease; one that does not say how many
 -- slots it has has many.
 -- $1 job
-select j.kind, j.queue, j.priority, j.concurrency_group, j.concurrency_key, p.cancel_requested_at,
-    c.worker_id, c.claimed_at, c.worker_id is not null and j.state = 'ready' as waits,
+select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
+    j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
+    c.worker_id is not null and j.state = 'ready' as waits,
     case when j.state = 'scheduled' then j.run_at end as run_at,
     j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
     case when j.state = 'ready' then exists (
         select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
             and r.without_permit and r.job_id = j.id
     ) end as without_permit,
-    q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.slots
+    q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.knows_kind, w.slots
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,
+        bool_or(k.knows_kind) as knows_kind,
         sum(coalesce(k.slots, 10000)) filter (where k.knows) as slots
     from (
-        select j.kind = any (w.kinds) as knows,
+        select jobkit.versioned(p.kind, p.version) = any (w.kinds) as knows, exists (
+                select from unnest(w.kinds) as n (name) where jobkit.unversioned(n.name) = p.kind
+            ) as knows_kind,
             w.slots[array_position(w.queues, j.queue)] as slots
         from jobkit.workers w
         where j.queue = any (w.queues) and not w.stopping and w.lease_until > clock_timestamp()

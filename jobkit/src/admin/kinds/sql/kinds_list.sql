@@ -1,11 +1,13 @@
 -- The kinds that workers have announced, by name, 1,000 at most; and how many live workers know
--- each.
+-- each, in whatever version of its payload.
+with knows as materialized (
+    select distinct w.id, jobkit.unversioned(n.name) as kind
+    from jobkit.workers w, unnest(w.kinds) as n (name)
+    where not w.stopping and w.lease_until > now()
+)
 select k.kind, k.queue, k.priority, k.max_attempts, k.concurrency_group, k.concurrency_limit,
     (extract(epoch from k.retention) * 1000000)::bigint as retention,
     (extract(epoch from k.auto_replay) * 1000000)::bigint as auto_replay, k.max_cycles,
-    k.announced_at, (
-        select count(*) from jobkit.workers w
-        where k.kind = any (w.kinds) and not w.stopping and w.lease_until > now()
-    ) as workers
+    k.announced_at, (select count(*) from knows n where n.kind = k.kind) as workers
 from jobkit.kinds k
 order by k.kind limit 1000

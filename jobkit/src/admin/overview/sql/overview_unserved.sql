@@ -1,8 +1,10 @@
--- Queues and kinds of jobs that no live worker serves: of the first 50 ready jobs of each lane of
--- 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and the first 1,000
--- scheduled ones; `more` when there may be others. A queue that is paused is not served on purpose.
+-- Queues and kinds (`versioned`) of jobs that nobody alive serves: of the first 50 ready ones of
+-- each lane of 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and 1,000
+-- scheduled ones; `more` when there may be others. A queue that is paused is so on purpose.
 -- $1 how many of them at most
-with met (queue, kind, number, more) as materialized (
+with alive as materialized (
+    select w.queues, w.kinds from jobkit.workers w where not w.stopping and w.lease_until > now()
+), met (queue, kind, number, more) as materialized (
     select q.queue, h.kind, h.number, h.more
     from jobkit.ready_queues(100) q
     cross join generate_series(-3, 3) as p (priority)
@@ -24,16 +26,15 @@ with met (queue, kind, number, more) as materialized (
     union all
     select j.queue, j.kind, count(*), sum(count(*)) over () = 1000
     from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 1000) s
-    cross join lateral (select j.queue, j.kind from jobkit.jobs j where j.id = s.job_id offset 0) j
+    cross join lateral (select j.queue, jobkit.versioned(j.kind, j.version) as kind
+        from jobkit.jobs j where j.id = s.job_id offset 0) j
     group by j.queue, j.kind
 )
 select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
-    exists (select from jobkit.kinds k where k.kind = m.kind) as announced
+    exists (select from jobkit.kinds k where k.kind = jobkit.unversioned(m.kind)) as announced,
+    exists (select from alive w, unnest(w.kinds) as n (name) where m.queue = any (w.queues)
+        and jobkit.unversioned(n.name) = jobkit.unversioned(m.kind)) as otherwise_known
 from met m
-where not exists (
-        select from jobkit.workers w
-        where m.queue = any (w.queues) and m.kind = any (w.kinds) and not w.stopping
-            and w.lease_until > now()
-    )
+where not exists (select from alive w where m.queue = any (w.queues) and m.kind = any (w.kinds))
     and not exists (select from jobkit.queues p where p.name = m.queue and p.paused_at is not null)
 group by m.queue, m.kind order by m.queue, m.kind limit $1

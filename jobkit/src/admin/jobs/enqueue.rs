@@ -1,0 +1,209 @@
+//! Enqueueing by the name of a kind, as SQL does.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::statements;
+use crate::admin::Admin;
+use crate::draft::key;
+use crate::limits::{self, NAME_BYTES, PAYLOAD_BYTES};
+use crate::registry::Registry;
+use crate::{Error, JobId};
+
+/// Why a job was not enqueued by its kind's name. Nothing was stored then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// Nobody has announced the kind: see [`announce`](crate::announce()).
+    #[error("nobody has announced the kind `{0}`; start a worker that knows it, or correct it")]
+    UnknownKind(String),
+    /// The kind needs a concurrency key and there is none, or it takes none.
+    #[error("{0}")]
+    Key(String),
+    /// An option or the payload is not one that a job may have.
+    #[error("{0}")]
+    Option(String),
+    /// The payload is none for this kind of job.
+    #[error("{0}")]
+    Undecodable(String),
+    /// Anything else. [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for what the job
+    /// should have; otherwise as all of [`Admin`].
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl EnqueueError {
+    /// The error that an answer of `jobkit.enqueue` is.
+    fn of(error: Error, kind: &str) -> Self {
+        let said = || match &error {
+            Error::Database(sqlx::Error::Database(answer)) => {
+                let text = answer.message();
+                text.strip_prefix("jobkit: ").unwrap_or(text).to_owned()
+            }
+            other => other.to_string(),
+        };
+        match error.code().as_deref() {
+            Some("JK003") => Self::UnknownKind(kind.to_owned()),
+            Some("JK004") => Self::Key(said()),
+            Some("JK005" | "JK008") => Self::Option(said()),
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// What the job should have beside its kind and payload; what is missing comes from the kind.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    pub(super) queue: Option<String>,
+    pub(super) run_at: Option<DateTime<Utc>>,
+    pub(super) priority: Option<i32>,
+    pub(super) max_attempts: Option<i32>,
+    pub(super) concurrency_key: Option<String>,
+    pub(super) tags: Option<Vec<String>>,
+    pub(super) metadata: Option<Value>,
+    pub(super) dead_letter_key: Option<String>,
+    pub(super) version: Option<u16>,
+}
+
+/// A job that is about to be enqueued by the name of its kind, see [`Admin::enqueue`].
+#[derive(Debug)]
+#[must_use = "nothing is enqueued until this is awaited"]
+pub struct ByKind<'a> {
+    admin: &'a Admin,
+    kind: String,
+    args: Value,
+    wishes: Wishes,
+}
+
+impl ByKind<'_> {
+    /// The queue to wait in; 1 to 128 bytes.
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.wishes.queue = Some(queue.into());
+        self
+    }
+
+    /// Runs no earlier than at this time; a time in the past means now.
+    pub fn at(mut self, time: DateTime<Utc>) -> Self {
+        self.wishes.run_at = Some(time);
+        self
+    }
+
+    /// −3 to 3; a smaller number runs first.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.wishes.priority = Some(priority);
+        self
+    }
+
+    /// How many attempts it gets, 1 to 1000.
+    pub fn max_attempts(mut self, attempts: i32) -> Self {
+        self.wishes.max_attempts = Some(attempts);
+        self
+    }
+
+    /// Its concurrency key. When this process has the kind linked and none is given, the one that
+    /// belongs to the payload.
+    pub fn concurrency_key(mut self, key: impl Into<String>) -> Self {
+        self.wishes.concurrency_key = Some(key.into());
+        self
+    }
+
+    /// Its dead-letter key.
+    pub fn dead_letter_key(mut self, key: impl Into<String>) -> Self {
+        self.wishes.dead_letter_key = Some(key.into());
+        self
+    }
+
+    /// Which version of the kind's payload this is, 1 to 32767; 1 where none is given.
+    pub fn version(mut self, version: u16) -> Self {
+        self.wishes.version = Some(version);
+        self
+    }
+
+    /// Its tags, 32 at most.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.wishes.tags = Some(tags.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// What travels with it beside the payload.
+    pub fn metadata(mut self, metadata: Value) -> Self {
+        self.wishes.metadata = Some(metadata);
+        self
+    }
+
+    async fn run(mut self) -> Result<JobId, EnqueueError> {
+        self.check()?;
+        let Self { admin, kind, args, wishes } = &self;
+        let mut link = admin.link();
+        let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
+        let job = link.call(&enqueue).await.map_err(|error| EnqueueError::of(error, kind))?;
+        link.close().await;
+        Ok(job)
+    }
+
+    /// Refuses what the database could not even be told, and what is no payload of a linked kind.
+    fn check(&mut self) -> Result<(), EnqueueError> {
+        limits::name("kind", &self.kind, NAME_BYTES)?;
+        let text = self.args.to_string();
+        let metadata = self.wishes.metadata.as_ref().map(Value::to_string).unwrap_or_default();
+        let bytes = text.len() + metadata.len();
+        if bytes > PAYLOAD_BYTES {
+            return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES }.into());
+        }
+        limits::json("payload", "nesting of the payload", &text)?;
+        limits::json("metadata", "nesting of the metadata", &metadata)?;
+        let wishes = &mut self.wishes;
+        wishes.run_at = wishes.run_at.map(limits::run_at).transpose()?;
+        if let Some(queue) = &wishes.queue {
+            limits::name("queue", queue, NAME_BYTES)?;
+        }
+        for tag in wishes.tags.iter().flatten() {
+            limits::name("tag", tag, NAME_BYTES)?;
+        }
+        if let Some(registration) = Registry::linked().of_kind(&self.kind) {
+            let own = registration
+                .key_of(wishes.version.unwrap_or(1), text.as_bytes())
+                .map_err(EnqueueError::Undecodable)?;
+            if registration.policy().concurrency.is_some() && wishes.concurrency_key.is_none() {
+                wishes.concurrency_key = own;
+            }
+        }
+        wishes.concurrency_key = key("concurrency key", wishes.concurrency_key.take())?;
+        wishes.dead_letter_key = key("dead-letter key", wishes.dead_letter_key.take())?;
+        Ok(())
+    }
+}
+
+impl<'a> IntoFuture for ByKind<'a> {
+    type Output = Result<JobId, EnqueueError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl Admin {
+    /// Enqueues a job by the name of its kind, for programs and people that do not have its type:
+    /// through `jobkit.enqueue`, and noted in the audit. Await it, or say first what it should have
+    /// other than what was announced of the kind.
+    ///
+    /// When this process has the kind linked the payload must decode into its type. An application
+    /// enqueues with [`Enqueue`](crate::Enqueue), in its own transaction.
+    ///
+    /// ```no_run
+    /// # async fn f(admin: jobkit::Admin) -> anyhow::Result<()> {
+    /// let args = serde_json::json!({"order_id": 7});
+    /// let job = admin.enqueue("send_receipt", args).queue("slow").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`EnqueueError`] says which.
+    pub fn enqueue(&self, kind: impl Into<String>, args: Value) -> ByKind<'_> {
+        ByKind { admin: self, kind: kind.into(), args, wishes: Wishes::default() }
+    }
+}

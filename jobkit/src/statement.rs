@@ -1,0 +1,98 @@
+use std::fmt;
+
+use crate::enqueue::fits;
+use crate::store::{Insert, NewJob};
+use crate::{Draft, Error};
+
+/// An enqueue as one SQL statement, for drivers other than sqlx 0.9: whichever transaction sends
+/// it, the jobs exist if and only if that commits.
+///
+/// Every parameter is text or null; send it as the type `text`. The first column of the rows,
+/// `job_id`, is the id of a job, a `bigint`; there is a row for each job, in their order. The
+/// statement only inserts, at any isolation level, and waits for nobody. Its text is one of a few
+/// that never change within a build, so that a driver may keep it prepared.
+///
+/// The crate `jobkit-drivers` does this for tokio-postgres, SeaORM, diesel and sqlx 0.8. For a
+/// driver of your own it takes as much as this:
+///
+/// ```no_run
+/// # use jobkit::{Draft, Error, JobId, Statement};
+/// # struct Client;
+/// # #[derive(Debug)] struct Failure { sqlstate: Option<String>, message: String }
+/// # impl std::fmt::Display for Failure {
+/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// #         f.write_str(&self.message)
+/// #     }
+/// # }
+/// # impl std::error::Error for Failure {}
+/// # impl Client {
+/// #     fn query(&mut self, _: &str, _: &[Option<String>]) -> Result<Vec<i64>, Failure> {
+/// #         Ok(vec![])
+/// #     }
+/// # }
+/// fn enqueue(job: impl Into<Draft>, client: &mut Client) -> Result<JobId, Error> {
+///     let statement = Statement::enqueue(job)?;
+///     match client.query(statement.sql(), statement.parameters()) {
+///         Ok(ids) => Ok(JobId(ids[0])),
+///         Err(failure) => Err(match failure.sqlstate.clone() {
+///             Some(state) => Error::answered(Some(&state), &failure.message.clone(), failure),
+///             None => Error::unanswered(failure),
+///         }),
+///     }
+/// }
+/// ```
+#[derive(Clone)]
+#[must_use = "nothing is enqueued until the statement is sent"]
+pub struct Statement {
+    insert: Insert,
+    is_empty: bool,
+}
+
+impl Statement {
+    /// Enqueues a job, plain or with [options](crate::Enqueue::options).
+    ///
+    /// # Errors
+    /// What [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
+    pub fn enqueue(job: impl Into<Draft>) -> Result<Self, Error> {
+        Ok(Self { insert: Insert::from(job.into().0?), is_empty: false })
+    }
+
+    /// Enqueues any number of jobs of one type, plain or with options. Where there are none it does
+    /// nothing, and need not be sent: [`is_empty`](Self::is_empty).
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue), and [`Error::BatchTooLarge`] above 256 MB of payload.
+    pub fn enqueue_all<J: Into<Draft>>(jobs: impl IntoIterator<Item = J>) -> Result<Self, Error> {
+        let jobs: Vec<NewJob> =
+            jobs.into_iter().map(|job| job.into().0).collect::<Result<_, _>>()?;
+        fits(&jobs)?;
+        Ok(Self { insert: Insert::from(&*jobs), is_empty: jobs.is_empty() })
+    }
+
+    /// The text, with the parameters `$1`, `$2`, ….
+    pub fn sql(&self) -> &'static str {
+        self.insert.sql
+    }
+
+    /// The parameters, `$1` first.
+    pub fn parameters(&self) -> &[Option<String>] {
+        &self.insert.parameters
+    }
+
+    /// The parameters, for drivers that want their own.
+    pub fn into_parameters(self) -> Vec<Option<String>> {
+        self.insert.parameters
+    }
+
+    /// Whether there are no jobs.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+}
+
+/// Without the parameters, which may have what must not be shown.
+impl fmt::Debug for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statement").field("sql", &self.sql()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether this binary reads what is stored.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Worker;
+use super::start::check;
+use crate::Error;
+use crate::error::StartProblems;
+use crate::registry::Registry;
+use crate::store::{Link, StoredPayload, stored_payloads};
+use crate::version::split;
+
+/// How many jobs, and how many dead letters, are looked at from each end.
+const LOOKED_AT: i64 = 10_000;
+/// How many of a kind and version are read from each end.
+const READ: i64 = 20;
+/// How many ids a problem names.
+const NAMED: usize = 5;
+
+/// What [`Worker::preflight`] found: nothing that keeps this binary from running what is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Preflight {
+    /// How many payloads were read.
+    pub read: usize,
+    /// What this binary leaves alone: a kind that it does not know, or a version of one; and how
+    /// many jobs and dead letters of it were met. Some other binary has to run these.
+    pub left_alone: Vec<(String, u16, u32)>,
+}
+
+/// What is wrong with the payloads of a kind, and whose they are.
+type Findings = BTreeMap<(String, String), Vec<String>>;
+
+/// Reads a sample.
+pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
+    let linked;
+    let registry = match &worker.registry {
+        Some(registry) => registry,
+        None => {
+            linked = Registry::linked();
+            &linked
+        }
+    };
+    let mut link = Link::new("preflight", worker.pool.clone(), worker.settings.deadlines());
+    check(&mut link).await?;
+    let sample = link.call(&stored_payloads(LOOKED_AT, READ)).await?;
+    link.close().await;
+    let (mut report, mut alone, mut findings) =
+        (Preflight::default(), BTreeMap::new(), Findings::new());
+    for stored in sample {
+        match unread(registry, &stored) {
+            None => {
+                alone.insert((stored.name, stored.dead), stored.met);
+            }
+            Some(Ok(())) => report.read += 1,
+            Some(Err(error)) => {
+                let what = if stored.dead { "dead letter" } else { "job" };
+                let id = format!("{what} {}", stored.id);
+                findings.entry((stored.name, error)).or_default().push(id);
+            }
+        }
+    }
+    for ((name, _), met) in alone {
+        let (kind, version) = split(&name);
+        match report.left_alone.last_mut() {
+            Some((last, of, sum)) if last == kind && *of == version => *sum += met,
+            _ => report.left_alone.push((kind.to_owned(), version, met)),
+        }
+    }
+    if findings.is_empty() {
+        return Ok(report);
+    }
+    Err(Error::Preflight(StartProblems(findings.into_iter().map(sentence).collect())))
+}
+
+/// What is wrong with a payload, unless it is left alone.
+fn unread(registry: &Registry, stored: &StoredPayload) -> Option<Result<(), String>> {
+    let known = registry.get(&stored.name)?;
+    let read = || known.registration.reads(known.version, &stored.args);
+    // The function behind `upcast` may panic.
+    Some(catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("reading it panics".into())))
+}
+
+fn sentence(((name, error), ids): ((String, String), Vec<String>)) -> String {
+    let (kind, version) = split(&name);
+    let named = ids[..ids.len().min(NAMED)].join(", ");
+    let others = match ids.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    format!("`{kind}`, version {version}: {error} ({named}{others})")
+}
+
+impl fmt::Display for Preflight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} payloads read", self.read)?;
+        self.left_alone.iter().try_for_each(|(kind, version, met)| {
+            write!(f, "; left alone: version {version} of `{kind}`, {met} met")
+        })
+    }
+}
