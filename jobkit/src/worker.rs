@@ -83,8 +83,8 @@ impl Worker {
     /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to see that it can.
     ///
     /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
-    /// its standbys: the worker keeps the one that takes writes, and after a fail-over finds the
-    /// new one by itself. That charges no job an attempt.
+    /// its standbys: the worker keeps the one that takes writes, and follows a fail-over, which
+    /// charges no job an attempt.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {

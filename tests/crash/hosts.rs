@@ -37,6 +37,9 @@ impl Job<Runs> for Numbered {
     }
 }
 
+/// The default.
+const LEASE: Duration = Duration::from_secs(20);
+
 /// A primary and its standby, and the address of both.
 struct Pair {
     primary: Arc<Cluster>,
@@ -70,10 +73,10 @@ impl Pair {
         }
     }
 
-    async fn worker(&self, runs: &Runs) -> WorkerHandle {
+    async fn worker(&self, runs: &Runs, lease: Duration) -> WorkerHandle {
         let worker = Worker::connect(&self.url).await.unwrap().state(Arc::clone(runs));
         let worker = worker.jobs([Registration::of::<Numbered, _>()]).queue("default", 20);
-        worker.start().await.unwrap()
+        worker.lease(lease).start().await.unwrap()
     }
 
     /// Promotes the standby, and says how long it then took until more jobs were finished there.
@@ -121,7 +124,7 @@ async fn of_several_hosts_the_one_that_takes_writes_is_kept() {
     let _turn = light_turn().await;
     let Some(pair) = Pair::new().await else { return };
     let runs = Runs::default();
-    let worker = pair.worker(&runs).await;
+    let worker = pair.worker(&runs, LEASE).await;
     Numbered { number: 1 }.enqueue(pair.lab.pool()).await.unwrap();
     pair.lab.until("count(*) = 1 from jobkit.finished").await;
     worker.stop().await;
@@ -139,22 +142,33 @@ async fn of_several_hosts_the_one_that_takes_writes_is_kept() {
     assert!(matches!(none, Some(Error::ReadOnly)), "{none:?}");
 }
 
-/// With synchronous replication nothing that was acknowledged is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_follow_a_fail_over_and_nobody_is_charged() {
+    fail_over(LEASE, Duration::ZERO).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fail_over_that_takes_three_leases_charges_nobody() {
+    fail_over(Duration::from_secs(2), Duration::from_secs(6)).await;
+}
+
+/// The standby is promoted so long after the primary froze. With synchronous replication nothing
+/// that was acknowledged is lost.
+async fn fail_over(lease: Duration, down: Duration) {
     let _turn = heavy_turn().await;
     let Some(pair) = Pair::new().await else { return };
     pair.lab.run("alter system set synchronous_standby_names = 'walreceiver'").await;
     pair.lab.run("select pg_reload_conf()").await;
     pair.lab.until("exists (select from pg_stat_replication where sync_state = 'sync')").await;
     let runs = Runs::default();
-    let workers = [pair.worker(&runs).await, pair.worker(&runs).await];
+    let workers = [pair.worker(&runs, lease).await, pair.worker(&runs, lease).await];
     let enough = Arc::new(AtomicBool::new(false));
     let urls = || [pair.lab.url().to_owned(), pair.standby.url()];
     let producers = [produce(urls(), &enough), produce(urls(), &enough)];
     pair.lab.until_within(PATIENCE, "count(*) > 300 from jobkit.finished").await;
 
     pair.freeze();
+    tokio::time::sleep(down).await;
     let (promoted, after) = pair.take_over().await;
     println!("progress {:.1} s after the promotion", after.as_secs_f64());
     assert!(after < Duration::from_secs(30), "progress only after {after:?}");
@@ -183,7 +197,7 @@ async fn an_idempotency_key_does_not_come_again_after_a_fail_over() {
     let _turn = heavy_turn().await;
     let Some(pair) = Pair::new().await else { return };
     let runs = Runs::default();
-    let worker = pair.worker(&runs).await;
+    let worker = pair.worker(&runs, LEASE).await;
     let enough = Arc::new(AtomicBool::new(false));
     let producer = produce([pair.lab.url().to_owned(), pair.standby.url()], &enough);
     pair.lab.until_within(PATIENCE, "count(*) > 50 from jobkit.finished").await;

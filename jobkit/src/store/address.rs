@@ -42,14 +42,14 @@ impl Address {
         }
         let one = |(n, host): (usize, &&str)| {
             let port = ports.get(n).or(ports.first());
-            let port = port.map_or_else(String::new, |port| format!("&port={port}"));
+            let port = port.map_or_else(String::new, |port| ["&port=", port].concat());
             // The parser wants a host behind a user, even where a parameter takes its place.
             let (named, host) = match (in_query, user) {
                 (false, _) => (*host, String::new()),
-                (true, "") => (named, format!("&host={host}")),
-                (true, _) => ("localhost", format!("&host={host}")),
+                (true, "") => (named, ["&host=", host].concat()),
+                (true, _) => ("localhost", ["&host=", host].concat()),
             };
-            parse(&format!("{begin}{user}{named}{path}?{}{host}{port}", parameters.rest))
+            parse(&[begin, user, named, path, "?", &parameters.rest, &host, &port].concat())
         };
         let hosts = hosts.iter().enumerate().map(one).collect::<Result<_, _>>()?;
         Ok(Self { hosts, wanted: parameters.wanted })
@@ -147,7 +147,9 @@ mod tests {
             ("postgresql:///d?user=u&host=a,b&port=1,2", "a:1 b:2", writes),
         ] {
             let address = Address::parse(url).unwrap();
-            let one = |host: &PgConnectOptions| format!("{}:{}", host.get_host(), host.get_port());
+            let one = |host: &PgConnectOptions| {
+                [host.get_host(), ":", &host.get_port().to_string()].concat()
+            };
             let found: Vec<_> = address.hosts.iter().map(one).collect();
             assert_eq!(found.join(" "), hosts, "{url}");
             assert_eq!(address.wanted, wanted, "{url}");

@@ -76,13 +76,10 @@ impl Source {
 
     /// Completes when another host than this one is kept: what is asked there is asked in vain.
     pub(super) async fn left(&self, host: usize) {
-        if let Some(hosts) = &self.hosts {
-            let mut kept = hosts.kept.subscribe();
-            // Fails only without a sender.
-            let _left = kept.wait_for(|kept| *kept != host).await;
-        } else {
-            std::future::pending().await
-        }
+        let Some(hosts) = &self.hosts else { return std::future::pending().await };
+        let mut kept = hosts.kept.subscribe();
+        // Fails only without a sender.
+        let _left = kept.wait_for(|kept| *kept != host).await;
     }
 
     /// Opens something at the host that is kept, or else at the first of all where that succeeds,
