@@ -146,7 +146,7 @@ mod tests {
             ("postgresql://u@/d?host=a,b&port=1,2", "a:1 b:2", writes),
             ("postgresql:///d?user=u&host=a,b&port=1,2", "a:1 b:2", writes),
         ] {
-            let address = Address::parse(url).unwrap();
+            let address = Address::parse(url).expect("an address");
             let one = |host: &PgConnectOptions| {
                 [host.get_host(), ":", &host.get_port().to_string()].concat()
             };
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn other_parameters_reach_every_host() {
         let url = "postgres://u@a,b/d?application_name=shop&target_session_attrs=any";
-        for host in Address::parse(url).unwrap().hosts {
+        for host in Address::parse(url).expect("an address").hosts {
             assert_eq!(host.get_application_name(), Some("shop"));
         }
     }
