@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jobkit::admin::jobs::Cancelled;
-use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
+use jobkit::{Admin, Enqueue, Error, JobId, Worker, WorkerHandle};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Punctual, Slow, Then};
@@ -34,6 +34,42 @@ pub(crate) async fn outcome(lab: &Lab, job: JobId) -> String {
         (select reason from jobkit.dead_letters where job_id = {job}))"
     );
     lab.value(&sql).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_needs_no_more_than_an_address() {
+    let lab = lab().await;
+    let job = act(&lab, Then::Succeed).await;
+    let worker = Worker::connect(lab.url()).await.unwrap();
+    let worker = worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    assert_eq!(outcome(&lab, job).await, "finish");
+    worker.stop().await;
+
+    let refused = |url: &'static str| async { Worker::connect(url).await.err() };
+    let standby = refused("postgres://a:5432,b:5432/d?target_session_attrs=standby").await;
+    assert!(matches!(standby, Some(Error::Address(_))), "{standby:?}");
+    for url in ["postgres://nobody@127.0.0.1:1/d", "postgres://nobody@127.0.0.1:1,127.0.0.1:2/d"] {
+        let absent = refused(url).await;
+        assert!(matches!(absent, Some(Error::Unreachable(_))), "{absent:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_hosts_one_that_is_down_does_no_harm() {
+    let lab = lab().await;
+    let (user, rest) = lab.url().rsplit_once('@').unwrap();
+    let url = format!("{user}@127.0.0.1:1,{rest}");
+    let job = act(&lab, Then::Succeed).await;
+    let worker = Worker::connect(&url).await.unwrap();
+    let worker = worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    assert_eq!(outcome(&lab, job).await, "finish");
+    worker.stop().await;
+    // Without looking first; and the pool follows.
+    let admin = Admin::connect_lazy(&url).unwrap();
+    admin.overview().await.unwrap();
+    admin.pool().acquire().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

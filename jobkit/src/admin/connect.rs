@@ -1,19 +1,21 @@
 //! An operator who has only an address.
 
 use sqlx::PgPool;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 use crate::admin::Admin;
+use crate::store::Source;
 use crate::{Error, migrate};
-
-/// Of a pool that nobody else has made.
-const CONNECTIONS: u32 = 16;
 
 impl Admin {
     /// The view of the database at this address, such as
     /// `postgres://user:password@host:5432/database`: for programs that have no pool, and no sqlx.
     /// What the address leaves out is taken from the environment as libpq does (`PGHOST`,
     /// `PGPASSWORD`, …). It connects once, to see that it can.
+    ///
+    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
+    /// its standbys. The one that takes writes is kept, and looked for again when it no longer
+    /// does; with `?target_session_attrs=any` it is the first that answers, which may be a standby:
+    /// for those who only read. With one host that parameter changes nothing.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +25,8 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Address`] when this is none; [`Error::Unreachable`] when no connection came about
+    /// [`Error::Address`] when this is none; [`Error::ReadOnly`] when none of several hosts takes
+    /// writes; [`Error::Unreachable`] when no connection came about
     /// within 2 s; [`Error::Database`] when the server refuses the user or has no such database.
     /// None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
@@ -40,11 +43,7 @@ impl Admin {
     /// # Errors
     /// [`Error::Address`] when this is none.
     pub fn connect_lazy(url: &str) -> Result<Self, Error> {
-        // Calls take nothing but its options, so it opens no connection unless somebody enqueues
-        // with it: there is nothing to look after in the background, either.
-        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-        let pool = pool.idle_timeout(None).max_lifetime(None);
-        Ok(Self::new(&pool.connect_lazy_with(address(url)?)))
+        Ok(Self::of(Source::at(url)?))
     }
 
     /// The pool it was made with, for those who want to enqueue or work beside it. After
@@ -52,7 +51,7 @@ impl Admin {
     /// until then.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
-        &self.pool
+        self.source.pool()
     }
 
     /// Brings the schema to the version this binary needs, as [`migrate`](crate::migrate()) does.
@@ -60,38 +59,12 @@ impl Admin {
     /// # Errors
     /// As [`migrate`](crate::migrate()).
     pub async fn migrate(&self) -> Result<(), Error> {
-        migrate::migrate(&self.pool).await
-    }
-}
-
-fn address(url: &str) -> Result<PgConnectOptions, Error> {
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        return Err(Error::Address("it does not begin with postgres://".to_owned()));
-    }
-    url.parse().map_err(|error| match error {
-        sqlx::Error::Configuration(source) => Error::Address(source.to_string()),
-        error => Error::Address(error.to_string()),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_address_is_refused_without_its_password() {
-        for (url, what) in [
-            ("", "postgres://"),
-            ("mysql://u:geheim@h/d", "postgres://"),
-            ("postgres://u:geheim@h:port/d", "port"),
-            ("postgres://u:geheim@h/d?sslmode=geheimer", "ssl_mode"),
-            ("postgres://u:gehe/im@h/d", "port"),
-        ] {
-            let error = address(url).expect_err(url);
-            assert!(matches!(&error, Error::Address(text) if text.contains(what)), "{error}");
-            let text = format!("{error} {error:?}");
-            assert!(!text.contains("geheim@") && !text.contains("gehe/im"), "{text}");
+        // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
+        if self.source.is_a_choice() {
+            let mut link = self.link();
+            link.open_if_closed().await?;
+            link.close().await;
         }
-        assert!(address("postgresql:///d?host=/run/postgresql").is_ok());
+        migrate::migrate(self.source.pool()).await
     }
 }

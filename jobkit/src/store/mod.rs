@@ -7,6 +7,7 @@
 //!
 //! A statement is a function that returns a [`Statement`]; a [`Link`] sends it.
 
+mod address;
 mod announce;
 mod call;
 mod claim;
@@ -21,6 +22,7 @@ mod notifications;
 mod read;
 mod session;
 mod settle;
+mod source;
 mod statements;
 mod sweep;
 mod time;
@@ -41,6 +43,7 @@ pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
 };
+pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
     expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,
