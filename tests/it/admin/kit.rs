@@ -102,10 +102,9 @@ impl Desk {
     /// The same desk after all its sessions have ended, so that none reports later what it read
     /// until now.
     pub(super) async fn afresh(self) -> Self {
-        self.lab.pool().close().await;
-        let lab = Lab::at(self.lab.url().to_owned()).await;
+        drop(self.admin);
+        let lab = self.lab.reconnected().await;
         let admin = Admin::new(lab.pool());
-        drop(self);
         let others = "pg_stat_activity where datname = current_database()
             and backend_type = 'client backend' and pid <> pg_backend_pid()";
         lab.until(&format!("not exists (select from {others})")).await;
