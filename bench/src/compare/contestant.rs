@@ -28,15 +28,18 @@ enum Kind {
 
 pub(crate) const JOBKIT: &str = "jobkit";
 pub(crate) const KEPT: &str = "jobkit (history kept)";
-/// Raw SQL of the same design; it does no more than `drain` and `insert`.
+/// Raw SQL of the same design, claims of 100 over four connections; it does no more than `drain` and
+/// `insert`.
 pub(crate) const CEILING: &str = "raw SQL (ceiling)";
+/// The same with claims of 500 over two connections, which is how jobkit claims.
+pub(crate) const WIDE: &str = "raw SQL (claims of 500)";
 
 const fn contestant(name: &'static str, leaves: &'static str, program: Kind) -> Contestant {
     Contestant { name, leaves, program, knobs: &[] }
 }
 
 /// Everybody, in the order of the tables.
-pub(crate) const ALL: [Contestant; 10] = [
+pub(crate) const ALL: [Contestant; 11] = [
     contestant(JOBKIT, "nothing", Kind::Rust("peer-jobkit", "jobkit")),
     Contestant {
         knobs: &[("KEEP", "1")],
@@ -50,6 +53,7 @@ pub(crate) const ALL: [Contestant; 10] = [
     contestant("graphile-worker (Node)", "nothing", Kind::Node("graphile.mjs", "graphile-worker")),
     contestant("pg-boss (Node)", "history", Kind::Node("pgboss.mjs", "pg-boss")),
     contestant(CEILING, "nothing", Kind::Rust("limit", "")),
+    contestant(WIDE, "nothing", Kind::Rust("limit", "")),
 ];
 
 impl Contestant {
@@ -60,7 +64,12 @@ impl Contestant {
 
     /// Whether it is another job queue.
     pub(crate) fn is_peer(&self) -> bool {
-        !self.is_ours() && self.name != CEILING
+        !self.is_ours() && !self.is_raw()
+    }
+
+    /// Whether it is SQL without a framework.
+    pub(crate) fn is_raw(&self) -> bool {
+        matches!(self.program, Kind::Rust("limit", _))
     }
 
     /// Builds or installs its program.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sqlx::{Connection, PgConnection};
 
-use super::contestant::{CEILING, Contestant, JOBKIT};
+use super::contestant::{CEILING, Contestant, JOBKIT, WIDE};
 use super::record::Figures;
 use super::slots::{knob, shares};
 use super::{Stage, reason};
@@ -74,8 +74,8 @@ pub(crate) async fn run(
     contestant: &Contestant,
     drain: Drain,
 ) -> Result<(Figures, Figures)> {
-    if contestant.name == CEILING {
-        return ceiling(stage, drain).await;
+    if contestant.is_raw() {
+        return raw(stage, contestant, drain).await;
     }
     let url = stage.database(contestant).await?;
     let loaded = load(stage, contestant, &url, drain).await?;
@@ -230,10 +230,11 @@ pub(crate) async fn pin(url: &str) -> Result<PgConnection> {
     Ok(pin)
 }
 
-/// Raw SQL: claims of 100 over four connections.
-async fn ceiling(stage: &Stage, drain: Drain) -> Result<(Figures, Figures)> {
+/// Raw SQL.
+async fn raw(stage: &Stage, contestant: &Contestant, drain: Drain) -> Result<(Figures, Figures)> {
     let jobs = drain.jobs.to_string();
-    let task = ["drain", "batch_claim_hint", "100", "4", &jobs, "60", "0"];
+    let [claims, connections] = if contestant.name == WIDE { ["500", "2"] } else { ["100", "4"] };
+    let task = ["drain", "batch_claim_hint", claims, connections, &jobs, "60", "0"];
     let line = limit(stage, &task, drain.large).await?;
     let loaded = Figures::from([
         ("jobs_per_s", number(&line, "enq_s")?),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::contestant::{CEILING, Contestant, JOBKIT, KEPT};
+use super::contestant::{CEILING, Contestant, JOBKIT, KEPT, WIDE};
 use super::record::Records;
 use super::workload;
 
@@ -60,6 +60,7 @@ pub(crate) fn of(records: &Records, contestants: &[Contestant]) -> Ratios {
             }
         };
         add("jobkit to the ceiling", median(JOBKIT), median(CEILING));
+        add("jobkit to claims of 500", median(JOBKIT), median(WIDE));
         add("jobkit to the best peer", median(JOBKIT), best(None));
         add("history kept, to the best peer without", median(KEPT), best(Some("nothing")));
         add("history kept, to the best peer with", median(KEPT), best(Some("history")));

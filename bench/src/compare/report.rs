@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::contestant::{self, CEILING, Contestant, JOBKIT};
+use super::contestant::{self, CEILING, Contestant, JOBKIT, WIDE};
 use super::record::{Record, Records, Spread};
 use super::workload::{self, Column, Table, Workload};
 use super::{Options, plot};
@@ -197,7 +197,7 @@ fn bars(table: &Table, records: &Records) -> Vec<plot::Bar> {
     let bar = |contestant| {
         let spread = records.spread(table.name, contestant, figure)?;
         let tone = match contestant {
-            CEILING => plot::Tone::Reference,
+            CEILING | WIDE => plot::Tone::Reference,
             name if name.starts_with(JOBKIT) => plot::Tone::Ours,
             _ => plot::Tone::Peer,
         };

@@ -1,6 +1,6 @@
 //! What is measured, of whom, and which figures the tables show.
 
-use super::contestant::{CEILING, Contestant, JOBKIT, KEPT};
+use super::contestant::{CEILING, Contestant, JOBKIT};
 
 /// One table of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,7 +291,8 @@ impl Workload {
             Drain => true,
             // It is measured with each drain, and the history changes nothing.
             Bulk | Fleet | EnqueueOne | EnqueueMany => {
-                contestant.name != KEPT && (self != Fleet || contestant.name != CEILING)
+                let raw = self != Fleet && contestant.name == CEILING;
+                raw || contestant.name == JOBKIT || contestant.is_peer()
             }
             ServedOne | ServedMany | Latency | Steady | Idle => {
                 contestant.name == JOBKIT || contestant.is_peer()
