@@ -8,8 +8,8 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
 
-/// The name of a database that goes with its test, unless that fails: thousands of them would fill a
-/// disk.
+/// The name of a database that goes with its test, unless that fails: thousands of them would
+/// fill a disk.
 #[derive(Debug)]
 pub(crate) struct Throwaway(String);
 

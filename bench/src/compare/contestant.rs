@@ -28,8 +28,8 @@ enum Kind {
 
 pub(crate) const JOBKIT: &str = "jobkit";
 pub(crate) const KEPT: &str = "jobkit (history kept)";
-/// Raw SQL of the same design, claims of 100 over four connections; it does no more than `drain` and
-/// `insert`.
+/// Raw SQL of the same design, claims of 100 over four connections; it does no more than `drain`
+/// and `insert`.
 pub(crate) const CEILING: &str = "raw SQL (ceiling)";
 /// The same with claims of 500 over two connections, which is how jobkit claims.
 pub(crate) const WIDE: &str = "raw SQL (claims of 500)";
