@@ -25,6 +25,8 @@ pub mod private;
 mod redact;
 mod registration;
 mod registry;
+#[cfg(feature = "schemars")]
+mod schema;
 mod statement;
 mod states;
 mod stop;

@@ -1,4 +1,5 @@
 use jobkit::{Enqueue, Job, JobContext, JobError, job};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::types::chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
@@ -11,7 +12,7 @@ use crate::Shop;
 /// each day, and is made in the transaction that enqueues the day's job. After an outage it catches
 /// up day by day. If a report becomes a dead letter the chain waits there, and goes on with its
 /// replay.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "bulk", max_attempts = 5, backoff = fixed("1m"))]
 pub struct NightlyReport {
     pub day: String, // as in `2026-01-31`
@@ -63,7 +64,7 @@ async fn plan(day: String, tx: &mut PgConnection) -> anyhow::Result<()> {
 ///
 /// Priority 3 is the last in its queue: it runs when nothing else there is ready. Nothing of it is
 /// kept once it has ended.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "bulk", priority = 3, max_attempts = 2, retention = none)]
 pub struct CleanUp {
     pub days: i32,

@@ -1,4 +1,5 @@
 use jobkit::{Enqueue, Job, JobContext, JobError, job};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{IndexProduct, SendReceipt, webhook};
@@ -7,7 +8,7 @@ use crate::Shop;
 /// Charges the card of an order.
 ///
 /// The card is redacted: the dashboard shows the field and not its value.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(
     queue = "payments", priority = -1, max_attempts = 10, timeout = "20s",
     backoff = exponential("2s", max = "10m"), redact(card)
@@ -50,7 +51,7 @@ impl Job<Shop> for ChargeCard {
 }
 
 /// Enters a refund that the card provider reports, and tells everybody.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "payments", max_attempts = 10)]
 pub struct RefundOrder {
     pub order: i64,

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use jobkit::{Job, JobContext, JobError, job};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use tokio::task::spawn_blocking;
@@ -10,7 +11,7 @@ use crate::Shop;
 /// Takes over the supplier's list of stock, page by page, for as long as that takes.
 ///
 /// One at a time: two imports would write over each other.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "bulk", concurrency_key = "all")]
 pub struct ImportStock {
     /// The row in `imports` with the checkpoint. A column of ours rather than of the job's: it
@@ -66,7 +67,7 @@ async fn store(
 ///
 /// Its **dead-letter key** is the product: a newer run makes the older ones needless, so a product
 /// that fails all day leaves one letter, and one replay mends it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "bulk", max_attempts = 3, dead_letter_key = self.sku, concurrency_key = self.sku)]
 pub struct IndexProduct {
     pub sku: String,

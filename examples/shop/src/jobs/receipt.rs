@@ -1,4 +1,5 @@
 use jobkit::{Job, JobContext, job};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Shop;
@@ -7,7 +8,7 @@ use crate::Shop;
 ///
 /// Waits 2 s, 4 s, 8 s, …: mail servers refuse strangers at first. Eight attempts are three
 /// minutes; then it is a dead letter, which somebody sees.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "mail", max_attempts = 8, timeout = "30s", backoff = exponential("2s", max = "1m"))]
 pub struct SendReceipt {
     /// The order. Its address is looked up when the mail is sent: it may have been corrected.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jobkit::{Job, JobContext, JobError, enqueue_all, job};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
@@ -16,7 +17,7 @@ use crate::Shop;
 ///
 /// It has **no dead-letter key**, though one letter for each endpoint would be a shorter list: with
 /// a key the newest payload replaces the older ones, and here each event counts.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(
     queue = "webhooks", max_attempts = 12, timeout = "30s",
     backoff = exponential("5s", max = "1h"),

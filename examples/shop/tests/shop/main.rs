@@ -3,4 +3,5 @@
 mod jobs;
 mod orders;
 mod processes;
+mod schemas;
 mod stage;
