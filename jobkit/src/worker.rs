@@ -46,8 +46,9 @@ use crate::{Error, Registration};
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
 /// it: eight, and a ninth where a claim brings 250 jobs; its watchdog and pruner open one more for
-/// a moment, and whoever carries out an operation has one for as long. They are made with the
-/// pool's current options but without its hooks.
+/// a moment, and whoever carries out an operation has one for as long; or three in all, with
+/// [`few_connections`](Self::few_connections). They are made with the pool's current options but
+/// without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     pool: PgPool,
@@ -90,7 +91,7 @@ impl Worker {
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let pool = pool_at(url)?;
         let deadlines = Settings::default().deadlines();
-        let mut link = Link::new("start", pool.clone(), deadlines).of_operator();
+        let link = Link::new("start", pool.clone(), deadlines).of_operator();
         link.open_if_closed().await?;
         link.close().await;
         Ok(Self::new(pool))
@@ -213,6 +214,19 @@ impl Worker {
     /// [poll](Self::poll) later.
     pub fn listen(mut self, listen: bool) -> Self {
         self.settings.listen = listen;
+        self
+    }
+
+    /// Whether to do with three connections instead of eight and more (off by default), for many
+    /// small workers on one server: one for the heartbeat, one for the listener, one for all the
+    /// rest, where calls take turns.
+    ///
+    /// A claim or a write of outcomes then waits for those before it and for one call of a duty at
+    /// most, each of which takes the [call deadline](Self::call_deadline) at most. No lock is waited
+    /// for longer than a twentieth of that: outcomes of a job whose key is held are tried again
+    /// after two seconds, as ever, and meanwhile the others go on.
+    pub fn few_connections(mut self, few: bool) -> Self {
+        self.settings.few_connections = few;
         self
     }
 

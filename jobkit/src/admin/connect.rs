@@ -25,7 +25,7 @@ impl Admin {
     /// None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let admin = Self::connect_lazy(url)?;
-        let mut link = admin.link();
+        let link = admin.link();
         link.open_if_closed().await?;
         link.close().await;
         Ok(admin)

@@ -9,6 +9,7 @@ use tracing::Instrument;
 use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
 use super::statements::SchemaCheck;
+use super::turns::Turns;
 use super::{Call, session};
 use crate::Error;
 
@@ -16,6 +17,8 @@ use crate::Error;
 const STATEMENTS: usize = 200;
 
 /// A service's own connection, opened when needed.
+///
+/// Where connections are few, several services [share](Self::sharing) one, and their calls take turns.
 ///
 /// No pool: each service makes one call at a time, and a call that failed in an unclear way (no
 /// answer in time, a broken connection) must never leave its connection to anybody else. While a
@@ -35,7 +38,9 @@ pub(crate) struct Link {
     checks: bool,
     /// Where its connection comes from, and goes when the link is closed.
     idle: Option<Arc<IdleConnections>>,
-    connection: Option<Open>,
+    turns: Arc<Turns>,
+    /// Whether its calls let those of the others go first.
+    patient: bool,
 }
 
 impl Link {
@@ -54,7 +59,8 @@ impl Link {
             operator: false,
             checks: false,
             idle: None,
-            connection: None,
+            turns: Arc::default(),
+            patient: false,
         }
     }
 
@@ -74,6 +80,11 @@ impl Link {
         Self { plans, idle: Some(Arc::clone(idle)), ..self }
     }
 
+    /// On the same connection as others, and after them if it is patient.
+    pub(crate) fn sharing(self, turns: &Arc<Turns>, patient: bool) -> Self {
+        Self { turns: Arc::clone(turns), patient, ..self }
+    }
+
     /// Makes one call. Clashes are retried here; every other error is the caller's.
     pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
         let mut tries = 1;
@@ -88,7 +99,7 @@ impl Link {
                 }
                 Err(error) if tries < Self::TRIES && is_outdated(&error) => {
                     tries = Self::TRIES;
-                    self.connection = None;
+                    *self.turns.take(self.patient).await.connection = None;
                 }
                 answer => return answer,
             }
@@ -96,29 +107,33 @@ impl Link {
     }
 
     /// Whether the next call has a connection already, if only one that broke meanwhile.
-    pub(crate) fn is_open(&self) -> bool {
-        self.connection.is_some()
+    pub(crate) async fn is_open(&self) -> bool {
+        self.turns.take(self.patient).await.connection.is_some()
     }
 
     /// Opens the connection unless there is one: its failure then is not that of a call.
-    pub(crate) async fn open_if_closed(&mut self) -> Result<(), Error> {
-        if self.connection.is_none()
+    pub(crate) async fn open_if_closed(&self) -> Result<(), Error> {
+        self.open_in(&mut self.turns.take(self.patient).await.connection).await
+    }
+
+    async fn open_in(&self, connection: &mut Option<Open>) -> Result<(), Error> {
+        if connection.is_none()
             && let Some(idle) = &self.idle
         {
-            self.connection = idle.take().await;
+            *connection = idle.take().await;
         }
-        if self.connection.is_none() {
+        if connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
             let deadline = most.min(self.deadlines.call);
             let opened = timeout(deadline, self.open()).await;
             let opened = opened.map_err(|_| Error::unreachable(deadline))?;
             // Whatever the server has against a session (a password that was changed, too many of
             // them), it has nothing against what is about to be asked.
-            let connection = opened.map_err(|error| match error {
+            let opened = opened.map_err(|error| match error {
                 Error::Database(error) => Error::Unreachable(error),
                 error => error,
             })?;
-            self.connection = Some(Open { connection, since: Instant::now(), fits: false });
+            *connection = Some(Open { connection: opened, since: Instant::now(), fits: false });
         }
         Ok(())
     }
@@ -131,23 +146,25 @@ impl Link {
         asked.map_err(|_| Error::unreachable(deadline))?
     }
 
-    async fn attempt<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
-        self.open_if_closed().await?;
+    async fn attempt<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
+        let mut turn = self.turns.take(self.patient).await;
+        self.open_in(&mut turn.connection).await?;
+        // It begins with the turn.
         let deadline = self.deadlines.call;
-        let mut open = self.connection.take().expect("it was just opened");
+        let mut open = turn.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
         let answer = self.ask(&mut open, call);
         match timeout(patience, answer.instrument(call.span())).await {
             Ok(Ok(answer)) => {
-                self.connection = Some(open);
+                *turn.connection = Some(open);
                 answer
             }
             Ok(Err(error)) => {
                 let clear = error.as_database_error().is_some();
                 let error = Error::from(error);
                 if clear && !matches!(error, Error::Unreachable(_) | Error::ReadOnly) {
-                    self.connection = Some(open);
+                    *turn.connection = Some(open);
                 }
                 Err(error)
             }
@@ -189,21 +206,30 @@ impl Link {
         Ok(connection)
     }
 
-    /// Gives the connection back to the idle ones; without these closes it in an orderly way.
-    pub(crate) async fn close(mut self) {
-        match self.idle.take() {
-            Some(idle) => self.connection.take().map_or((), |open| idle.put(open)),
-            None => self.disconnect().await,
+    /// Gives the connection back to the idle ones; without these closes it in an orderly way, if
+    /// nobody else has it.
+    pub(crate) async fn close(self) {
+        let Some(turns) = Arc::into_inner(self.turns) else { return };
+        match (turns.into_connection(), self.idle) {
+            (Some(open), Some(idle)) => idle.put(open),
+            (Some(open), None) => farewell(open).await,
+            (None, _) => {}
         }
     }
 
-    /// Closes the connection until the next call.
-    pub(crate) async fn disconnect(&mut self) {
-        if let Some(Open { connection, .. }) = self.connection.take() {
-            // Whether or not the server hears the farewell, the connection is gone.
-            let _farewell = timeout(Duration::from_secs(1), connection.close()).await;
+    /// Closes the connection until the next call, if nobody else has it.
+    pub(crate) async fn disconnect(&self) {
+        if Arc::strong_count(&self.turns) == 1
+            && let Some(open) = self.turns.take(self.patient).await.connection.take()
+        {
+            farewell(open).await;
         }
     }
+}
+
+async fn farewell(open: Open) {
+    // Whether or not the server hears it, the connection is gone.
+    let _farewell = timeout(Duration::from_secs(1), open.connection.close()).await;
 }
 
 /// Whether the server refused a prepared statement, before it did anything, because it does not

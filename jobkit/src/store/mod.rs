@@ -25,6 +25,7 @@ mod settle;
 mod statements;
 mod sweep;
 mod time;
+mod turns;
 
 pub(crate) use self::address::pool_at;
 pub(crate) use self::announce::{announce, announce_limits};
@@ -53,3 +54,4 @@ pub(crate) use self::statements::{
 };
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};
+pub(crate) use self::turns::Turns;

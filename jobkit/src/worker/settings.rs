@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     /// A sixth of that unless it is given.
     pub(crate) cancel_grace: Option<Duration>,
     pub(crate) listen: bool,
+    /// Whether all but the heartbeat and the listener share one connection.
+    pub(crate) few_connections: bool,
 }
 
 impl Default for Settings {
@@ -50,13 +52,16 @@ impl Default for Settings {
             stop_grace: None,
             cancel_grace: None,
             listen: true,
+            few_connections: false,
         }
     }
 }
 
 impl Settings {
     pub(crate) fn deadlines(&self) -> Deadlines {
-        Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(0.8) }
+        // Whoever waits for a lock on the connection of all has all wait.
+        let part = if self.few_connections { 0.05 } else { 0.8 };
+        Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(part) }
     }
 
     pub(crate) fn heartbeat(&self) -> Duration {

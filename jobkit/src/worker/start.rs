@@ -29,7 +29,7 @@ use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, durability, hidden_tables, interval, prepare_days,
+    self, Link, SchemaCheck, Settlement, Turns, durability, hidden_tables, interval, prepare_days,
     unserved_queues,
 };
 use crate::{Error, Policy};
@@ -52,6 +52,8 @@ pub(super) struct Parts {
     pub(super) counters: Arc<Counters>,
     pub(super) measures: Arc<Measures>,
     pub(super) stops: Stops,
+    /// The connection of all but the heartbeat and the listener, where connections are few.
+    pub(super) shared: Option<Arc<Turns>>,
 }
 
 /// Checks, registers, wires and spawns.
@@ -92,6 +94,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
+        shared: settings.few_connections.then(Arc::default),
         queues: worker.queues,
         pool: worker.pool,
         settings,
@@ -189,8 +192,23 @@ async fn register(
 }
 
 impl Parts {
-    pub(super) fn link(&self, name: &'static str) -> Link {
-        Link::new(name, self.pool.clone(), self.settings.deadlines())
+    /// For what jobs wait for.
+    fn link(&self, name: &'static str) -> Link {
+        self.link_for(name, false)
+    }
+
+    /// For a duty.
+    pub(super) fn patient_link(&self, name: &'static str) -> Link {
+        self.link_for(name, true)
+    }
+
+    fn link_for(&self, name: &'static str, patient: bool) -> Link {
+        let name = if self.shared.is_some() { "work" } else { name };
+        let link = Link::new(name, self.pool.clone(), self.settings.deadlines());
+        match &self.shared {
+            Some(turns) => link.sharing(turns, patient),
+            None => link,
+        }
     }
 
     fn spawn(
