@@ -222,9 +222,9 @@ impl Worker {
     /// rest, where calls take turns.
     ///
     /// A claim or a write of outcomes then waits for those before it and for one call of a duty at
-    /// most, each of which takes the [call deadline](Self::call_deadline) at most. No lock is waited
-    /// for longer than a twentieth of that: outcomes of a job whose key is held are tried again
-    /// after two seconds, as ever, and meanwhile the others go on.
+    /// most, each of which takes the [call deadline](Self::call_deadline) at most. No lock is
+    /// waited for longer than a twentieth of that: outcomes of a job whose key is held are tried
+    /// again after two seconds, as ever, and meanwhile the others go on.
     pub fn few_connections(mut self, few: bool) -> Self {
         self.settings.few_connections = few;
         self

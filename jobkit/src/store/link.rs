@@ -18,7 +18,8 @@ const STATEMENTS: usize = 200;
 
 /// A service's own connection, opened when needed.
 ///
-/// Where connections are few, several services [share](Self::sharing) one, and their calls take turns.
+/// Where connections are few, several services [share](Self::sharing) one, and their calls take
+/// turns.
 ///
 /// No pool: each service makes one call at a time, and a call that failed in an unclear way (no
 /// answer in time, a broken connection) must never leave its connection to anybody else. While a

@@ -82,7 +82,6 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
-
     let settings = worker.settings;
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
