@@ -1,18 +1,19 @@
 use std::future::Future;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use jobkit::Worker;
-use private_postgres::{Pooler, Purpose};
+use private_postgres::Pooler;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
-use tokio::sync::OnceCell;
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection, PgPool};
+
+use crate::databases::{PUBLISH, Throwaway, template};
 
 /// How long a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A migrated database of its own for one test, on the shared test server.
 ///
-/// It stays after the test, to be looked at; databases of earlier runs go when a later run starts.
+/// It stays after a test that failed, to be looked at, until a later run starts.
 #[derive(Debug)]
 pub struct Lab {
     url: String,
@@ -20,6 +21,7 @@ pub struct Lab {
     pool: PgPool,
     direct: PgPool,
     _pooler: Option<Pooler>,
+    _database: Option<Throwaway>,
 }
 
 /// With this in the environment the application of each lab comes through a transaction pooler,
@@ -51,15 +53,9 @@ impl Lab {
     }
 
     async fn with_template(template: &str) -> Self {
-        let name = format!("jobkit_test_{}_{:08x}", now(), fastrand::u32(..));
-        let mut server = server().await;
-        server
-            .execute(AssertSqlSafe(format!("create database {name} template {template}")))
-            .await
-            .expect("the test server makes databases");
-        server.close().await.expect("an idle connection closes");
-        let url = at_database(&name);
-        Self::at(url).await
+        let database = Throwaway::new(template).await;
+        let lab = Self::at(database.url()).await;
+        Self { _database: Some(database), ..lab }
     }
 
     /// The lab around a database that is there.
@@ -67,11 +63,19 @@ impl Lab {
         let direct = PgPoolOptions::new().max_connections(16).connect(&url).await;
         let direct = direct.expect("the database was just made");
         if std::env::var_os(BEHIND).is_none() {
-            return Self { url, pool: direct.clone(), direct, _pooler: None };
+            return Self { url, pool: direct.clone(), direct, _pooler: None, _database: None };
         }
         let (pooler, options) = behind_pooler(&url, "").expect("JOBKIT_BEHIND_POOLER asks for it");
         let pool = PgPoolOptions::new().max_connections(16).connect_lazy_with(options);
-        Self { url, pool, direct, _pooler: Some(pooler) }
+        Self { url, pool, direct, _pooler: Some(pooler), _database: None }
+    }
+
+    /// The same database over new connections.
+    pub async fn reconnected(self) -> Self {
+        self.pool.close().await;
+        self.direct.close().await;
+        let lab = Self::at(self.url).await;
+        Self { _database: self._database, ..lab }
     }
 
     /// Publishes every table, as for a logical replica. The databases of tests begin so: under such
@@ -251,96 +255,4 @@ pub async fn wait<F: Future<Output = bool>>(
         assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-}
-
-fn server_url() -> &'static str {
-    static URL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    URL.get_or_init(|| private_postgres::url(Purpose::Test).expect("a server for the tests"))
-}
-
-async fn server() -> PgConnection {
-    PgConnection::connect(server_url()).await.expect("the test server is up")
-}
-
-/// The server's address with another database.
-fn at_database(name: &str) -> String {
-    let options: PgConnectOptions = server_url().parse().expect("a PostgreSQL address");
-    options.database(name).to_url_lossy().to_string()
-}
-
-/// Removes the days of history that a migration makes: which they are depends on when.
-const FORGET_DAYS: &str = "do $$ declare v_day text; begin
-    for v_day in select inhrelid::regclass from pg_inherits
-        where inhparent = 'jobkit.finished'::regclass
-    loop execute 'drop table ' || v_day; end loop;
-    delete from jobkit.finished_days;
-end $$";
-
-/// What [`Lab::publish`] does.
-const PUBLISH: &str = "create publication everything for all tables";
-
-/// The migrated database that tests copy; made once for each state of the migrations.
-async fn template() -> String {
-    static TEMPLATE: OnceCell<String> = OnceCell::const_new();
-    TEMPLATE.get_or_init(make_template).await.clone()
-}
-
-async fn make_template() -> String {
-    let sql = jobkit::migration_sql();
-    let text = [&*sql, FORGET_DAYS, PUBLISH].concat();
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let name = format!("jobkit_template_{hash:016x}");
-    let mut server = server().await;
-    // Other test binaries may be at it; the lock ends with the connection.
-    server.execute("select pg_advisory_lock(4711)").await.expect("nobody holds it for long");
-    drop_old(&mut server).await;
-    let made: bool =
-        sqlx::query_scalar("select exists (select from pg_database where datname = $1)")
-            .bind(&name)
-            .fetch_one(&mut server)
-            .await
-            .expect("the catalogue can be read");
-    if !made {
-        let half = format!("{name}_half");
-        for sql in [
-            format!("drop database if exists {half}"),
-            format!("create database {half} template template0"),
-        ] {
-            server.execute(AssertSqlSafe(sql)).await.expect("databases can be made");
-        }
-        let pool = PgPool::connect(&at_database(&half)).await.expect("it was just made");
-        jobkit::migrate(&pool).await.expect("the migrations apply");
-        (&pool).execute(FORGET_DAYS).await.expect("nothing is in them");
-        (&pool).execute(PUBLISH).await.expect("the tests are a superuser");
-        pool.close().await;
-        server
-            .execute(AssertSqlSafe(format!("alter database {half} rename to {name}")))
-            .await
-            .expect("nobody is connected to it");
-    }
-    server.close().await.expect("an idle connection closes");
-    name
-}
-
-/// Drops databases of runs that began more than half an hour ago.
-async fn drop_old(server: &mut PgConnection) {
-    let old: Vec<String> = sqlx::query_scalar(
-        "select datname from pg_database where datname like 'jobkit\\_test\\_%'
-         and split_part(datname, '_', 3)::bigint < $1 - 1800",
-    )
-    .bind(now())
-    .fetch_all(&mut *server)
-    .await
-    .expect("the catalogue can be read");
-    for name in old {
-        let drop = format!("drop database if exists {name} with (force)");
-        let _gone_already = server.execute(AssertSqlSafe(drop)).await;
-    }
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(0)
 }

@@ -2,6 +2,7 @@
 //! that can be spoiled.
 
 mod crowd;
+mod databases;
 pub mod incidents;
 mod lab;
 pub mod model;

@@ -271,11 +271,12 @@ impl Wires {
         Ok(())
     }
 
-    /// Waits while the network stalls, or has forgotten this connection.
+    /// Waits while the network stalls, or has forgotten this connection, or until it is closed:
+    /// nothing that is sent after the network broke gets through before that.
     async fn pass(&self, fresh: bool) {
         let mut network = self.network.subscribe();
         let passes = |network: &Network| match network {
-            Network::Stalls => false,
+            Network::Stalls | Network::Breaks => false,
             Network::Forgets => fresh,
             _ => true,
         };

@@ -70,6 +70,9 @@ const GLOBAL: &str = "Options of all commands";
 struct Cli {
     /// Where the database is: postgres://user:password@host:5432/database
     ///
+    /// Of several hosts (a:5432,b:5432) it takes the one that takes writes, or with
+    /// ?target_session_attrs=any the first that answers.
+    ///
     /// Other users of this machine can see command lines: prefer the environment variable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     #[arg(env = "DATABASE_URL", hide_env_values = true)]

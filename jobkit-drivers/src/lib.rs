@@ -41,6 +41,8 @@ pub mod diesel_async;
 pub mod sea_orm;
 #[cfg(feature = "sea-orm-1")]
 pub mod sea_orm_1;
+#[cfg(any(feature = "sea-orm", feature = "sea-orm-1"))]
+mod sea_orm_versions;
 #[cfg(feature = "sqlx-08")]
 pub mod sqlx_08;
 #[cfg(feature = "tokio-postgres")]

@@ -63,19 +63,17 @@ fn policy(model: &JobModel) -> TokenStream {
     if let Some(Concurrency { group, limit, .. }) = &model.concurrency {
         let shared = quote!(::jobkit::private::Concurrency { group: #group, limit: #limit });
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
-        set(
-            "optional_key",
-            quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key)),
-        );
+        let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
+        set("optional_key", optional);
     }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
-    match settings.is_empty() {
-        true => defaults,
-        false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
+    if settings.is_empty() {
+        return defaults;
     }
+    quote!(::jobkit::private::Policy { #settings ..#defaults })
 }
 
 fn term(term: Term) -> TokenStream {

@@ -187,8 +187,7 @@ pub enum Error {
 }
 
 /// Every problem that keeps a worker from starting or from running what is stored, or jobs from
-/// being announced, found in one
-/// pass; shown one to a line.
+/// being announced, found in one pass; shown one to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);
 

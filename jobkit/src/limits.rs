@@ -59,6 +59,15 @@ pub(crate) fn json(what: &'static str, nesting: &'static str, json: &str) -> Res
     range(nesting, depth, 0..=NESTING, "0 to 127")
 }
 
+/// Checks a payload, beside so many bytes of metadata, as enqueueing a job of its type would.
+pub(crate) fn payload(text: &str, metadata: usize) -> Result<(), Error> {
+    let bytes = text.len() + metadata;
+    if bytes > PAYLOAD_BYTES {
+        return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES });
+    }
+    json("payload", "nesting of the payload", text)
+}
+
 /// Whether the text escapes a surrogate: jsonb refuses one without its other half, which only
 /// JSON taken over verbatim can contain.
 pub(crate) fn escapes_surrogate(json: &str) -> bool {

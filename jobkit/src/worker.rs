@@ -28,7 +28,7 @@ use self::settings::Settings;
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
-use crate::store::{Link, pool_at};
+use crate::store::{Link, Source};
 use crate::{Error, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
@@ -51,7 +51,7 @@ use crate::{Error, Registration};
 /// without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
-    pool: PgPool,
+    source: Source,
     states: States,
     registry: Option<Registry>,
     queues: Vec<Served>,
@@ -64,8 +64,12 @@ impl Worker {
     /// A worker for the database behind this pool, with all jobs linked into the binary. A crate of
     /// jobs that nothing mentions is not linked: `use my_jobs as _;` is enough.
     pub fn new(pool: PgPool) -> Self {
+        Self::of(pool.into())
+    }
+
+    fn of(source: Source) -> Self {
         Self {
-            pool,
+            source,
             states: States::default(),
             registry: None,
             queues: Vec::new(),
@@ -79,6 +83,10 @@ impl Worker {
     /// programs that have no pool. What the address leaves out is taken from the environment as
     /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to see that it can.
     ///
+    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
+    /// its standbys: the worker keeps the one that takes writes, and follows a fail-over, which
+    /// charges no job an attempt.
+    ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
     /// let worker = jobkit::Worker::connect(&std::env::var("DATABASE_URL")?).await?;
@@ -89,12 +97,12 @@ impl Worker {
     /// # Errors
     /// As those of [`Admin::connect`](crate::Admin::connect).
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let pool = pool_at(url)?;
+        let source = Source::at(url)?;
         let deadlines = Settings::default().deadlines();
-        let link = Link::new("start", pool.clone(), deadlines).of_operator();
+        let link = Link::new("start", source.clone(), deadlines).of_operator();
         link.open_if_closed().await?;
         link.close().await;
-        Ok(Self::new(pool))
+        Ok(Self::of(source))
     }
 
     /// Gives the state that jobs of `impl Job<S>` reach with

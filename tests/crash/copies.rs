@@ -22,7 +22,7 @@ use crate::restart::{missing, produce};
 use crate::stage::{all_done, crashable, enqueue, heavy_turn, hurry, light_turn, traces, with};
 
 /// A program of PostgreSQL's client package; says aloud when it is not installed.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let program = private_postgres::program(name).unwrap();
     if program.is_none() {
         println!("SKIPPED, since {name} is missing: apt-get install postgresql-client");

@@ -8,6 +8,7 @@ mod crowd;
 mod cut_off;
 mod dead_letters;
 mod diary;
+mod hosts;
 mod jobs;
 mod keyed;
 mod kill;

@@ -47,10 +47,29 @@ async fn a_worker_needs_no_more_than_an_address() {
     worker.stop().await;
 
     let refused = |url: &'static str| async { Worker::connect(url).await.err() };
-    let several = refused("postgres://a:5432,b:5432/d").await;
-    assert!(matches!(several, Some(Error::Address(_))), "{several:?}");
-    let absent = refused("postgres://nobody@127.0.0.1:1/d").await;
-    assert!(matches!(absent, Some(Error::Unreachable(_))), "{absent:?}");
+    let standby = refused("postgres://a:5432,b:5432/d?target_session_attrs=standby").await;
+    assert!(matches!(standby, Some(Error::Address(_))), "{standby:?}");
+    for url in ["postgres://nobody@127.0.0.1:1/d", "postgres://nobody@127.0.0.1:1,127.0.0.1:2/d"] {
+        let absent = refused(url).await;
+        assert!(matches!(absent, Some(Error::Unreachable(_))), "{absent:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_hosts_one_that_is_down_does_no_harm() {
+    let lab = lab().await;
+    let (user, rest) = lab.url().rsplit_once('@').unwrap();
+    let url = format!("{user}@127.0.0.1:1,{rest}");
+    let job = act(&lab, Then::Succeed).await;
+    let worker = Worker::connect(&url).await.unwrap();
+    let worker = worker.state(lab.pool().clone()).jobs(jobs::all()).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    assert_eq!(outcome(&lab, job).await, "finish");
+    worker.stop().await;
+    // Without looking first; and the pool follows.
+    let admin = Admin::connect_lazy(&url).unwrap();
+    admin.overview().await.unwrap();
+    admin.pool().acquire().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,6 +41,7 @@ const SANE: &str = "options[default_transaction_isolation]=read%20committed\
 struct Place {
     theirs: Lab,
     ours: Lab,
+    _made: Lab,
 }
 
 impl Place {
@@ -59,7 +60,7 @@ impl Place {
         }
         let theirs = Lab::at(lab.url().to_owned()).await;
         let ours = Lab::at([lab.url(), "&", SANE].concat()).await;
-        Self { theirs, ours }
+        Self { theirs, ours, _made: lab }
     }
 
     fn pool(&self) -> &PgPool {

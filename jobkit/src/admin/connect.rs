@@ -3,7 +3,7 @@
 use sqlx::PgPool;
 
 use crate::admin::Admin;
-use crate::store::pool_at;
+use crate::store::Source;
 use crate::{Error, migrate};
 
 impl Admin {
@@ -11,6 +11,11 @@ impl Admin {
     /// `postgres://user:password@host:5432/database`: for programs that have no pool, and no sqlx.
     /// What the address leaves out is taken from the environment as libpq does (`PGHOST`,
     /// `PGPASSWORD`, …). It connects once, to see that it can.
+    ///
+    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
+    /// its standbys. The one that takes writes is kept, and looked for again when it no longer
+    /// does; with `?target_session_attrs=any` it is the first that answers, which may be a standby:
+    /// for those who only read. With one host that parameter changes nothing.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +25,8 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Address`] when this is none; [`Error::Unreachable`] when no connection came about
+    /// [`Error::Address`] when this is none; [`Error::ReadOnly`] when none of several hosts takes
+    /// writes; [`Error::Unreachable`] when no connection came about
     /// within 2 s; [`Error::Database`] when the server refuses the user or has no such database.
     /// None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
@@ -37,7 +43,7 @@ impl Admin {
     /// # Errors
     /// [`Error::Address`] when this is none.
     pub fn connect_lazy(url: &str) -> Result<Self, Error> {
-        Ok(Self::new(&pool_at(url)?))
+        Ok(Self::of(Source::at(url)?))
     }
 
     /// The pool it was made with, for those who want to enqueue or work beside it. After
@@ -45,7 +51,7 @@ impl Admin {
     /// until then.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
-        &self.pool
+        self.source.pool()
     }
 
     /// Brings the schema to the version this binary needs, as [`migrate`](crate::migrate()) does.
@@ -53,6 +59,12 @@ impl Admin {
     /// # Errors
     /// As [`migrate`](crate::migrate()).
     pub async fn migrate(&self) -> Result<(), Error> {
-        migrate::migrate(&self.pool).await
+        // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
+        if self.source.is_a_choice() {
+            let link = self.link();
+            link.open_if_closed().await?;
+            link.close().await;
+        }
+        migrate::migrate(self.source.pool()).await
     }
 }

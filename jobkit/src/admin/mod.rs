@@ -11,7 +11,7 @@ use serde_json::Value;
 use sqlx::PgPool;
 
 use crate::Error;
-use crate::store::{Call, Deadlines, IdleConnections, Link, Plans};
+use crate::store::{Call, Deadlines, IdleConnections, Link, Plans, Source};
 
 mod columns;
 mod connect;
@@ -107,7 +107,7 @@ pub use self::severity::Severity;
 /// names only what it adds to these. Each connection looks at the schema once.
 #[derive(Debug, Clone)]
 pub struct Admin {
-    pool: PgPool,
+    source: Source,
     idle: Arc<IdleConnections>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
@@ -128,7 +128,11 @@ impl Admin {
     /// The view of the database behind this pool.
     #[must_use]
     pub fn new(pool: &PgPool) -> Self {
-        Self { pool: pool.clone(), idle: Arc::default(), actor: None, late: LATE }
+        Self::of(pool.clone().into())
+    }
+
+    fn of(source: Source) -> Self {
+        Self { source, idle: Arc::default(), actor: None, late: LATE }
     }
 
     fn link(&self) -> Link {
@@ -143,7 +147,7 @@ impl Admin {
     /// A connection on which a statement may take this long, and that is not kept.
     fn link_for(&self, call: Duration) -> Link {
         let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
-        Link::new("admin", self.pool.clone(), deadlines).of_operator()
+        Link::new("admin", self.source.clone(), deadlines).of_operator()
     }
 
     /// Makes one call.

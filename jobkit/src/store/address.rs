@@ -1,39 +1,109 @@
-//! A database of which there is only the address.
+//! A database of which there is only the address: which hosts it names, without asking any.
 
-use sqlx::PgPool;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 
 use crate::Error;
 
-/// Of a pool that nobody else has made.
-const CONNECTIONS: u32 = 16;
-
-/// A pool for this address. Workers and operators take nothing but its options, so it opens no
-/// connection unless somebody enqueues with it: there is nothing to look after in the background,
-/// either.
-pub(crate) fn pool_at(url: &str) -> Result<PgPool, Error> {
-    let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-    let pool = pool.idle_timeout(None).max_lifetime(None);
-    Ok(pool.connect_lazy_with(address(url)?))
+/// Which of several hosts is wanted, as `target_session_attrs` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The one that takes writes.
+    Writes,
+    /// Whichever answers.
+    Any,
 }
 
-fn address(url: &str) -> Result<PgConnectOptions, Error> {
-    let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
-    let rest = rest.ok_or_else(|| Error::Address("it does not begin with postgres://".into()))?;
-    let several =
-        || Error::Address("it names several hosts: give the one that takes writes".into());
-    // Before it is parsed: what is wrong with `a:5432,b:5432` is not the port.
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
-    if hosts.contains(',') {
-        return Err(several());
+/// An address, taken apart.
+pub(super) struct Address {
+    /// How to connect to each of its hosts: one at least.
+    pub(super) hosts: Vec<PgConnectOptions>,
+    pub(super) wanted: Wanted,
+}
+
+impl Address {
+    /// Reads `postgres://user@a:5432,b:5433/database?target_session_attrs=read-write`, as libpq
+    /// does; and `?host=a,b&port=5432,5433`.
+    pub(super) fn parse(url: &str) -> Result<Self, Error> {
+        let begin = ["postgres://", "postgresql://"].into_iter().find(|s| url.starts_with(s));
+        let begin = begin.ok_or_else(|| refused("it does not begin with postgres://"))?;
+        let rest = &url[begin.len()..];
+        // Before it is parsed: sqlx knows one host, and takes a list for a part of its port.
+        let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let at = authority.rfind('@').map_or(0, |at| at + 1);
+        let (user, named) = authority.split_at(at);
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut parameters = Parameters::of(query)?;
+        let hosts = parameters.hosts.take().map(list).transpose()?;
+        let ports = parameters.ports.take().map(list).transpose()?.unwrap_or_default();
+        let in_query = hosts.is_some();
+        let hosts = hosts.map_or_else(|| list(named), Ok)?;
+        if !matches!(ports.len(), 0 | 1) && ports.len() != hosts.len() {
+            return Err(refused("it has not as many ports as hosts"));
+        }
+        let one = |(n, host): (usize, &&str)| {
+            let port = ports.get(n).or(ports.first());
+            let port = port.map_or_else(String::new, |port| ["&port=", port].concat());
+            // The parser wants a host behind a user, even where a parameter takes its place.
+            let (named, host) = match (in_query, user) {
+                (false, _) => (*host, String::new()),
+                (true, "") => (named, ["&host=", host].concat()),
+                (true, _) => ("localhost", ["&host=", host].concat()),
+            };
+            parse(&[begin, user, named, path, "?", &parameters.rest, &host, &port].concat())
+        };
+        let hosts = hosts.iter().enumerate().map(one).collect::<Result<_, _>>()?;
+        Ok(Self { hosts, wanted: parameters.wanted })
     }
+}
+
+/// What stands behind the question mark.
+struct Parameters<'a> {
+    wanted: Wanted,
+    hosts: Option<&'a str>,
+    ports: Option<&'a str>,
+    /// All others, which are the same for each host.
+    rest: String,
+}
+
+impl<'a> Parameters<'a> {
+    fn of(query: &'a str) -> Result<Self, Error> {
+        let mut all =
+            Self { wanted: Wanted::Writes, hosts: None, ports: None, rest: String::new() };
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            match parameter.split_once('=').unwrap_or((parameter, "")) {
+                ("host", hosts) => all.hosts = Some(hosts),
+                ("port", ports) => all.ports = Some(ports),
+                ("target_session_attrs", "read-write") => all.wanted = Wanted::Writes,
+                ("target_session_attrs", "any") => all.wanted = Wanted::Any,
+                ("target_session_attrs", _) => {
+                    return Err(refused("target_session_attrs may be read-write or any"));
+                }
+                _ => all.rest.extend([parameter, "&"]),
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn list(text: &str) -> Result<Vec<&str>, Error> {
+    let list: Vec<_> = text.split(',').collect();
+    let gap = list.len() > 1 && list.contains(&"");
+    if gap { Err(refused("one of its hosts or ports is empty")) } else { Ok(list) }
+}
+
+fn parse(url: &str) -> Result<PgConnectOptions, Error> {
     let options: PgConnectOptions = url.parse().map_err(|error| match error {
         sqlx::Error::Configuration(source) => Error::Address(source.to_string()),
         error => Error::Address(error.to_string()),
     })?;
-    // As `?host=a,b` gives them. The whole would be looked up as one name.
-    if options.get_host().contains(',') { Err(several()) } else { Ok(options) }
+    // As `PGHOST=a,b` gives them. The whole would be looked up as one name.
+    let several = options.get_host().contains(',');
+    let text = "several hosts are in one name: write postgres://user@a,b/database";
+    if several { Err(refused(text)) } else { Ok(options) }
+}
+
+fn refused(why: &str) -> Error {
+    Error::Address(why.to_owned())
 }
 
 #[cfg(test)]
@@ -48,17 +118,52 @@ mod tests {
             ("postgres://u:geheim@h:port/d", "port"),
             ("postgres://u:geheim@h/d?sslmode=geheimer", "ssl_mode"),
             ("postgres://u:gehe/im@h/d", "port"),
-            ("postgres://u:geheim@a:5432,b:5432/d", "several hosts"),
-            ("postgres://a,b", "several hosts"),
-            ("postgresql:///d?host=a,b", "several hosts"),
+            ("postgres://u:geheim@a:5432,b:port/d", "port"),
+            ("postgres://u:geheim@a,,b/d", "empty"),
+            ("postgres://u:geheim@a,b/d?port=1,2,3", "as many ports"),
+            ("postgres://u:geheim@/d?host=a%2Cb", "several hosts"),
+            ("postgres://u:geheim@a,b/d?target_session_attrs=standby", "read-write or any"),
+            ("postgres://u:geheim@a/d?target_session_attrs", "read-write or any"),
         ] {
             // Its text is all that such an error has to show.
-            let Err(Error::Address(text)) = address(url) else { panic!("{url} is none") };
+            let Err(Error::Address(text)) = Address::parse(url) else { panic!("{url} is none") };
             assert!(text.contains(what), "{text}");
             assert!(!text.contains("geheim@") && !text.contains("gehe/im"), "{text}");
         }
         for url in ["postgresql:///d?host=/run/postgresql", "postgres://u:a,b@h/d,e"] {
-            assert!(address(url).is_ok(), "{url}");
+            assert_eq!(Address::parse(url).ok().map(|address| address.hosts.len()), Some(1));
+        }
+    }
+
+    #[test]
+    fn each_host_has_its_port_and_all_have_the_rest() {
+        let (writes, any) = (Wanted::Writes, Wanted::Any);
+        for (url, hosts, wanted) in [
+            ("postgres://u@a:1/d", "a:1", writes),
+            ("postgres://u:p@a:1,b:2,[::1]:3/d", "a:1 b:2 [::1]:3", writes),
+            ("postgres://u@a:1,b:2/d?target_session_attrs=any", "a:1 b:2", any),
+            ("postgres://u@a,b/d?port=7&target_session_attrs=read-write", "a:7 b:7", writes),
+            ("postgresql://u@/d?host=a,b&port=1,2", "a:1 b:2", writes),
+            ("postgresql:///d?user=u&host=a,b&port=1,2", "a:1 b:2", writes),
+        ] {
+            let address = Address::parse(url).expect("an address");
+            let one = |host: &PgConnectOptions| {
+                [host.get_host(), ":", &host.get_port().to_string()].concat()
+            };
+            let found: Vec<_> = address.hosts.iter().map(one).collect();
+            assert_eq!(found.join(" "), hosts, "{url}");
+            assert_eq!(address.wanted, wanted, "{url}");
+            for host in address.hosts {
+                assert_eq!((host.get_username(), host.get_database()), ("u", Some("d")), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_parameters_reach_every_host() {
+        let url = "postgres://u@a,b/d?application_name=shop&target_session_attrs=any";
+        for host in Address::parse(url).expect("an address").hosts {
+            assert_eq!(host.get_application_name(), Some("shop"));
         }
     }
 }

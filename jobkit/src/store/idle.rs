@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Open<C = PgConnection> {
     pub(super) connection: C,
     pub(super) since: Instant,
+    /// The number of the host it is to.
+    pub(super) host: usize,
     /// Whether this binary is known to work with the schema there.
     pub(super) fits: bool,
 }
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     fn open(connection: u32, since: Instant) -> Open<u32> {
-        Open { connection, since, fits: true }
+        Open { connection, since, host: 0, fits: true }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::PgDatabaseError;
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
+use sqlx::postgres::{PgConnectOptions, PgDatabaseError};
+use sqlx::{ConnectOptions, Connection, PgConnection};
 use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
+use super::source::{Source, require_writes};
 use super::statements::SchemaCheck;
 use super::turns::Turns;
 use super::{Call, session};
@@ -27,7 +28,7 @@ const STATEMENTS: usize = 200;
 pub(crate) struct Link {
     name: &'static str,
     /// Asked for its options at each connection: a password may have been rotated.
-    pool: PgPool,
+    source: Source,
     deadlines: Deadlines,
     plans: Plans,
     /// Whether an operator waits for it, who may do with reading, and perhaps comes through a
@@ -51,10 +52,10 @@ impl Link {
     /// How long an operator waits for a connection.
     const OPENING: Duration = Duration::from_secs(2);
 
-    pub(crate) fn new(name: &'static str, pool: PgPool, deadlines: Deadlines) -> Self {
+    pub(crate) fn new(name: &'static str, source: impl Into<Source>, deadlines: Deadlines) -> Self {
         Self {
             name,
-            pool,
+            source: source.into(),
             deadlines,
             plans: Plans::Free,
             operator: false,
@@ -123,28 +124,31 @@ impl Link {
         {
             *connection = idle.take().await;
         }
+        // One to a host that is not kept any more.
+        let kept = self.source.kept();
+        connection.take_if(|open| open.host != kept);
         if connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
             let deadline = most.min(self.deadlines.call);
-            let opened = timeout(deadline, self.open()).await;
-            let opened = opened.map_err(|_| Error::unreachable(deadline))?;
+            let opened = self.open(deadline).await;
             // Whatever the server has against a session (a password that was changed, too many of
             // them), it has nothing against what is about to be asked.
-            let opened = opened.map_err(|error| match error {
+            let (opened, host) = opened.map_err(|error| match error {
                 Error::Database(error) => Error::Unreachable(error),
                 error => error,
             })?;
-            *connection = Some(Open { connection: opened, since: Instant::now(), fits: false });
+            let since = Instant::now();
+            *connection = Some(Open { connection: opened, since, host, fits: false });
         }
         Ok(())
     }
 
     /// Refuses an address where a connection has no session of its own.
     pub(crate) async fn require_own_session(&self) -> Result<(), Error> {
-        let options = self.pool.connect_options().as_ref().clone().disable_statement_logging();
-        let deadline = self.deadlines.call;
-        let asked = timeout(deadline, session::require_own(&options)).await;
-        asked.map_err(|_| Error::unreachable(deadline))?
+        let ask = |options: PgConnectOptions| async move {
+            session::require_own(&options.disable_statement_logging()).await
+        };
+        self.source.open(self.deadlines.call, ask).await.map(|_| ())
     }
 
     async fn attempt<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
@@ -155,8 +159,15 @@ impl Link {
         let mut open = turn.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
+        let (began, host) = (Instant::now(), open.host);
         let answer = self.ask(&mut open, call);
-        match timeout(patience, answer.instrument(call.span())).await {
+        let answer = timeout(patience, answer.instrument(call.span()));
+        let answer = tokio::select! {
+            answer = answer => answer,
+            // As if the patience had ended: nobody knows what came of it.
+            () = self.source.left(host) => return Err(Error::Deadline(began.elapsed())),
+        };
+        match answer {
             Ok(Ok(answer)) => {
                 *turn.connection = Some(open);
                 answer
@@ -193,18 +204,26 @@ impl Link {
         Ok(Ok(session::for_operator(connection, deadlines, plans, call).await?))
     }
 
-    async fn open(&self) -> Result<PgConnection, Error> {
-        let options = self.pool.connect_options().as_ref().clone().disable_statement_logging();
-        let options = options.application_name(&["jobkit ", self.name].concat());
-        // Whatever the pool's is: with none sqlx forgets what it has prepared, and the server not.
-        let options = options.statement_cache_capacity(STATEMENTS);
-        if self.operator {
-            // Not every pooler knows this one, and we read no floats as text.
-            return Ok(options.extra_float_digits(None).connect().await?);
-        }
-        let mut connection = options.connect().await?;
-        session::own(&mut connection, self.deadlines).await?;
-        Ok(connection)
+    async fn open(&self, most: Duration) -> Result<(PgConnection, usize), Error> {
+        let (name, operator, deadlines) = (self.name, self.operator, self.deadlines);
+        let writes = operator && self.source.wants_writes();
+        let open = |options: PgConnectOptions| async move {
+            let options = options.disable_statement_logging();
+            let options = options.application_name(&["jobkit ", name].concat());
+            // Whatever the pool's is: with none sqlx forgets what it has prepared, and the server
+            // not.
+            let options = options.statement_cache_capacity(STATEMENTS);
+            // Not every pooler knows this one, and an operator reads no floats as text.
+            let options = if operator { options.extra_float_digits(None) } else { options };
+            let mut connection = options.connect().await?;
+            if writes {
+                require_writes(&mut connection).await?;
+            } else if !operator {
+                session::own(&mut connection, deadlines).await?;
+            }
+            Ok(connection)
+        };
+        self.source.open(most, open).await
     }
 
     /// Gives the connection back to the idle ones; without these closes it in an orderly way, if

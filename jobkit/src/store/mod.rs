@@ -22,12 +22,12 @@ mod notifications;
 mod read;
 mod session;
 mod settle;
+mod source;
 mod statements;
 mod sweep;
 mod time;
 mod turns;
 
-pub(crate) use self::address::pool_at;
 pub(crate) use self::announce::{announce, announce_limits};
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
@@ -44,6 +44,7 @@ pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
 };
+pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
     expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use sqlx::PgPool;
-use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
+use super::source::{Source, require_writes};
 use crate::Error;
 
 /// What a notification says.
@@ -22,14 +22,15 @@ pub(crate) enum News {
 
 /// A connection that listens for wake-ups.
 pub(crate) struct Notifications {
-    pool: PgPool,
+    source: Source,
     deadline: Duration,
-    listener: Option<PgListener>,
+    /// With the number of the host it listens to.
+    listener: Option<(PgListener, usize)>,
 }
 
 impl Notifications {
-    pub(crate) fn new(pool: PgPool, deadline: Duration) -> Self {
-        Self { pool, deadline, listener: None }
+    pub(crate) fn new(source: Source, deadline: Duration) -> Self {
+        Self { source, deadline, listener: None }
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
@@ -37,26 +38,30 @@ impl Notifications {
     pub(crate) async fn wait(&mut self, silence: Duration) -> Result<News, Error> {
         // Out of its place while in use: an error or a dropped future loses the connection, and
         // the next call makes a new one.
-        let Some(mut listener) = self.listener.take() else {
-            let deadline = self.deadline;
-            let listener = timeout(deadline, self.connect()).await;
-            self.listener = Some(listener.map_err(|_| Error::Deadline(deadline))??);
+        let Some((mut listener, host)) = self.listener.take() else {
+            let writes = self.source.wants_writes();
+            let connect = move |options| connect(options, writes);
+            self.listener = Some(self.source.open(self.deadline, connect).await?);
             return Ok(News::Recall);
         };
-        let notified = match timeout(silence, listener.try_recv()).await {
+        let notified = tokio::select! {
+            notified = timeout(silence, listener.try_recv()) => notified,
+            // The next call listens where the others are.
+            () = self.source.left(host) => return Ok(News::None),
+        };
+        let notified = match notified {
             Ok(notified) => notified?,
             Err(_) => {
-                let ping = sqlx::query("select 1").execute(&mut listener);
-                timeout(self.deadline, ping)
+                timeout(self.deadline, self.test(&mut listener))
                     .await
                     .map_err(|_| Error::Deadline(self.deadline))??;
-                self.listener = Some(listener);
+                self.listener = Some((listener, host));
                 return Ok(News::None);
             }
         };
         // A closed connection is silent, too: keep it only after a notification.
         let Some(notification) = notified else { return Ok(News::None) };
-        self.listener = Some(listener);
+        self.listener = Some((listener, host));
         Ok(match notification.payload() {
             "due" => News::Due,
             "recall" => News::Recall,
@@ -64,19 +69,30 @@ impl Notifications {
         })
     }
 
-    async fn connect(&self) -> Result<PgListener, Error> {
-        let options = self.pool.connect_options().as_ref().clone();
-        let options = options.application_name("jobkit listen");
-        let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
-        let mut listener = PgListener::connect_with(&pool).await?;
-        listener.eager_reconnect(false);
-        // A role's or database's default would end a session that only listens.
-        sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
-        listener.listen("jobkit").await?;
-        Ok(listener)
+    /// Whether the connection is one still, and to a server that notifies: a standby never does.
+    async fn test(&self, listener: &mut PgListener) -> Result<(), Error> {
+        if self.source.wants_writes() {
+            return require_writes(&mut *listener).await;
+        }
+        sqlx::query("select 1").execute(listener).await?;
+        Ok(())
     }
 
     pub(crate) async fn close(self) {
         drop(self.listener);
     }
+}
+
+async fn connect(options: PgConnectOptions, writes: bool) -> Result<PgListener, Error> {
+    let options = options.application_name("jobkit listen");
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+    let mut listener = PgListener::connect_with(&pool).await?;
+    listener.eager_reconnect(false);
+    if writes {
+        require_writes(&mut listener).await?;
+    }
+    // A role's or database's default would end a session that only listens.
+    sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
+    listener.listen("jobkit").await?;
+    Ok(listener)
 }

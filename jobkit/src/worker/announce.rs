@@ -1,15 +1,11 @@
-use std::time::Duration;
-
 use sqlx::PgPool;
 
+use super::settings::Settings;
 use super::ticker;
 use crate::error::StartProblems;
 use crate::registry::Registry;
-use crate::store::{self, Deadlines, Link, SchemaCheck};
+use crate::store::{self, Link, SchemaCheck};
 use crate::{Error, Policy};
-
-/// How long one statement may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
 /// worker does, without starting one: their queues, attempts, limits and keys.
@@ -32,7 +28,7 @@ pub async fn announce(pool: &PgPool) -> Result<(), Error> {
     if !problems.is_empty() {
         return Err(Error::Announce(StartProblems(problems)));
     }
-    let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE.mul_f64(0.8) };
+    let deadlines = Settings::default().deadlines();
     let mut link = Link::new("announce", pool.clone(), deadlines).of_operator();
     link.call(&SchemaCheck).await??;
     tell(&mut link, &registry.announcements()).await?;

@@ -72,12 +72,18 @@ impl Parts {
             tokio::spawn(ticker::run(watchdog, stop())),
         ];
         if self.settings.listen {
-            let notifications = Notifications::new(self.pool.clone(), self.settings.call_deadline);
-            let (wake, slots) = (Arc::clone(&self.wake), Arc::clone(&self.slots));
-            let listener = Listener { notifications, wake, due: Arc::clone(&self.due), slots };
-            duties.push(tokio::spawn(ticker::run(listener, stop())));
+            duties.push(tokio::spawn(ticker::run(self.listener(), stop())));
         }
         duties
+    }
+
+    fn listener(&self) -> Listener {
+        Listener {
+            notifications: Notifications::new(self.source.clone(), self.settings.call_deadline),
+            wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
+            slots: Arc::clone(&self.slots),
+        }
     }
 
     fn sweeper(&self) -> Sweeper {

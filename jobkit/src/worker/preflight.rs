@@ -43,7 +43,7 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
             &linked
         }
     };
-    let mut link = Link::new("preflight", worker.pool.clone(), worker.settings.deadlines());
+    let mut link = Link::new("preflight", worker.source.clone(), worker.settings.deadlines());
     check(&mut link).await?;
     let sample = link.call(&stored_payloads(LOOKED_AT, READ)).await?;
     link.close().await;

@@ -2,7 +2,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sqlx::PgPool;
 use tokio::sync::mpsc;
 
 use super::Worker;
@@ -29,8 +28,8 @@ use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, Turns, durability, hidden_tables, interval, prepare_days,
-    unserved_queues,
+    self, Link, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables, interval,
+    prepare_days, unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -38,7 +37,7 @@ const MOST_SLOTS: usize = 10_000;
 
 /// What the services share; each gets only the parts it needs.
 pub(super) struct Parts {
-    pub(super) pool: PgPool,
+    pub(super) source: Source,
     pub(super) settings: Settings,
     pub(super) kinds: Vec<String>,
     pub(super) queues: Vec<Served>,
@@ -64,7 +63,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
 
-    let mut link = Link::new("start", worker.pool.clone(), worker.settings.deadlines());
+    let mut link = Link::new("start", worker.source.clone(), worker.settings.deadlines());
     match check(&mut link).await {
         Ok(()) => {}
         Err(error) if problems.is_empty() => return Err(error),
@@ -95,7 +94,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         stops: Stops::default(),
         shared: settings.few_connections.then(Arc::default),
         queues: worker.queues,
-        pool: worker.pool,
+        source: worker.source,
         settings,
         kinds,
         days,
@@ -203,7 +202,7 @@ impl Parts {
 
     fn link_for(&self, name: &'static str, patient: bool) -> Link {
         let name = if self.shared.is_some() { "work" } else { name };
-        let link = Link::new(name, self.pool.clone(), self.settings.deadlines());
+        let link = Link::new(name, self.source.clone(), self.settings.deadlines());
         match &self.shared {
             Some(turns) => link.sharing(turns, patient),
             None => link,
@@ -272,7 +271,7 @@ impl Parts {
         deadlines.call = deadlines.call.min(self.settings.lease / 4);
         deadlines.lock = deadlines.lock.min(deadlines.call);
         Heartbeat {
-            link: Link::new("heartbeat", self.pool.clone(), deadlines),
+            link: Link::new("heartbeat", self.source.clone(), deadlines),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),

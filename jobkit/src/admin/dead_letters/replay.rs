@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::dead_letter::{DeadLetter, DeadLetterId};
 use super::statements::{self, Overrides};
 use crate::admin::Admin;
-use crate::limits::{self, ATTEMPTS, NAME_BYTES, PAYLOAD_BYTES};
+use crate::limits::{self, ATTEMPTS, NAME_BYTES};
 use crate::registry::{Known, Registry};
 use crate::version::versioned;
 use crate::{Error, JobId, draft};
@@ -87,7 +87,7 @@ impl Replay<'_> {
         let mut link = self.admin.link();
         if let Some(args) = &self.overrides.args {
             let text = args.to_string();
-            payload(&text, 0)?;
+            limits::payload(&text, 0)?;
             let entry = link.call(&statements::whole_dead_letters(&[self.id.0])).await?.pop();
             let entry = entry.ok_or(ReplayError::NotFound)?;
             self.overrides.concurrency = concurrency(&entry, &text)?;
@@ -113,18 +113,9 @@ impl<'a> IntoFuture for Replay<'a> {
     }
 }
 
-/// Checks a payload, beside so many bytes of metadata, as enqueueing would.
-fn payload(text: &str, metadata: usize) -> Result<(), Error> {
-    let bytes = text.len() + metadata;
-    if bytes > PAYLOAD_BYTES {
-        return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES });
-    }
-    limits::json("payload", "nesting of the payload", text)
-}
-
 /// The concurrency group and key that belong to a new payload, if its kind is linked.
 fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>; 2]>, ReplayError> {
-    payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
+    limits::payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
     let registry = Registry::linked();
     let name = versioned(&entry.summary.kind, entry.version);
     let Some(Known { registration, version, .. }) = registry.get(&name) else { return Ok(None) };

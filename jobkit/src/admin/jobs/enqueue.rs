@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::statements;
 use crate::admin::Admin;
 use crate::draft::key;
-use crate::limits::{self, NAME_BYTES, PAYLOAD_BYTES};
+use crate::limits::{self, NAME_BYTES};
 use crate::registry::Registry;
 use crate::{Error, JobId};
 
@@ -149,11 +149,7 @@ impl ByKind<'_> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();
         let metadata = self.wishes.metadata.as_ref().map(Value::to_string).unwrap_or_default();
-        let bytes = text.len() + metadata.len();
-        if bytes > PAYLOAD_BYTES {
-            return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES }.into());
-        }
-        limits::json("payload", "nesting of the payload", &text)?;
+        limits::payload(&text, metadata.len())?;
         limits::json("metadata", "nesting of the metadata", &metadata)?;
         let wishes = &mut self.wishes;
         wishes.run_at = wishes.run_at.map(limits::run_at).transpose()?;

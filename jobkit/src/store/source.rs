@@ -1,0 +1,158 @@
+//! Where connections come from: a pool's options, and where an address names several hosts, the one
+//! of them that takes writes now.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgExecutor, PgPool, Row};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::address::{Address, Wanted};
+use crate::Error;
+
+/// Of a pool that nobody else has made.
+const CONNECTIONS: u32 = 16;
+
+/// A pool and, where its address named several hosts, these. The pool's options are those of the
+/// host that is kept. Whoever cannot connect there looks through all hosts and sets the options to
+/// another one: the others follow, and so does the pool itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pool: PgPool,
+    /// `None` where there is one host: nothing is asked then that was not asked before.
+    hosts: Option<Arc<Hosts>>,
+}
+
+#[derive(Debug)]
+struct Hosts {
+    all: Vec<PgConnectOptions>,
+    wanted: Wanted,
+    /// The number of the host that is kept.
+    kept: watch::Sender<usize>,
+}
+
+impl From<PgPool> for Source {
+    fn from(pool: PgPool) -> Self {
+        Self { pool, hosts: None }
+    }
+}
+
+impl Source {
+    /// What is at this address. Workers and operators take nothing but the pool's options, so it
+    /// opens no connection unless somebody enqueues with it: there is nothing to look after in the
+    /// background, either.
+    pub(crate) fn at(url: &str) -> Result<Self, Error> {
+        let Address { hosts: all, wanted } = Address::parse(url)?;
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
+        let pool = pool.idle_timeout(None).max_lifetime(None);
+        let pool = pool.connect_lazy_with(all[0].clone());
+        let several = all.len() > 1;
+        let hosts = several.then(|| Arc::new(Hosts { all, wanted, kept: watch::Sender::new(0) }));
+        Ok(Self { pool, hosts })
+    }
+
+    pub(crate) fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// Whether there are several hosts.
+    pub(crate) fn is_a_choice(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    /// Whether a server that only reads is not the one that is wanted, and another may be.
+    pub(super) fn wants_writes(&self) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.wanted == Wanted::Writes)
+    }
+
+    /// The number of the host that is kept.
+    pub(super) fn kept(&self) -> usize {
+        self.hosts.as_ref().map_or(0, |hosts| *hosts.kept.borrow())
+    }
+
+    /// Completes when another host than this one is kept: what is asked there is asked in vain.
+    pub(super) async fn left(&self, host: usize) {
+        let Some(hosts) = &self.hosts else { return std::future::pending().await };
+        let mut kept = hosts.kept.subscribe();
+        // Fails only without a sender.
+        let _left = kept.wait_for(|kept| *kept != host).await;
+    }
+
+    /// Opens something at the host that is kept, or else at the first of all where that succeeds,
+    /// and keeps that one. Returns its number, too.
+    ///
+    /// Half the time is for the one that is kept, the other half for all at once: one that is
+    /// frozen holds up nobody.
+    pub(super) async fn open<T: Send + 'static, F>(
+        &self,
+        most: Duration,
+        open: impl Fn(PgConnectOptions) -> F,
+    ) -> Result<(T, usize), Error>
+    where
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let Some(hosts) = &self.hosts else {
+            let opened = open(self.pool.connect_options().as_ref().clone());
+            let opened = timeout(most, opened).await.map_err(|_| Error::unreachable(most))?;
+            return Ok((opened?, 0));
+        };
+        let kept = self.kept();
+        let first = open(self.pool.connect_options().as_ref().clone());
+        if let Ok(Ok(opened)) = timeout(most / 2, first).await {
+            return Ok((opened, kept));
+        }
+        let mut all = JoinSet::new();
+        for (host, options) in hosts.all.iter().cloned().enumerate() {
+            let opened = open(options);
+            all.spawn(async move { Ok((opened.await?, host)) });
+        }
+        let first = timeout(most / 2, first_of(all)).await;
+        let (opened, host) = first.map_err(|_| Error::unreachable(most))??;
+        self.keep(hosts, host);
+        Ok((opened, host))
+    }
+
+    fn keep(&self, hosts: &Hosts, host: usize) {
+        let changed = |kept: &mut usize| {
+            let changed = *kept != host;
+            if changed {
+                self.pool.set_connect_options(hosts.all[host].clone());
+                *kept = host;
+            }
+            changed
+        };
+        if hosts.kept.send_if_modified(changed) {
+            let (name, port) = (hosts.all[host].get_host(), hosts.all[host].get_port());
+            tracing::warn!(host = name, port, "jobkit: now at another host of the address");
+        }
+    }
+}
+
+/// The first that succeeds; or what says most of those that did not.
+async fn first_of<T: 'static>(mut all: JoinSet<Result<T, Error>>) -> Result<T, Error> {
+    let mut failure = None;
+    while let Some(opened) = all.join_next().await {
+        match opened {
+            Ok(Ok(opened)) => return Ok(opened),
+            // A server that answers says more than one that is not there.
+            Ok(Err(error)) => match (&failure, &error) {
+                (Some(_), Error::Unreachable(_)) => {}
+                _ => failure = Some(error),
+            },
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        }
+    }
+    Err(failure.expect("there are several hosts"))
+}
+
+/// Refuses a server that only reads.
+pub(super) async fn require_writes(connection: impl PgExecutor<'_>) -> Result<(), Error> {
+    let ask = "select pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) \
+               'on' as reads_only";
+    let reads_only: bool = sqlx::raw_sql(ask).fetch_one(connection).await?.try_get("reads_only")?;
+    if reads_only { Err(Error::ReadOnly) } else { Ok(()) }
+}
