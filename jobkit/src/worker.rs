@@ -234,7 +234,7 @@ impl Worker {
     /// waited for longer than a twentieth of that: outcomes of a job whose key is held are tried
     /// again after two seconds, as ever, and meanwhile the others go on.
     pub fn few_connections(mut self, few: bool) -> Self {
-        self.settings.few_connections = few;
+        self.settings.few_connections = Some(few);
         self
     }
 

@@ -10,7 +10,7 @@ use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
 use super::source::{Source, require_writes};
 use super::statements::SchemaCheck;
-use super::turns::Turns;
+use super::turns::{Patience, Turns};
 use super::{Call, session};
 use crate::Error;
 
@@ -29,6 +29,7 @@ pub(crate) struct Link {
     name: &'static str,
     /// Asked for its options at each connection: a password may have been rotated.
     source: Source,
+    /// Its lock timeout is that of most calls; see [`Patience`].
     deadlines: Deadlines,
     plans: Plans,
     /// Whether an operator waits for it, who may do with reading, and perhaps comes through a
@@ -41,8 +42,8 @@ pub(crate) struct Link {
     /// Where its connection comes from, and goes when the link is closed.
     idle: Option<Arc<IdleConnections>>,
     turns: Arc<Turns>,
-    /// Whether its calls let those of the others go first.
-    patient: bool,
+    /// Of one whose calls let those of the others go first.
+    patience: Option<Patience>,
 }
 
 impl Link {
@@ -51,6 +52,10 @@ impl Link {
 
     /// How long an operator waits for a connection.
     const OPENING: Duration = Duration::from_secs(2);
+
+    /// Which part of a call's deadline a lock is waited for on a connection of several: whoever
+    /// waits there has all wait.
+    const LOCK_PART: f64 = 0.05;
 
     pub(crate) fn new(name: &'static str, source: impl Into<Source>, deadlines: Deadlines) -> Self {
         Self {
@@ -62,7 +67,7 @@ impl Link {
             checks: false,
             idle: None,
             turns: Arc::default(),
-            patient: false,
+            patience: None,
         }
     }
 
@@ -82,16 +87,20 @@ impl Link {
         Self { plans, idle: Some(Arc::clone(idle)), ..self }
     }
 
-    /// On the same connection as others, and after them if it is patient.
+    /// On the same connection as others, and after them if it is patient. No lock is waited for
+    /// there for long, but for now and then by a patient one.
     pub(crate) fn sharing(self, turns: &Arc<Turns>, patient: bool) -> Self {
-        Self { turns: Arc::clone(turns), patient, ..self }
+        let Deadlines { call, lock } = self.deadlines;
+        let patience = patient.then(|| Patience::of(lock));
+        let deadlines = Deadlines { call, lock: call.mul_f64(Self::LOCK_PART) };
+        Self { turns: Arc::clone(turns), patience, deadlines, ..self }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
     pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
-        let mut tries = 1;
+        let (mut tries, mut lock) = (1, self.deadlines.lock);
         loop {
-            match self.attempt(call).await {
+            match self.attempt(call, lock).await {
                 Err(error)
                     if tries < Self::TRIES
                         && matches!(error.code().as_deref(), Some("40001" | "40P01")) =>
@@ -101,21 +110,33 @@ impl Link {
                 }
                 Err(error) if tries < Self::TRIES && is_outdated(&error) => {
                     tries = Self::TRIES;
-                    *self.turns.take(self.patient).await.connection = None;
+                    *self.turns.take(self.is_patient()).await.connection = None;
+                }
+                Err(error) if error.code().as_deref() == Some("55P03") => {
+                    let longer = self.patience.as_mut().and_then(Patience::take);
+                    lock = longer.ok_or(error)?;
                 }
                 answer => return answer,
             }
         }
     }
 
-    /// Whether the next call has a connection already, if only one that broke meanwhile.
-    pub(crate) async fn is_open(&self) -> bool {
-        self.turns.take(self.patient).await.connection.is_some()
+    fn is_patient(&self) -> bool {
+        self.patience.is_some()
     }
 
-    /// Opens the connection unless there is one: its failure then is not that of a call.
+    /// Whether the next call has a connection already, if only one that broke meanwhile.
+    pub(crate) fn is_open(&self) -> bool {
+        self.turns.unused().is_none_or(|connection| connection.is_some())
+    }
+
+    /// Opens the connection unless there is one: its failure then is not that of a call. One that
+    /// somebody else is using is open, or just being opened; nobody waits for that.
     pub(crate) async fn open_if_closed(&self) -> Result<(), Error> {
-        self.open_in(&mut self.turns.take(self.patient).await.connection).await
+        match self.turns.unused() {
+            Some(mut connection) => self.open_in(&mut connection).await,
+            None => Ok(()),
+        }
     }
 
     async fn open_in(&self, connection: &mut Option<Open>) -> Result<(), Error> {
@@ -137,8 +158,8 @@ impl Link {
                 Error::Database(error) => Error::Unreachable(error),
                 error => error,
             })?;
-            let since = Instant::now();
-            *connection = Some(Open { connection: opened, since, host, fits: false });
+            let (since, lock) = (Instant::now(), self.deadlines.lock);
+            *connection = Some(Open { connection: opened, since, host, fits: false, lock });
         }
         Ok(())
     }
@@ -151,8 +172,9 @@ impl Link {
         self.source.open(self.deadlines.call, ask).await.map(|_| ())
     }
 
-    async fn attempt<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
-        let mut turn = self.turns.take(self.patient).await;
+    /// Makes a call once, which waits for so long for a lock.
+    async fn attempt<C: Call>(&self, call: &C, lock: Duration) -> Result<C::Answer, Error> {
+        let mut turn = self.turns.take(self.is_patient()).await;
         self.open_in(&mut turn.connection).await?;
         // It begins with the turn.
         let deadline = self.deadlines.call;
@@ -160,7 +182,7 @@ impl Link {
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
         let (began, host) = (Instant::now(), open.host);
-        let answer = self.ask(&mut open, call);
+        let answer = self.ask(&mut open, call, lock);
         let answer = timeout(patience, answer.instrument(call.span()));
         let answer = tokio::select! {
             answer = answer => answer,
@@ -187,10 +209,15 @@ impl Link {
     /// Asks, if the schema is one to ask.
     async fn ask<C: Call>(
         &self,
-        Open { connection, fits, .. }: &mut Open,
+        Open { connection, fits, lock: set, .. }: &mut Open,
         call: &C,
+        lock: Duration,
     ) -> sqlx::Result<Result<C::Answer, Error>> {
         if !self.operator {
+            if *set != lock {
+                session::wait_for_locks(connection, lock).await?;
+                *set = lock;
+            }
             return Ok(Ok(call.call(connection).await?));
         }
         let (deadlines, plans) = (self.deadlines, self.plans);
@@ -240,7 +267,7 @@ impl Link {
     /// Closes the connection until the next call, if nobody else has it.
     pub(crate) async fn disconnect(&self) {
         if Arc::strong_count(&self.turns) == 1
-            && let Some(open) = self.turns.take(self.patient).await.connection.take()
+            && let Some(open) = self.turns.unused().and_then(|mut connection| connection.take())
         {
             farewell(open).await;
         }

@@ -5,6 +5,9 @@ use crate::store::Deadlines;
 /// The longest of them: one day.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Up to how many slots a worker has few connections, unless it is told otherwise.
+const FEW_SLOTS: usize = 50;
+
 /// The times a worker lives by; every one can be set on [`Worker`](crate::Worker).
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -30,8 +33,9 @@ pub(crate) struct Settings {
     /// A sixth of that unless it is given.
     pub(crate) cancel_grace: Option<Duration>,
     pub(crate) listen: bool,
-    /// Whether all but the heartbeat and the listener share one connection.
-    pub(crate) few_connections: bool,
+    /// Whether all but the heartbeat and the listener share one connection; unless it is given,
+    /// where there are few slots.
+    pub(crate) few_connections: Option<bool>,
 }
 
 impl Default for Settings {
@@ -52,16 +56,19 @@ impl Default for Settings {
             stop_grace: None,
             cancel_grace: None,
             listen: true,
-            few_connections: false,
+            few_connections: None,
         }
     }
 }
 
 impl Settings {
     pub(crate) fn deadlines(&self) -> Deadlines {
-        // Whoever waits for a lock on the connection of all has all wait.
-        let part = if self.few_connections { 0.05 } else { 0.8 };
-        Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(part) }
+        Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(0.8) }
+    }
+
+    /// Whether a worker of so many slots in all has few connections.
+    pub(crate) fn has_few_connections(&self, slots: usize) -> bool {
+        self.few_connections.unwrap_or(slots <= FEW_SLOTS)
     }
 
     pub(crate) fn heartbeat(&self) -> Duration {

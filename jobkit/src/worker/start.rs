@@ -81,7 +81,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
-    let settings = worker.settings;
+    let (settings, slots) = (worker.settings, worker.queues.iter().map(|queue| queue.slots).sum());
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
         ledger: Arc::new(Ledger::new(id)),
@@ -92,7 +92,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
-        shared: settings.few_connections.then(Arc::default),
+        shared: settings.has_few_connections(slots).then(Arc::default),
         queues: worker.queues,
         source: worker.source,
         settings,

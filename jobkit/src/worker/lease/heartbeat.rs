@@ -96,7 +96,7 @@ impl Heartbeat {
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
         let beat = renew_lease(worker, stopping, snapshot.begun);
-        let used = self.link.is_open().await;
+        let used = self.link.is_open();
         let pulse = match self.link.call(&beat).await {
             // A connection that ended while it was idle says nothing of the server: with another
             // one it is no failed beat.
