@@ -93,7 +93,12 @@ impl Link {
         let Deadlines { call, lock } = self.deadlines;
         let patience = patient.then(|| Patience::of(lock));
         let deadlines = Deadlines { call, lock: call.mul_f64(Self::LOCK_PART) };
-        Self { turns: Arc::clone(turns), patience, deadlines, ..self }
+        Self { patience, deadlines, ..self.on(turns) }
+    }
+
+    /// On the same connection as others, and like one that has it for itself.
+    pub(crate) fn on(self, turns: &Arc<Turns>) -> Self {
+        Self { turns: Arc::clone(turns), ..self }
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.

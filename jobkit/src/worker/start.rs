@@ -35,6 +35,9 @@ use crate::{Error, Policy};
 
 const MOST_SLOTS: usize = 10_000;
 
+/// What the connection of several services is called.
+const SHARED: &str = "work";
+
 /// What the services share; each gets only the parts it needs.
 pub(super) struct Parts {
     pub(super) source: Source,
@@ -63,7 +66,16 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
 
-    let mut link = Link::new("start", worker.source.clone(), worker.settings.deadlines());
+    let slots = worker.queues.iter().map(|queue| queue.slots).sum();
+    let shared = worker.settings.has_few_connections(slots).then(Arc::<Turns>::default);
+    let mut link = Link::new(
+        if shared.is_some() { SHARED } else { "start" },
+        worker.source.clone(),
+        worker.settings.deadlines(),
+    );
+    if let Some(turns) = &shared {
+        link = link.on(turns);
+    }
     match check(&mut link).await {
         Ok(()) => {}
         Err(error) if problems.is_empty() => return Err(error),
@@ -81,7 +93,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
-    let (settings, slots) = (worker.settings, worker.queues.iter().map(|queue| queue.slots).sum());
+    let settings = worker.settings;
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
         ledger: Arc::new(Ledger::new(id)),
@@ -92,7 +104,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
-        shared: settings.has_few_connections(slots).then(Arc::default),
+        shared,
         queues: worker.queues,
         source: worker.source,
         settings,
@@ -201,7 +213,7 @@ impl Parts {
     }
 
     fn link_for(&self, name: &'static str, patient: bool) -> Link {
-        let name = if self.shared.is_some() { "work" } else { name };
+        let name = if self.shared.is_some() { SHARED } else { name };
         let link = Link::new(name, self.source.clone(), self.settings.deadlines());
         match &self.shared {
             Some(turns) => link.sharing(turns, patient),
