@@ -214,7 +214,7 @@ impl Worker {
 
     /// How often an idle worker looks for jobs without being told; 1 s by default.
     pub fn poll(mut self, every: Duration) -> Self {
-        self.settings.poll = every;
+        self.settings.poll = Some(every);
         self
     }
 

@@ -42,7 +42,9 @@ impl Parts {
         let operating = Arc::new(Notify::new());
         let promoter = Promoter {
             link: self.patient_link("promote"),
-            poll: self.settings.poll,
+            poll: self.settings.poll(),
+            listens: self.settings.listen,
+            ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
             due: Arc::clone(&self.due),
             next: None,

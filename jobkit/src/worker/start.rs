@@ -93,7 +93,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
-    let settings = worker.settings;
+    let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
         ledger: Arc::new(Ledger::new(id)),
@@ -316,6 +316,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
             dispatch: Arc::clone(dispatch),
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),

@@ -16,6 +16,7 @@ use super::wake::Wake;
 use crate::Error;
 use crate::store::{Claim, Claimed, ClaimedJob, Link};
 use crate::worker::counters::Counters;
+use crate::worker::due::Due;
 use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::settings::Settings;
 use crate::worker::settle::ledger::Ledger;
@@ -39,6 +40,7 @@ pub(crate) struct Claimer {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) due: Arc<Due>,
     pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
