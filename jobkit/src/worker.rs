@@ -6,6 +6,7 @@ mod duties;
 mod halves;
 mod handle;
 mod lease;
+mod links;
 mod preflight;
 mod run;
 mod settings;
@@ -45,9 +46,8 @@ use crate::{Error, Registration};
 /// ```
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: eight, and a ninth where a claim brings 250 jobs; its watchdog and pruner open one more for
-/// a moment, and whoever carries out an operation has one for as long; or three in all, with
-/// [`few_connections`](Self::few_connections). They are made with the pool's current options but
+/// it: three, or eight and more where it has more than 50 slots
+/// ([`few_connections`](Self::few_connections)). They are made with the pool's current options but
 /// without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
@@ -212,7 +212,8 @@ impl Worker {
         self
     }
 
-    /// How often an idle worker looks for jobs without being told; 1 s by default.
+    /// How often an idle worker looks for jobs without being told; by default 1 s, and 4 s where it
+    /// listens and has [few connections](Self::few_connections).
     pub fn poll(mut self, every: Duration) -> Self {
         self.settings.poll = Some(every);
         self
@@ -225,14 +226,18 @@ impl Worker {
         self
     }
 
-    /// Whether to do with three connections instead of eight and more (off by default), for many
-    /// small workers on one server: one for the heartbeat, one for the listener, one for all the
-    /// rest, where calls take turns.
+    /// Whether to do with three connections: one for the heartbeat, one for the listener, one for
+    /// all the rest, where calls take turns. By default that is so up to 50 slots, in all queues
+    /// together, for many small workers on one server.
     ///
-    /// A claim or a write of outcomes then waits for those before it and for one call of a duty at
-    /// most, each of which takes the [call deadline](Self::call_deadline) at most. No lock is
-    /// waited for longer than a twentieth of that: outcomes of a job whose key is held are tried
-    /// again after two seconds, as ever, and meanwhile the others go on.
+    /// Otherwise there are eight, and a ninth where a claim brings 250 jobs; the watchdog and the
+    /// pruner open one more for a moment, and whoever carries out an operation has one for as long.
+    ///
+    /// On the one connection a claim or a write of outcomes waits for those before it and for one
+    /// call of a duty at most, each of which takes the [call deadline](Self::call_deadline) at
+    /// most. Few of them wait there for a lock for longer than a twentieth of that: outcomes of a
+    /// job whose key is held are tried for a second, and again after two, as ever; meanwhile the
+    /// others go on.
     pub fn few_connections(mut self, few: bool) -> Self {
         self.settings.few_connections = Some(few);
         self

@@ -22,7 +22,7 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
-use super::{announce, counters, ticker};
+use super::{announce, counters, links, ticker};
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
@@ -34,9 +34,6 @@ use crate::store::{
 use crate::{Error, Policy};
 
 const MOST_SLOTS: usize = 10_000;
-
-/// What the connection of several services is called.
-const SHARED: &str = "work";
 
 /// What the services share; each gets only the parts it needs.
 pub(super) struct Parts {
@@ -66,16 +63,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
 
-    let slots = worker.queues.iter().map(|queue| queue.slots).sum();
-    let shared = worker.settings.has_few_connections(slots).then(Arc::<Turns>::default);
-    let mut link = Link::new(
-        if shared.is_some() { SHARED } else { "start" },
-        worker.source.clone(),
-        worker.settings.deadlines(),
-    );
-    if let Some(turns) = &shared {
-        link = link.on(turns);
-    }
+    let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
         Ok(()) => {}
         Err(error) if problems.is_empty() => return Err(error),
@@ -202,25 +190,6 @@ async fn register(
 }
 
 impl Parts {
-    /// For what jobs wait for.
-    fn link(&self, name: &'static str) -> Link {
-        self.link_for(name, false)
-    }
-
-    /// For a duty.
-    pub(super) fn patient_link(&self, name: &'static str) -> Link {
-        self.link_for(name, true)
-    }
-
-    fn link_for(&self, name: &'static str, patient: bool) -> Link {
-        let name = if self.shared.is_some() { SHARED } else { name };
-        let link = Link::new(name, self.source.clone(), self.settings.deadlines());
-        match &self.shared {
-            Some(turns) => link.sharing(turns, patient),
-            None => link,
-        }
-    }
-
     fn spawn(
         self,
         registry: Registry,
