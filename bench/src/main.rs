@@ -18,14 +18,14 @@
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
 //! `few` drains jobs that take so long with three connections beside all of them, `idle` counts the
-//! transactions of either with nothing to do; `keyed` drains jobs with concurrency keys beside jobs without, `zipf` jobs of 10,000 keys of
-//! which one has a tenth; `behind` drains 10,000 jobs behind 100,000 of an exhausted key;
-//! `handover` measures how fast a permit is passed on; `pinned` runs one hot key while a snapshot
-//! is held open. `producers` enqueues in 32 transactions that are held open for 10 ms. `dead`
-//! replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the
-//! dashboard, with 2,000,000 finished jobs, while workers run. `compare` is `scripts/bench`: jobkit
-//! beside other job queues. Absolute figures drift with the machine; the ratio within one run is
-//! what counts.
+//! transactions of either with nothing to do; `keyed` drains jobs with concurrency keys beside jobs
+//! without, `zipf` jobs of 10,000 keys of which one has a tenth; `behind` drains 10,000 jobs behind
+//! 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned` runs
+//! one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
+//! open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits
+//! every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
+//! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
+//! ratio within one run is what counts.
 
 mod compare;
 mod dead;

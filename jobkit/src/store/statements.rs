@@ -190,7 +190,8 @@ pub(crate) fn set_aside(claim: &Claim<'_>) -> Statement<Vec<(i64, String)>> {
 
 statements! {
     /// Makes due jobs ready, for a worker that looks again after so long.
-    fn promote(limit: i32, worker: i64, poll: PgInterval) -> One<Promoted> = include_str!("sql/jobs_promote.sql"),
+    fn promote(limit: i32, worker: i64, poll: PgInterval) -> One<Promoted>
+        = include_str!("sql/jobs_promote.sql"),
         trace_span!("jobkit.promote");
 
     /// Replays the dead letters whose kind says so, once their time has come; answers how many.

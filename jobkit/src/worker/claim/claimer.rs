@@ -180,10 +180,9 @@ impl Claimer {
         let (requested, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
         let slots: usize = requested.iter().map(|(_, slots)| slots).sum();
         let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
-        let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
         let from_start = claim.marks.is_empty();
-        self.pace.full = full;
+        self.pace.full = (0..self.slots.queues().len()).filter(left_out).collect();
         match answer {
             Ok(claimed) => {
                 (self.pace.failures, self.pace.lost) = (0, 0);
