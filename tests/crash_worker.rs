@@ -118,6 +118,9 @@ async fn start(
     if let Some(every) = program.poll {
         worker = worker.poll(every);
     }
+    if let Some(few) = program.few_connections {
+        worker = worker.few_connections(few);
+    }
     if let Some(deadline) = program.call_deadline {
         worker = worker.call_deadline(deadline);
     }

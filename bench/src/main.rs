@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run --release -p jobkit-bench -- drain [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- kept [jobs] [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- few [jobs] [rounds] [concurrency] [ms]
+//! cargo run --release -p jobkit-bench -- idle [seconds]
 //! cargo run --release -p jobkit-bench -- keyed [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- zipf [jobs] [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- behind [rounds] [concurrency]
@@ -15,18 +17,20 @@
 //! ```
 //!
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
-//! `keyed` drains jobs with concurrency keys beside jobs without, `zipf` jobs of 10,000 keys of
-//! which one has a tenth; `behind` drains 10,000 jobs behind 100,000 of an exhausted key;
-//! `handover` measures how fast a permit is passed on; `pinned` runs one hot key while a snapshot
-//! is held open. `producers` enqueues in 32 transactions that are held open for 10 ms. `dead`
-//! replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the
-//! dashboard, with 2,000,000 finished jobs, while workers run. `compare` is `scripts/bench`: jobkit
-//! beside other job queues. Absolute figures drift with the machine; the ratio within one run is
-//! what counts.
+//! `few` drains jobs that take so long with three connections beside all of them, `idle` counts the
+//! transactions of either with nothing to do; `keyed` drains jobs with concurrency keys beside jobs
+//! without, `zipf` jobs of 10,000 keys of which one has a tenth; `behind` drains 10,000 jobs behind
+//! 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned` runs
+//! one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
+//! open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits
+//! every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
+//! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
+//! ratio within one run is what counts.
 
 mod compare;
 mod dead;
 mod drain;
+mod few;
 mod hot;
 mod keyed;
 mod meter;
@@ -58,6 +62,11 @@ async fn main() -> Result<()> {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             drain::compare(&pool, what == "kept", jobs, rounds, concurrency).await
         }
+        "few" => {
+            let (jobs, rounds, concurrency) = (number(20_000)?, number(5)?, number(50)?);
+            few::drain(&pool, jobs, rounds, concurrency, number(0)? as u64).await
+        }
+        "idle" => few::idle(&pool, number(60)?).await,
         "keyed" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(5)?, number(2000)?);
             keyed::compare(&pool, jobs, rounds, concurrency).await.map(drop)

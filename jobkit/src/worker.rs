@@ -6,6 +6,7 @@ mod duties;
 mod halves;
 mod handle;
 mod lease;
+mod links;
 mod preflight;
 mod run;
 mod settings;
@@ -45,9 +46,9 @@ use crate::{Error, Registration};
 /// ```
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: eight, and a ninth where a claim brings 250 jobs; its watchdog and pruner open one more for
-/// a moment, and whoever carries out an operation has one for as long. They are made with the
-/// pool's current options but without its hooks.
+/// it: three, or eight and more where it has more than 50 slots
+/// ([`few_connections`](Self::few_connections)). They are made with the pool's current options but
+/// without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     source: Source,
@@ -98,7 +99,7 @@ impl Worker {
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let source = Source::at(url)?;
         let deadlines = Settings::default().deadlines();
-        let mut link = Link::new("start", source.clone(), deadlines).of_operator();
+        let link = Link::new("start", source.clone(), deadlines).of_operator();
         link.open_if_closed().await?;
         link.close().await;
         Ok(Self::of(source))
@@ -211,9 +212,10 @@ impl Worker {
         self
     }
 
-    /// How often an idle worker looks for jobs without being told; 1 s by default.
+    /// How often an idle worker looks for jobs without being told; by default 1 s, and 4 s where it
+    /// listens and has [few connections](Self::few_connections).
     pub fn poll(mut self, every: Duration) -> Self {
-        self.settings.poll = every;
+        self.settings.poll = Some(every);
         self
     }
 
@@ -221,6 +223,23 @@ impl Worker {
     /// [poll](Self::poll) later.
     pub fn listen(mut self, listen: bool) -> Self {
         self.settings.listen = listen;
+        self
+    }
+
+    /// Whether to do with three connections: one for the heartbeat, one for the listener, one for
+    /// all the rest, where calls take turns. By default that is so up to 50 slots, in all queues
+    /// together, for many small workers on one server.
+    ///
+    /// Otherwise there are eight, and a ninth where a claim brings 250 jobs; the watchdog and the
+    /// pruner open one more for a moment, and whoever carries out an operation has one for as long.
+    ///
+    /// On the one connection a claim or a write of outcomes waits for those before it and for one
+    /// call of a duty at most, each of which takes the [call deadline](Self::call_deadline) at
+    /// most. Few of them wait there for a lock for longer than a twentieth of that: outcomes of a
+    /// job whose key is held are tried for a second, and again after two, as ever; meanwhile the
+    /// others go on.
+    pub fn few_connections(mut self, few: bool) -> Self {
+        self.settings.few_connections = Some(few);
         self
     }
 

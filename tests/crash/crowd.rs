@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::jobs::Act;
 use crate::process::Process;
 use crate::program::Program;
-use crate::stage::{PATIENCE, crashable, enqueue, heavy_turn};
+use crate::stage::{self, PATIENCE, all_done, crashable, enqueue, heavy_turn};
 
 const JOBS: usize = 100_000;
 
@@ -51,5 +51,44 @@ async fn sixty_four_workers_run_each_of_100_000_jobs_once() {
     assert_eq!((runs, jobs), (JOBS as i64, JOBS as i64), "each job ran once");
     let once = "jobkit.finished where outcome = 'finish' and attempt = 1";
     assert_eq!(lab.count(once).await, JOBS as i64);
+    lab.check_invariants().await;
+}
+
+/// Thirty small services, and a server as it is by default.
+#[tokio::test]
+async fn thirty_small_workers_do_with_a_hundred_connections() {
+    let _turn = heavy_turn().await;
+    let (_cluster, lab) =
+        crashable(&[("max_connections", "100"), ("logging_collector", "on")]).await;
+    // What handlers write goes elsewhere: how many connections that takes is up to them.
+    let elsewhere = stage::lab().await;
+    let program = Program {
+        concurrency: 50,
+        effects_url: elsewhere.url().to_owned(),
+        ..Program::with_defaults(lab.url())
+    };
+    let mut processes: Vec<Process> = (0..30).map(|_| Process::launch(&program)).collect();
+    lab.until_within(PATIENCE, "count(*) = 30 from jobkit.workers").await;
+    let sessions = "count(*) from pg_stat_activity where application_name like 'jobkit %'";
+    lab.until(&sessions.replace("count(*)", "count(*) = 90")).await;
+    enqueue(&lab, 20_000, Act::Tally).await;
+    let mut most = 0;
+    while lab.count("jobkit.jobs").await > 0 {
+        most = most.max(lab.value::<i64>(&format!("select {sessions}")).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(most, 90);
+    all_done(&lab).await;
+    for process in &mut processes {
+        let counts = process.counts().await;
+        assert!(counts.finished > 0, "each has its share");
+        assert_eq!((counts.lost, counts.reaped, counts.unanswered), (0, 0, 0));
+    }
+    for process in processes {
+        process.stop().await;
+    }
+    assert_eq!(elsewhere.count("tally").await, 20_000);
+    let refused = "select pg_read_file(pg_current_logfile()) ~ 'too many clients|connection slots'";
+    assert!(!lab.value::<bool>(refused).await, "a connection was refused");
     lab.check_invariants().await;
 }

@@ -17,6 +17,7 @@ fn patient(url: &str, proxy: &Proxy) -> Program {
         lease: Some(Duration::from_secs(4)),
         call_deadline: Some(Duration::from_secs(1)),
         listen: false,
+        few_connections: Some(false),
         ..Program::quick(url)
     }
 }

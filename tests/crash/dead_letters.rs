@@ -126,7 +126,8 @@ async fn reap(lab: &Lab) -> i64 {
 /// charged; `None` when the worker lived through it.
 async fn live(lab: &Lab, death: Death) -> Option<(String, i64)> {
     let proxy = Proxy::new(lab.url()).await.unwrap();
-    let program = Program { concurrency: 1, ..Program::with_defaults(lab.url()) };
+    let few_connections = Some(false);
+    let program = Program { concurrency: 1, few_connections, ..Program::with_defaults(lab.url()) };
     let doomed = Program { url: proxy.url().to_owned(), ..program.clone() };
     let mut doomed = Process::start(&doomed).await;
     lab.until(AT_REST).await;

@@ -26,6 +26,7 @@ impl Program {
             call_deadline: None,
             stop_within: None,
             listen: true,
+            few_connections: None,
             concurrency: 10,
             workers: 1,
             threads: 2,

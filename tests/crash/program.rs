@@ -18,6 +18,7 @@ pub(crate) struct Program {
     /// It stops when it is told by a signal, and is killed so long after it.
     pub(crate) stop_within: Option<Duration>,
     pub(crate) listen: bool,
+    pub(crate) few_connections: Option<bool>,
     /// Jobs at a time, of each worker.
     pub(crate) concurrency: usize,
     /// `Worker`s in the process.

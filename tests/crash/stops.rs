@@ -117,6 +117,7 @@ async fn a_stop_keeps_to_its_limit_without_a_database() {
     let program = Program {
         url: proxy.url().to_owned(),
         stop_within: Some(limit),
+        few_connections: Some(false),
         ..Program::with_defaults(lab.url())
     };
     let mut process = Process::start(&program).await;

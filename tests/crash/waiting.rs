@@ -140,7 +140,7 @@ async fn a_settle_whose_client_was_killed_counts_or_does_not_but_once() {
 
 async fn until_settle_waits(lab: &Lab, holder: i32) {
     lab.until(&format!(
-        "exists (select from pg_stat_activity where application_name = 'jobkit settle'
+        "exists (select from pg_stat_activity where application_name = 'jobkit work'
             and query ~ 'jobkit.settle' and {holder} = any (pg_blocking_pids(pid)))"
     ))
     .await;

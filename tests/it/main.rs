@@ -21,6 +21,7 @@ mod clock;
 mod delays;
 mod enqueue;
 mod examples;
+mod few_connections;
 mod grants;
 mod held_up;
 mod identity;

@@ -184,7 +184,7 @@ async fn a_worker_that_begins_anew_looks_at_once() {
 async fn a_worker_whose_claim_failed_says_again_that_it_sleeps() {
     let lab = Lab::guarded().await;
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
-    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
+    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10).few_connections(false);
     let worker = worker.start().await.unwrap();
     until_asleep(&lab, "124.5 s").await;
     lab.run("delete from jobkit.sleepers").await;

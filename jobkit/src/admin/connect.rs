@@ -31,7 +31,7 @@ impl Admin {
     /// None of them contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let admin = Self::connect_lazy(url)?;
-        let mut link = admin.link();
+        let link = admin.link();
         link.open_if_closed().await?;
         link.close().await;
         Ok(admin)
@@ -61,7 +61,7 @@ impl Admin {
     pub async fn migrate(&self) -> Result<(), Error> {
         // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
         if self.source.is_a_choice() {
-            let mut link = self.link();
+            let link = self.link();
             link.open_if_closed().await?;
             link.close().await;
         }

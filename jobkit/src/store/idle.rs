@@ -31,6 +31,8 @@ pub(super) struct Open<C = PgConnection> {
     pub(super) host: usize,
     /// Whether this binary is known to work with the schema there.
     pub(super) fits: bool,
+    /// How long a worker's calls wait for a lock there.
+    pub(super) lock: Duration,
 }
 
 /// Connections that nobody uses now, with all that the server has looked up for them.
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     fn open(connection: u32, since: Instant) -> Open<u32> {
-        Open { connection, since, host: 0, fits: true }
+        Open { connection, since, host: 0, fits: true, lock: IDLE }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::idle::{IdleConnections, Open};
 use super::session::{Deadlines, Plans};
 use super::source::{Source, require_writes};
 use super::statements::SchemaCheck;
+use super::turns::{Patience, Turns};
 use super::{Call, session};
 use crate::Error;
 
@@ -18,6 +19,9 @@ const STATEMENTS: usize = 200;
 
 /// A service's own connection, opened when needed.
 ///
+/// Where connections are few, several services [share](Self::sharing) one, and their calls take
+/// turns.
+///
 /// No pool: each service makes one call at a time, and a call that failed in an unclear way (no
 /// answer in time, a broken connection) must never leave its connection to anybody else. While a
 /// call runs the connection is out of the link; only a clear answer puts it back.
@@ -25,6 +29,7 @@ pub(crate) struct Link {
     name: &'static str,
     /// Asked for its options at each connection: a password may have been rotated.
     source: Source,
+    /// Its lock timeout is that of most calls; see [`Patience`].
     deadlines: Deadlines,
     plans: Plans,
     /// Whether an operator waits for it, who may do with reading, and perhaps comes through a
@@ -36,7 +41,9 @@ pub(crate) struct Link {
     checks: bool,
     /// Where its connection comes from, and goes when the link is closed.
     idle: Option<Arc<IdleConnections>>,
-    connection: Option<Open>,
+    turns: Arc<Turns>,
+    /// Of one whose calls let those of the others go first.
+    patience: Option<Patience>,
 }
 
 impl Link {
@@ -45,6 +52,10 @@ impl Link {
 
     /// How long an operator waits for a connection.
     const OPENING: Duration = Duration::from_secs(2);
+
+    /// Which part of a call's deadline a lock is waited for on a connection of several: whoever
+    /// waits there has all wait.
+    const LOCK_PART: f64 = 0.05;
 
     pub(crate) fn new(name: &'static str, source: impl Into<Source>, deadlines: Deadlines) -> Self {
         Self {
@@ -55,7 +66,8 @@ impl Link {
             operator: false,
             checks: false,
             idle: None,
-            connection: None,
+            turns: Arc::default(),
+            patience: None,
         }
     }
 
@@ -75,11 +87,25 @@ impl Link {
         Self { plans, idle: Some(Arc::clone(idle)), ..self }
     }
 
+    /// On the same connection as others, and after them if it is patient. No lock is waited for
+    /// there for long, but for now and then by a patient one.
+    pub(crate) fn sharing(self, turns: &Arc<Turns>, patient: bool) -> Self {
+        let Deadlines { call, lock } = self.deadlines;
+        let patience = patient.then(|| Patience::of(lock));
+        let deadlines = Deadlines { call, lock: call.mul_f64(Self::LOCK_PART) };
+        Self { patience, deadlines, ..self.on(turns) }
+    }
+
+    /// On the same connection as others, and like one that has it for itself.
+    pub(crate) fn on(self, turns: &Arc<Turns>) -> Self {
+        Self { turns: Arc::clone(turns), ..self }
+    }
+
     /// Makes one call. Clashes are retried here; every other error is the caller's.
     pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
-        let mut tries = 1;
+        let (mut tries, mut lock) = (1, self.deadlines.lock);
         loop {
-            match self.attempt(call).await {
+            match self.attempt(call, lock).await {
                 Err(error)
                     if tries < Self::TRIES
                         && matches!(error.code().as_deref(), Some("40001" | "40P01")) =>
@@ -89,46 +115,58 @@ impl Link {
                 }
                 Err(error) if tries < Self::TRIES && is_outdated(&error) => {
                     tries = Self::TRIES;
-                    self.connection = None;
+                    *self.turns.take(self.is_patient()).await.connection = None;
+                }
+                Err(error) if error.code().as_deref() == Some("55P03") => {
+                    let longer = self.patience.as_mut().and_then(Patience::take);
+                    lock = longer.ok_or(error)?;
                 }
                 answer => return answer,
             }
         }
     }
 
-    /// Whether the next call has a connection already, if only one that broke meanwhile.
-    pub(crate) fn is_open(&self) -> bool {
-        self.connection.is_some()
+    fn is_patient(&self) -> bool {
+        self.patience.is_some()
     }
 
-    /// Opens the connection unless there is one: its failure then is not that of a call.
-    pub(crate) async fn open_if_closed(&mut self) -> Result<(), Error> {
-        if self.connection.is_none()
+    /// Whether the next call has a connection already, if only one that broke meanwhile.
+    pub(crate) fn is_open(&self) -> bool {
+        self.turns.unused().is_none_or(|connection| connection.is_some())
+    }
+
+    /// Opens the connection unless there is one: its failure then is not that of a call. One that
+    /// somebody else is using is open, or just being opened; nobody waits for that.
+    pub(crate) async fn open_if_closed(&self) -> Result<(), Error> {
+        match self.turns.unused() {
+            Some(mut connection) => self.open_in(&mut connection).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn open_in(&self, connection: &mut Option<Open>) -> Result<(), Error> {
+        if connection.is_none()
             && let Some(idle) = &self.idle
         {
-            self.connection = idle.take().await;
+            *connection = idle.take().await;
         }
-        self.leave_the_left();
-        if self.connection.is_none() {
+        // One to a host that is not kept any more.
+        let kept = self.source.kept();
+        connection.take_if(|open| open.host != kept);
+        if connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
             let deadline = most.min(self.deadlines.call);
             let opened = self.open(deadline).await;
             // Whatever the server has against a session (a password that was changed, too many of
             // them), it has nothing against what is about to be asked.
-            let (connection, host) = opened.map_err(|error| match error {
+            let (opened, host) = opened.map_err(|error| match error {
                 Error::Database(error) => Error::Unreachable(error),
                 error => error,
             })?;
-            let since = Instant::now();
-            self.connection = Some(Open { connection, since, host, fits: false });
+            let (since, lock) = (Instant::now(), self.deadlines.lock);
+            *connection = Some(Open { connection: opened, since, host, fits: false, lock });
         }
         Ok(())
-    }
-
-    /// Drops a connection to a host that is not kept any more.
-    fn leave_the_left(&mut self) {
-        let kept = self.source.kept();
-        self.connection.take_if(|open| open.host != kept);
     }
 
     /// Refuses an address where a connection has no session of its own.
@@ -139,14 +177,17 @@ impl Link {
         self.source.open(self.deadlines.call, ask).await.map(|_| ())
     }
 
-    async fn attempt<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
-        self.open_if_closed().await?;
+    /// Makes a call once, which waits for so long for a lock.
+    async fn attempt<C: Call>(&self, call: &C, lock: Duration) -> Result<C::Answer, Error> {
+        let mut turn = self.turns.take(self.is_patient()).await;
+        self.open_in(&mut turn.connection).await?;
+        // It begins with the turn.
         let deadline = self.deadlines.call;
-        let mut open = self.connection.take().expect("it was just opened");
+        let mut open = turn.connection.take().expect("it was just opened");
         // A little more than the server's own timeout: its answer says more than our silence.
         let patience = deadline + deadline / 10;
         let (began, host) = (Instant::now(), open.host);
-        let answer = self.ask(&mut open, call);
+        let answer = self.ask(&mut open, call, lock);
         let answer = timeout(patience, answer.instrument(call.span()));
         let answer = tokio::select! {
             answer = answer => answer,
@@ -155,14 +196,14 @@ impl Link {
         };
         match answer {
             Ok(Ok(answer)) => {
-                self.connection = Some(open);
+                *turn.connection = Some(open);
                 answer
             }
             Ok(Err(error)) => {
                 let clear = error.as_database_error().is_some();
                 let error = Error::from(error);
                 if clear && !matches!(error, Error::Unreachable(_) | Error::ReadOnly) {
-                    self.connection = Some(open);
+                    *turn.connection = Some(open);
                 }
                 Err(error)
             }
@@ -173,10 +214,15 @@ impl Link {
     /// Asks, if the schema is one to ask.
     async fn ask<C: Call>(
         &self,
-        Open { connection, fits, .. }: &mut Open,
+        Open { connection, fits, lock: set, .. }: &mut Open,
         call: &C,
+        lock: Duration,
     ) -> sqlx::Result<Result<C::Answer, Error>> {
         if !self.operator {
+            if *set != lock {
+                session::wait_for_locks(connection, lock).await?;
+                *set = lock;
+            }
             return Ok(Ok(call.call(connection).await?));
         }
         let (deadlines, plans) = (self.deadlines, self.plans);
@@ -212,21 +258,30 @@ impl Link {
         self.source.open(most, open).await
     }
 
-    /// Gives the connection back to the idle ones; without these closes it in an orderly way.
-    pub(crate) async fn close(mut self) {
-        match self.idle.take() {
-            Some(idle) => self.connection.take().map_or((), |open| idle.put(open)),
-            None => self.disconnect().await,
+    /// Gives the connection back to the idle ones; without these closes it in an orderly way, if
+    /// nobody else has it.
+    pub(crate) async fn close(self) {
+        let Some(turns) = Arc::into_inner(self.turns) else { return };
+        match (turns.into_connection(), self.idle) {
+            (Some(open), Some(idle)) => idle.put(open),
+            (Some(open), None) => farewell(open).await,
+            (None, _) => {}
         }
     }
 
-    /// Closes the connection until the next call.
-    pub(crate) async fn disconnect(&mut self) {
-        if let Some(Open { connection, .. }) = self.connection.take() {
-            // Whether or not the server hears the farewell, the connection is gone.
-            let _farewell = timeout(Duration::from_secs(1), connection.close()).await;
+    /// Closes the connection until the next call, if nobody else has it.
+    pub(crate) async fn disconnect(&self) {
+        if Arc::strong_count(&self.turns) == 1
+            && let Some(open) = self.turns.unused().and_then(|mut connection| connection.take())
+        {
+            farewell(open).await;
         }
     }
+}
+
+async fn farewell(open: Open) {
+    // Whether or not the server hears it, the connection is gone.
+    let _farewell = timeout(Duration::from_secs(1), open.connection.close()).await;
 }
 
 /// Whether the server refused a prepared statement, before it did anything, because it does not

@@ -26,6 +26,7 @@ mod source;
 mod statements;
 mod sweep;
 mod time;
+mod turns;
 
 pub(crate) use self::announce::{announce, announce_limits};
 pub(crate) use self::call::{Call, Statement, statements};
@@ -54,3 +55,4 @@ pub(crate) use self::statements::{
 };
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};
+pub(crate) use self::turns::Turns;

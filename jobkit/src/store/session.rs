@@ -83,6 +83,21 @@ pub(super) async fn own(connection: &mut PgConnection, deadlines: Deadlines) -> 
     if reads_only { Err(Error::ReadOnly) } else { Ok(()) }
 }
 
+/// Sets how long a worker's session waits for a lock, until this is set again.
+pub(super) async fn wait_for_locks(
+    connection: &mut PgConnection,
+    lock: Duration,
+) -> sqlx::Result<()> {
+    Statement::<()>::new("select pg_catalog.set_config('lock_timeout', $1, false)")
+        .bind(milliseconds(lock))
+        .call(connection)
+        .await
+}
+
+fn milliseconds(time: Duration) -> String {
+    time.as_millis().max(1).to_string()
+}
+
 /// Makes an operator's call, in a transaction of its own.
 pub(super) async fn for_operator<C: Call>(
     connection: &mut PgConnection,
@@ -116,7 +131,6 @@ async fn set(
     idle: Duration,
     plans: Plans,
 ) -> sqlx::Result<bool> {
-    let milliseconds = |time: Duration| time.as_millis().max(1).to_string();
     let on = |on| if on { "on" } else { "off" };
     let set = Statement::<One<bool>>::new(include_str!("sql/session_set.sql"))
         .bind(scope == Scope::Transaction)

@@ -189,8 +189,9 @@ pub(crate) fn set_aside(claim: &Claim<'_>) -> Statement<Vec<(i64, String)>> {
 // What is due.
 
 statements! {
-    /// Makes due jobs ready.
-    fn promote(limit: i32) -> One<Promoted> = include_str!("sql/jobs_promote.sql"),
+    /// Makes due jobs ready, for a worker that looks again after so long.
+    fn promote(limit: i32, worker: i64, poll: PgInterval) -> One<Promoted>
+        = include_str!("sql/jobs_promote.sql"),
         trace_span!("jobkit.promote");
 
     /// Replays the dead letters whose kind says so, once their time has come; answers how many.
@@ -223,10 +224,12 @@ pub(crate) struct Promoted {
     pub(crate) next: Option<Duration>,
     /// Whether an operation is open: seen here, since this is the look that is made anyway.
     pub(crate) operating: bool,
+    /// Whether enqueues tell of all that becomes due until the worker looks again: it sleeps.
+    pub(crate) told: bool,
 }
 
 from_row! {
-    Promoted { jobs: "promoted", next: "next_in", operating }
+    Promoted { jobs: "promoted", next: "next_in", operating, told }
 }
 
 // Permits that became free.

@@ -32,7 +32,7 @@ impl Parts {
     pub(super) fn duties(&self) -> Vec<tokio::task::JoinHandle<()>> {
         let stop = || self.stops.duties.clone();
         let reaper = Reaper {
-            link: self.link("reap"),
+            link: self.patient_link("reap"),
             every: self.settings.reap_every,
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
@@ -41,22 +41,24 @@ impl Parts {
         };
         let operating = Arc::new(Notify::new());
         let promoter = Promoter {
-            link: self.link("promote"),
-            poll: self.settings.poll,
+            link: self.patient_link("promote"),
+            poll: self.settings.poll(),
+            listens: self.settings.listen,
+            ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
             due: Arc::clone(&self.due),
             next: None,
             operating: Arc::clone(&operating),
         };
         let pruner = Pruner {
-            link: self.link("prune"),
+            link: self.patient_link("prune"),
             days: self.days,
             keep_resolved: self.settings.keep_resolved,
             keep_audit: self.settings.keep_audit,
             keep_measures: self.settings.keep_measures,
         };
         let watchdog = Watchdog {
-            link: self.link("watchdog"),
+            link: self.patient_link("watchdog"),
             queues: self.queues.iter().map(|queue| queue.name.to_string()).collect(),
             kinds: self.kinds.clone(),
             seen: HashSet::new(),
@@ -88,7 +90,7 @@ impl Parts {
 
     fn sweeper(&self) -> Sweeper {
         Sweeper {
-            link: self.link("sweep"),
+            link: self.patient_link("sweep"),
             every: self.settings.sweep_every,
             ledger: Arc::clone(&self.ledger),
             wake: Arc::clone(&self.wake),
@@ -101,7 +103,7 @@ impl Parts {
 
     fn replayer(&self) -> Replayer {
         Replayer {
-            link: self.link("replay"),
+            link: self.patient_link("replay"),
             every: self.settings.replay_every,
             wake: Arc::clone(&self.wake),
         }
@@ -109,7 +111,7 @@ impl Parts {
 
     fn operation_runner(&self, operating: Arc<Notify>) -> OperationRunner {
         OperationRunner {
-            link: self.link("operate"),
+            link: self.patient_link("operate"),
             wake: Arc::clone(&self.wake),
             operating,
             steps: Steps::default(),

@@ -5,6 +5,12 @@ use crate::store::Deadlines;
 /// The longest of them: one day.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Up to how many slots a worker has few connections, unless it is told otherwise.
+const FEW_SLOTS: usize = 50;
+
+const POLL: Duration = Duration::from_secs(1);
+const SMALL_POLL: Duration = Duration::from_secs(4);
+
 /// The times a worker lives by; every one can be set on [`Worker`](crate::Worker).
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -21,7 +27,8 @@ pub(crate) struct Settings {
     pub(crate) keep_audit: Duration,
     /// How long measures are kept.
     pub(crate) keep_measures: Duration,
-    pub(crate) poll: Duration,
+    /// By default what [`poll`](Self::poll) says.
+    pub(crate) poll: Option<Duration>,
     pub(crate) call_deadline: Duration,
     /// How long a stop may take until the process is killed.
     pub(crate) stop_within: Duration,
@@ -30,6 +37,9 @@ pub(crate) struct Settings {
     /// A sixth of that unless it is given.
     pub(crate) cancel_grace: Option<Duration>,
     pub(crate) listen: bool,
+    /// Whether all but the heartbeat and the listener share one connection; unless it is given,
+    /// where there are few slots.
+    pub(crate) few_connections: Option<bool>,
 }
 
 impl Default for Settings {
@@ -44,12 +54,13 @@ impl Default for Settings {
             keep_resolved: LONGEST * 7,
             keep_audit: LONGEST * 90,
             keep_measures: LONGEST * 7,
-            poll: Duration::from_secs(1),
+            poll: None,
             call_deadline: Duration::from_secs(5),
             stop_within: Duration::from_secs(30),
             stop_grace: None,
             cancel_grace: None,
             listen: true,
+            few_connections: None,
         }
     }
 }
@@ -57,6 +68,18 @@ impl Default for Settings {
 impl Settings {
     pub(crate) fn deadlines(&self) -> Deadlines {
         Deadlines { call: self.call_deadline, lock: self.call_deadline.mul_f64(0.8) }
+    }
+
+    /// Whether a worker of so many slots in all has few connections.
+    pub(crate) fn has_few_connections(&self, slots: usize) -> bool {
+        self.few_connections.unwrap_or(slots <= FEW_SLOTS)
+    }
+
+    /// How often is looked for what nobody tells of. Many small workers would do little else, so
+    /// one with few connections, which is told of everything, looks less often.
+    pub(crate) fn poll(&self) -> Duration {
+        let is_small = self.few_connections == Some(true) && self.listen;
+        self.poll.unwrap_or(if is_small { SMALL_POLL } else { POLL })
     }
 
     pub(crate) fn heartbeat(&self) -> Duration {
@@ -96,7 +119,7 @@ impl Settings {
             ("reap_every", Duration::from_millis(1), self.reap_every),
             ("sweep_every", Duration::from_millis(1), self.sweep_every),
             ("replay_every", Duration::from_millis(1), self.replay_every),
-            ("poll", Duration::from_millis(1), self.poll),
+            ("poll", Duration::from_millis(1), self.poll()),
             ("call_deadline", Duration::from_millis(1), self.call_deadline),
             ("stop_within", Duration::from_secs(1), self.stop_within),
             ("stop_grace", Duration::ZERO, self.stop_grace()),

@@ -22,14 +22,14 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
-use super::{announce, counters, ticker};
+use super::{announce, counters, links, ticker};
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, Source, durability, hidden_tables, interval, prepare_days,
-    unserved_queues,
+    self, Link, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables, interval,
+    prepare_days, unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -51,6 +51,8 @@ pub(super) struct Parts {
     pub(super) counters: Arc<Counters>,
     pub(super) measures: Arc<Measures>,
     pub(super) stops: Stops,
+    /// The connection of all but the heartbeat and the listener, where connections are few.
+    pub(super) shared: Option<Arc<Turns>>,
 }
 
 /// Checks, registers, wires and spawns.
@@ -61,7 +63,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
 
-    let mut link = Link::new("start", worker.source.clone(), worker.settings.deadlines());
+    let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
         Ok(()) => {}
         Err(error) if problems.is_empty() => return Err(error),
@@ -79,8 +81,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     prepare(&mut link, &registry.announcements(), days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
-
-    let settings = worker.settings;
+    let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
     let parts = Parts {
         lease: Arc::new(Lease::new(settings.lease, settings.lease_margin(), sent)),
         ledger: Arc::new(Ledger::new(id)),
@@ -91,6 +92,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
+        shared,
         queues: worker.queues,
         source: worker.source,
         settings,
@@ -188,10 +190,6 @@ async fn register(
 }
 
 impl Parts {
-    pub(super) fn link(&self, name: &'static str) -> Link {
-        Link::new(name, self.source.clone(), self.settings.deadlines())
-    }
-
     fn spawn(
         self,
         registry: Registry,
@@ -287,6 +285,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
             wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
             dispatch: Arc::clone(dispatch),
             counters: Arc::clone(&self.counters),
             kinds: self.kinds.clone(),

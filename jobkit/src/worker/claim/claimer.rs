@@ -16,6 +16,7 @@ use super::wake::Wake;
 use crate::Error;
 use crate::store::{Claim, Claimed, ClaimedJob, Link};
 use crate::worker::counters::Counters;
+use crate::worker::due::Due;
 use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::settings::Settings;
 use crate::worker::settle::ledger::Ledger;
@@ -39,6 +40,7 @@ pub(crate) struct Claimer {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) due: Arc<Due>,
     pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
@@ -178,10 +180,9 @@ impl Claimer {
         let (requested, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
         let slots: usize = requested.iter().map(|(_, slots)| slots).sum();
         let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
-        let full = (0..self.slots.queues().len()).filter(left_out).collect();
         let answer = self.link.call(&claim).await;
         let from_start = claim.marks.is_empty();
-        self.pace.full = full;
+        self.pace.full = (0..self.slots.queues().len()).filter(left_out).collect();
         match answer {
             Ok(claimed) => {
                 (self.pace.failures, self.pace.lost) = (0, 0);

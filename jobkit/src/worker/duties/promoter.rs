@@ -4,12 +4,16 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::Error;
-use crate::store::{Link, promote};
+use crate::store::{Link, interval, promote};
 use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
+use crate::worker::settle::ledger::Ledger;
 use crate::worker::ticker::Duty;
 
 const BATCH: i32 = 1000;
+
+/// Within how long a job must be due for an enqueue to tell of it, though no worker sleeps.
+const UNTOLD: Duration = Duration::from_secs(1);
 
 /// Makes scheduled jobs ready when their time comes.
 ///
@@ -19,6 +23,8 @@ const BATCH: i32 = 1000;
 pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
+    pub(crate) listens: bool,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) due: Arc<Due>,
     /// How long it is until the next job is due, if that is less than a poll.
@@ -32,7 +38,8 @@ impl Duty for Promoter {
 
     async fn step(&mut self) -> Result<Duration, Error> {
         self.due.looks();
-        let promoted = self.link.call(&promote(BATCH)).await?;
+        let promoted =
+            self.link.call(&promote(BATCH, self.ledger.worker(), interval(self.poll))).await?;
         if promoted.jobs > 0 {
             self.wake.ring();
         }
@@ -45,8 +52,11 @@ impl Duty for Promoter {
         // Not sooner than this: a row another session holds is due and cannot be promoted.
         let soonest = Duration::from_millis(5).min(self.poll);
         let next = promoted.next.map(|next| next.max(soonest));
-        self.next = next.filter(|next| *next < self.poll);
-        Ok(self.poll)
+        // While this worker does not sleep enqueues tell only of what is due soon.
+        let told = promoted.told || !self.listens;
+        let rest = if told { self.poll } else { self.poll.min(UNTOLD) };
+        self.next = next.filter(|next| *next < rest);
+        Ok(rest)
     }
 
     async fn rest(&mut self, rest: Duration) {

@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Claimer, Next};
 use crate::store::{self, interval};
@@ -10,7 +10,7 @@ impl Claimer {
     /// How long it rests; `whole` when nothing was found that it did not get, `from_start` when
     /// it has looked at all there was of the queues it asked.
     pub(super) async fn rest(&mut self, whole: bool, from_start: bool) -> Next {
-        let poll = self.settings.poll;
+        let poll = self.settings.poll();
         if self.settings.listen {
             if self.pace.sleep.is_rushing() {
                 self.rise().await;
@@ -29,7 +29,7 @@ impl Claimer {
     /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look
     /// once more.
     async fn hint(&mut self) -> bool {
-        let (now, poll, worker) = (Instant::now(), self.settings.poll, self.ledger.worker());
+        let (now, poll, worker) = (Instant::now(), self.settings.poll(), self.ledger.worker());
         let queues = self.queues_with_room();
         let Some(hint) = self.pace.sleep.missing_hint(worker, queues, poll, now) else {
             return false;
@@ -62,5 +62,7 @@ impl Claimer {
         if let Err(error) = self.link.call(&store::rise(worker)).await {
             tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");
         }
+        // Nor is the promoter told any more of all that becomes due before its next look.
+        self.due.after(Duration::ZERO);
     }
 }
