@@ -29,6 +29,12 @@ pub trait Declared: Sized {
         None
     }
 
+    /// When such a job recurs, and the job: what `#[job(schedule = "…")]` says.
+    #[doc(hidden)]
+    fn scheduled() -> Option<(&'static str, Self)> {
+        None
+    }
+
     /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
     ///
     /// # Errors

@@ -25,6 +25,7 @@ pub mod private;
 mod redact;
 mod registration;
 mod registry;
+pub mod schedule;
 mod statement;
 mod states;
 mod stop;

@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) keep_audit: Duration,
     /// How long measures are kept.
     pub(crate) keep_measures: Duration,
+    /// How long the history of schedules is kept.
+    pub(crate) keep_runs: Duration,
     pub(crate) poll: Duration,
     pub(crate) call_deadline: Duration,
     /// How long a stop may take until the process is killed.
@@ -44,6 +46,7 @@ impl Default for Settings {
             keep_resolved: LONGEST * 7,
             keep_audit: LONGEST * 90,
             keep_measures: LONGEST * 7,
+            keep_runs: LONGEST * 30,
             poll: Duration::from_secs(1),
             call_deadline: Duration::from_secs(5),
             stop_within: Duration::from_secs(30),
@@ -113,6 +116,7 @@ impl Settings {
             ("keep_resolved", self.keep_resolved),
             ("keep_audit", self.keep_audit),
             ("keep_measures", self.keep_measures),
+            ("keep_runs", self.keep_runs),
         ] {
             if keep > years {
                 problems.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));

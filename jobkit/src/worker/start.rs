@@ -60,6 +60,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(worker.settings.problems());
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
+    let declared = registry.schedules().into_iter().chain(worker.schedules);
+    let mut schedules = announce::checked(declared, &mut problems);
 
     let mut link = Link::new("start", worker.source.clone(), worker.settings.deadlines());
     match check(&mut link).await {
@@ -77,6 +79,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
     let kinds = registry.kinds();
     prepare(&mut link, &registry.announcements(), days).await?;
+    announce::schedules(&mut link, &mut schedules).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
 
