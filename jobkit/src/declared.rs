@@ -81,6 +81,29 @@ where
     function(old).into_job().map_err(|error| stored.refused(&error))
 }
 
+/// A job that `#[job(schedule = "…")]` can make: its fields have defaults.
+#[diagnostic::on_unimplemented(
+    message = "a schedule in `#[job]` makes the job by `Default`, which `{Self}` is not",
+    label = "no `Default` for `{Self}`",
+    note = "derive `Default`, or give the schedule with its payload to `Worker::schedule`"
+)]
+pub trait Scheduled {
+    /// The job.
+    fn scheduled() -> Self;
+}
+
+impl<J: Default> Scheduled for J {
+    fn scheduled() -> Self {
+        Self::default()
+    }
+}
+
+/// Makes a job that recurs; the expansion of `#[job]` calls it.
+#[must_use]
+pub fn scheduled<J: Scheduled>() -> J {
+    J::scheduled()
+}
+
 /// Marks a key that is always there (see [`IntoKey`]).
 #[derive(Debug)]
 pub enum Always {}

@@ -3,6 +3,15 @@
 //! Give a worker a schedule with [`Worker::schedule`](crate::Worker::schedule), or a job one with
 //! `#[job(schedule = "…")]`; operators make, change and pause them with
 //! [`Admin`](crate::Admin).
+//!
+//! ```
+//! use jobkit::schedule::Times;
+//!
+//! let times: Times = "0 3 * * * Europe/Berlin".parse()?;
+//! let noon = "2026-03-28T12:00:00Z".parse()?;
+//! assert_eq!(times.next_after(noon), Some("2026-03-29T01:00:00Z".parse()?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::time::Duration;
 
@@ -11,7 +20,7 @@ mod declaration;
 mod times;
 
 pub(crate) use self::decide::decide;
-pub(crate) use self::declaration::Declaration;
+pub(crate) use self::declaration::{Declaration, interval};
 pub use self::times::{Times, TimesError};
 
 /// Longest jitter.

@@ -138,9 +138,9 @@ async fn what_a_pause_skipped_is_recorded_and_what_was_missed_caught_up_with() {
         ("overlap", Schedule::new("@hourly").catch_up(two).overlap(Overlap::SkipIfRunning)),
     ];
     let parked = || Noop.options().queue("parked");
-    let declaring = schedules.into_iter().fold(worker(&lab), |worker, (name, schedule)| {
-        worker.schedule(name, schedule, parked())
-    });
+    let declaring = schedules
+        .into_iter()
+        .fold(worker(&lab), |worker, (name, schedule)| worker.schedule(name, schedule, parked()));
     declare(declaring).await;
     lab.run("select jobkit.pause_schedule('paused', 'me', 'stocktaking')").await;
     // The last hour is over for some minutes.
@@ -168,7 +168,8 @@ async fn a_schedule_that_cannot_be_fired_holds_back_no_other() {
         worker.schedule(name, "every 1d", Noop.options().queue("parked"))
     });
     declare(declaring).await;
-    lab.run("update jobkit.schedules set next_at = now(), times = 'at dusk' where name = 'a'").await;
+    lab.run("update jobkit.schedules set next_at = now(), times = 'at dusk' where name = 'a'")
+        .await;
     lab.run("update jobkit.schedules set next_at = now() - interval '2 d' where name <> 'a'").await;
     lab.run("alter table jobkit.jobs add check (metadata->>'schedule' <> 'c')").await;
     let worker = worker(&lab).start().await.unwrap();

@@ -149,7 +149,11 @@ fn minutes(
 }
 
 /// Once a day at this time: when the wall shows it first, or passes over it.
-fn slow_daily(shown: &[(DateTime<Utc>, NaiveDateTime)], hour: u32, minute: u32) -> Vec<DateTime<Utc>> {
+fn slow_daily(
+    shown: &[(DateTime<Utc>, NaiveDateTime)],
+    hour: u32,
+    minute: u32,
+) -> Vec<DateTime<Utc>> {
     let mut found: Vec<DateTime<Utc>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for pair in shown.windows(2) {
@@ -213,9 +217,34 @@ fn compare(zone: Tz, change: DateTime<Utc>) {
 /// Text that looks like cron, more or less.
 fn hostile(random: &mut fastrand::Rng) -> String {
     const PARTS: [&str; 28] = [
-        "*", "*/5", "0", "59", "31", "2", "L", "W", "15W", "#", "MON#5", "SUNL", "?", "/", "-", ",",
-        "1-5", "5-1", "*/0", "99999999999", "JAN", "@daily", "@", "+MON", "Europe/Berlin", "every",
-        "29", " ",
+        "*",
+        "*/5",
+        "0",
+        "59",
+        "31",
+        "2",
+        "L",
+        "W",
+        "15W",
+        "#",
+        "MON#5",
+        "SUNL",
+        "?",
+        "/",
+        "-",
+        ",",
+        "1-5",
+        "5-1",
+        "*/0",
+        "99999999999",
+        "JAN",
+        "@daily",
+        "@",
+        "+MON",
+        "Europe/Berlin",
+        "every",
+        "29",
+        " ",
     ];
     const FIELDS: [&str; 12] =
         ["*", "*", "*", "*/7", "0", "2", "1-5", "3,5", "5/2", "29", "31", "L"];
@@ -283,7 +312,8 @@ fn due(times: &str, next_at: &str, now: &str) -> (DueSchedule, Times) {
 
 fn told(instants: &[Instant]) -> Vec<String> {
     let tell = |instant: &Instant| {
-        let since = instant.since.map_or(String::new(), |s| format!(" since {}", s.format("%H:%M")));
+        let since =
+            instant.since.map_or(String::new(), |s| format!(" since {}", s.format("%H:%M")));
         let what = instant.skipped.unwrap_or("fired");
         format!("{} {what}{since}", instant.at.format("%H:%M"))
     };

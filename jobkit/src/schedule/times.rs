@@ -49,15 +49,6 @@ const FORMS: [(&str, &str); 7] = [
 /// | `*/10 * * * * *` | six fields: the first are seconds; without a zone it is UTC |
 /// | `@daily America/New_York` | `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` |
 /// | `every 15m` | `s`, `m`, `h` or `d`: the whole multiples of it since 1970 began in UTC |
-///
-/// ```
-/// use jobkit::schedule::Times;
-///
-/// let times: Times = "0 3 * * * Europe/Berlin".parse()?;
-/// let noon = "2026-03-28T12:00:00Z".parse()?;
-/// assert_eq!(times.next_after(noon), Some("2026-03-29T01:00:00Z".parse()?));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone)]
 pub struct Times {
     text: String,

@@ -12,8 +12,8 @@ use super::call::{Statement, column, statements};
 use super::read::{One, from_row};
 
 statements! {
-    /// Schedules that are due, but for some.
-    fn due_schedules(limit: i32, but: &[String]) -> Vec<DueSchedule>
+    /// Schedules that are due, but for some; or only one.
+    fn due_schedules(limit: i32, but: &[String], only: Option<&str>) -> Vec<DueSchedule>
         = include_str!("sql/schedules_due.sql");
 
     /// The time by the database's clock.

@@ -25,7 +25,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     enqueue_scheduled: "where j.id = any (s.jobs)" => "where false",
         schedules::a_job_that_runs_is_a_reason_to_skip;
     edit_schedule: "s.removed_at is null for update" => "s.removed_at is null",
-        schedules::t90_an_edit_waits_for_whoever_fires;
+        schedules::t90_an_edit_of_something_else_keeps_the_advance;
     resume_schedule: "elsif v_schedule.next_at <= clock_timestamp() then" => "elsif false then",
         schedules::a_resume_waits_until_everything_of_the_pause_is_decided;
     declare_schedules: "order by r.name" => "order by d.n",

@@ -8,6 +8,7 @@ in_a_lab![
     t89_a_second_one_who_fires_passes_over_what_the_first_has_in_hand,
     t89_what_was_decided_is_not_decided_again,
     t90_an_edit_waits_for_whoever_fires,
+    t90_an_edit_of_something_else_keeps_the_advance,
     t90_whoever_fires_passes_over_what_is_being_edited,
     t91_two_binaries_that_declare_at_once_take_turns,
     a_death_between_the_jobs_and_the_advance_leaves_nothing,
@@ -112,6 +113,18 @@ pub(crate) async fn t90_an_edit_waits_for_whoever_fires(lab: Lab) {
     assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 20");
 }
 
+/// It changes nothing that the firing has set.
+pub(crate) async fn t90_an_edit_of_something_else_keeps_the_advance(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let first = world.hold(fire("a", 12, 12, 13)).await;
+    let slow = "select jobkit.edit_schedule('a', '{\"queue\": \"slow\"}', null, 'me')::text";
+    let second = first.waiter(slow.to_owned()).await;
+    first.end(End::Commit).await;
+    assert_eq!(second.answer().await.as_deref(), Ok("true"));
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 13");
+}
+
 pub(crate) async fn t90_whoever_fires_passes_over_what_is_being_edited(lab: Lab) {
     let world = World::new(lab).await;
     schedule(&world, "a", "allow").await;
@@ -144,8 +157,9 @@ pub(crate) async fn t91_two_binaries_that_declare_at_once_take_turns(lab: Lab) {
     let world = World::new(lab).await;
     schedule(&world, "gone", "allow").await;
     for end in ENDS {
-        let first = world.hold(declare(&["a", "b"], "@hourly")).await;
+        let first = world.hold(declare(&["a"], "@hourly")).await;
         let second = first.waiter(declare(&["c", "b", "a"], "@daily")).await;
+        let first = first.go_on(declare(&["b"], "@hourly")).await;
         first.end(end).await;
         assert!(second.answer().await.is_ok());
     }
@@ -199,11 +213,14 @@ pub(crate) async fn a_job_that_runs_is_a_reason_to_skip(lab: Lab) {
     schedule(&world, "a", "skip_if_running").await;
     assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
     assert_eq!(world.call(fire("a", 13, 13, 14)).await, SKIPPED);
-    let by_hand = "select jobkit.run_schedule('a', 'me')::text".to_owned();
-    let job: i64 = world.call(by_hand).await.parse().unwrap();
-    world.lab.run_unguarded(&format!("delete from jobkit.jobs where id <> {job}")).await;
-    world.lab.run_unguarded(&format!("delete from jobkit.ready where job_id <> {job}")).await;
-    assert_eq!(world.call(fire("a", 14, 14, 15)).await, SKIPPED, "the one by hand");
+    let by_hand = || world.call("select jobkit.run_schedule('a', 'me')::text".to_owned());
+    let job = by_hand().await;
+    world.lab.run_unguarded(&format!("delete from jobkit.jobs where id = {job}")).await;
+    world.lab.run_unguarded(&format!("delete from jobkit.ready where job_id = {job}")).await;
+    assert_eq!(world.call(fire("a", 14, 14, 15)).await, SKIPPED, "the first one still runs");
     world.clear().await;
-    assert_eq!(world.call(fire("a", 15, 15, 16)).await, FIRED);
+    by_hand().await;
+    assert_eq!(world.call(fire("a", 15, 15, 16)).await, SKIPPED, "the one by hand");
+    world.clear().await;
+    assert_eq!(world.call(fire("a", 16, 16, 17)).await, FIRED);
 }

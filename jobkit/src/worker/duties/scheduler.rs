@@ -52,7 +52,7 @@ impl Duty for Scheduler {
         let now = Instant::now();
         self.put_off.retain(|_, until| *until > now);
         let but: Vec<String> = self.put_off.keys().take(MOST_PUT_OFF).cloned().collect();
-        let due = self.link.call(&due_schedules(BATCH, &but)).await?;
+        let due = self.link.call(&due_schedules(BATCH, &but, None)).await?;
         if due.is_empty() {
             if !std::mem::replace(&mut self.idle, true) {
                 return Ok(KEPT);
