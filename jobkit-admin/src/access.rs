@@ -39,7 +39,8 @@ pub enum Permission {
     Discard,
     /// Removing dead letters by their age.
     Purge,
-    /// Making, changing, running and deleting schedules: whoever may do that decides what code does.
+    /// Making, changing, running and deleting schedules: whoever may do that decides what code
+    /// does.
     Schedule,
     /// Asking a worker to stop.
     StopWorker,

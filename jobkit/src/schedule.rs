@@ -15,6 +15,8 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 mod decide;
 mod declaration;
 mod times;
@@ -159,6 +161,17 @@ impl Schedule {
         }
         self.text.parse().map_err(|error: TimesError| error.to_string())
     }
+}
+
+/// The schedule that enqueued a job, and the instant that it is for, as its metadata say.
+pub(crate) fn scheduled(metadata: &str) -> Option<(String, DateTime<Utc>)> {
+    #[derive(serde::Deserialize)]
+    struct Scheduled {
+        schedule: String,
+        instant: String,
+    }
+    let Scheduled { schedule, instant } = serde_json::from_str(metadata).ok()?;
+    Some((schedule, instant.parse().ok()?))
 }
 
 impl From<&str> for Schedule {

@@ -47,8 +47,8 @@ use crate::{Draft, Error, Registration};
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
 /// it: eight, and a ninth where a claim brings 250 jobs; its watchdog and pruner open one more for
-/// a moment, and whoever carries out an operation has one for as long. They are made with the
-/// pool's current options but without its hooks.
+/// a moment, and whoever carries out an operation or fires schedules has one for as long. They are
+/// made with the pool's current options but without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     source: Source,

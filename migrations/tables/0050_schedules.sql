@@ -4,14 +4,13 @@ create table jobkit.schedules (
     name text primary key check (octet_length(name) between 1 and 128),
     times text not null check (octet_length(times) between 1 and 200),
     next_at timestamptz,                         -- the next instant to decide; null: there is none
-    last_at timestamptz,                         -- the latest one decided: none up to it comes again
+    last_at timestamptz,                         -- the latest one decided: none up to it returns
     catch_up text not null check (catch_up in ('none', 'latest', 'all')),
     catch_up_max integer not null check (catch_up_max between 1 and 1000),
     catch_up_window interval not null,           -- both are for `all` alone
     overlap text not null check (overlap in ('allow', 'skip_if_running')),
     jitter interval not null check (jitter between '0' and '1 d'),
-    jobs bigint[] not null default '{}',         -- its live jobs, as of the last look: where `overlap`
-                                                 -- is not `allow`
+    jobs bigint[] not null default '{}',         -- its live jobs at the last look, for `overlap`
     -- What is enqueued, as `enqueue_all` takes it.
     kind text not null,
     version smallint,

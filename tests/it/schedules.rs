@@ -1,10 +1,13 @@
 //! Recurring jobs: declared in code, fired by whichever worker is awake.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use chrono::{Datelike, Utc};
 use jobkit::schedule::{CatchUp, Overlap, Schedule};
-use jobkit::{Enqueue, Error, Worker};
+use jobkit::{Enqueue, Error, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 
 use crate::jobs::{self, Noop};
 
@@ -19,6 +22,42 @@ fn worker(lab: &Lab) -> Worker {
 
 fn all() -> CatchUp {
     CatchUp::All { max: 1000, window: YEAR }
+}
+
+/// Says which instant it was told.
+#[derive(Default, Serialize, Deserialize)]
+#[job(schedule = "0 0 1 1 * Europe/Berlin")]
+struct Yearly;
+
+impl Job<PgPool> for Yearly {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        let instant = cx.instant().ok_or("it has none")?;
+        jobs::trace(&cx, &instant.to_rfc3339()).await
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_declares_its_schedule_is_told_the_instant() {
+    let lab = Lab::new().await;
+    lab.run(jobs::EFFECTS).await;
+    let yearly = || {
+        let worker = lab.worker().state(lab.pool().clone()).queue("default", 10);
+        worker.jobs([Registration::of::<Yearly, _>()])
+    };
+    declare(yearly()).await;
+    lab.run("update jobkit.schedules set next_at = '2026-01-01 00:00+1' - interval '1 y'").await;
+    let worker = yearly().start().await.unwrap();
+    lab.until("exists (select from effects)").await;
+    worker.stop().await;
+    let year = Utc::now().year() - i32::from(Utc::now().month() == 1 && Utc::now().day() == 1);
+    let expected = format!("{}-12-31T23:00:00+00:00", year - 1);
+    assert_eq!(lab.value::<String>("select what from effects").await, expected);
+    let job = lab.value::<i64>("select job_id from effects").await;
+    let found = jobkit::Admin::new(lab.pool()).job(jobkit::JobId(job)).await.unwrap().unwrap();
+    assert_eq!(
+        found.schedule.map(|(name, at)| (name, at.to_rfc3339())),
+        Some(("yearly".to_owned(), expected))
+    );
 }
 
 /// Starts a worker that declares something, and stops it.
@@ -160,6 +199,19 @@ async fn what_a_pause_skipped_is_recorded_and_what_was_missed_caught_up_with() {
     lab.check_invariants().await;
 }
 
+/// Its jobs wait in the queue, as all do; it skips while one does.
+#[tokio::test]
+async fn a_schedule_of_a_paused_queue_piles_up_no_more_than_one_job() {
+    let lab = Lab::new().await;
+    let schedule = Schedule::new("every 1s").overlap(Overlap::SkipIfRunning);
+    let worker = worker(&lab).schedule("tick", schedule, Noop);
+    jobkit::Admin::new(lab.pool()).pause("default", "me", "why").await.unwrap();
+    let worker = worker.start().await.unwrap();
+    lab.until("(select count(*) from jobkit.schedule_runs where skipped = 'running') >= 2").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+}
+
 /// Neither one whose text this binary cannot read, nor one that the server refuses.
 #[tokio::test]
 async fn a_schedule_that_cannot_be_fired_holds_back_no_other() {
@@ -223,4 +275,25 @@ async fn old_runs_are_pruned() {
     .await;
     let pruned: i32 = lab.value("select jobkit.prune_runs('30 d', 1000)").await;
     assert_eq!((pruned, lab.count("jobkit.schedule_runs").await), (11, 30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_that_are_due_at_once_are_fired_within_five_seconds() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
+            catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args)
+        select 's' || n, '@hourly', date_trunc('hour', now()), 'latest', 1, '0', 'allow', '0',
+            'noop', 'parked', 0, 3, '{}'
+        from generate_series(1, 10000) n",
+    )
+    .await;
+    let worker = worker(&lab).start().await.unwrap();
+    let began = Instant::now();
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    let took = began.elapsed();
+    println!("all were fired after {took:?}");
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 10_000);
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }

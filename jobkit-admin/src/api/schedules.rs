@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
-use crate::format::schedules;
+use crate::format::recurring;
 use crate::format::show;
 
 impl From<ScheduleError> for Failure {
@@ -32,14 +32,14 @@ pub(crate) async fn list(context: &Context) -> Answer {
     let next = last.map(|last| {
         context.link(&format!("/api/v1/schedules?limit={limit}&after={}", show::url(&last.name)))
     });
-    let items: Vec<_> = found.iter().map(schedules::schedule).collect();
+    let items: Vec<_> = found.iter().map(recurring::schedule).collect();
     Ok(answer(json!({"items": items, "next": next})))
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let name = context.request.query("name").unwrap_or("");
     let found = context.admin().schedule(name).await?.ok_or(Failure::NotFound)?;
-    Ok(answer(schedules::schedule_detail(&found, context.redaction())))
+    Ok(answer(recurring::schedule_detail(&found, context.redaction())))
 }
 
 pub(crate) async fn runs(context: &Context) -> Answer {
@@ -47,7 +47,7 @@ pub(crate) async fn runs(context: &Context) -> Answer {
     let limit = context.request.clamped("limit", 1, 500, 100);
     let before = context.request.query("before").map(crate::request::time::time).transpose()?;
     let found = context.admin().schedule_runs(name, before, limit).await?;
-    let items: Vec<_> = found.iter().map(schedules::schedule_run).collect();
+    let items: Vec<_> = found.iter().map(recurring::schedule_run).collect();
     Ok(answer(json!({"items": items})))
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, table};
 use super::desk::{Answered, Desk};
-use crate::format::schedules;
+use crate::format::recurring;
 use crate::format::show::{span, utc};
 
 #[derive(Debug, Subcommand)]
@@ -142,7 +142,7 @@ impl Schedules {
         match self {
             Self::List { after, limit } => {
                 let found = desk.admin.schedules(&after, limit).await?;
-                let items: Vec<_> = found.iter().map(schedules::schedule).collect();
+                let items: Vec<_> = found.iter().map(recurring::schedule).collect();
                 let headings = ["schedule", "times", "kind", "next", "last", "missed", "state"];
                 let text = table(headings, found.iter().map(row).collect());
                 Ok(Answer::new(json!({"items": items}), text))
@@ -150,12 +150,12 @@ impl Schedules {
             Self::Show { name } => {
                 let found = desk.admin.schedule(&name).await?;
                 let found = found.ok_or_else(|| Failure::none("such schedule"))?;
-                let text = schedules::schedule_detail(&found, Some(desk.redaction));
+                let text = recurring::schedule_detail(&found, Some(desk.redaction));
                 Ok(Answer::new(&text, &text))
             }
             Self::Runs { name, limit } => {
                 let found = desk.admin.schedule_runs(&name, None, limit).await?;
-                let items: Vec<_> = found.iter().map(schedules::schedule_run).collect();
+                let items: Vec<_> = found.iter().map(recurring::schedule_run).collect();
                 let text = table(["instant", "job", "skipped"], found.iter().map(run).collect());
                 Ok(Answer::new(json!({"items": items}), text))
             }

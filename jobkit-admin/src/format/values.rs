@@ -216,6 +216,10 @@ pub(crate) fn job_summary(job: &jobkit::admin::jobs::JobSummary) -> Value {
 pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redaction>) -> String {
     let mut value = job_summary(&job.summary);
     value["why"] = json!(why);
+    value["schedule"] = job
+        .schedule
+        .as_ref()
+        .map_or(Value::Null, |(name, instant)| json!({"name": name, "instant": iso(instant)}));
     value["version"] = json!(job.version);
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
     value["crashes"] = json!(job.crashes);

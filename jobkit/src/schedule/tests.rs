@@ -5,7 +5,6 @@ use chrono::{DateTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Timelike, Utc
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use super::*;
-use crate::store::{DueSchedule, Instant};
 
 fn times(text: &str) -> Times {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -214,40 +213,43 @@ fn compare(zone: Tz, change: DateTime<Utc>) {
     check("*/15 0-3 * * *", &quarters(0..=3), from);
 }
 
+/// What hostile text is made of.
+const PARTS: [&str; 28] = [
+    "*",
+    "*/5",
+    "0",
+    "59",
+    "31",
+    "2",
+    "L",
+    "W",
+    "15W",
+    "#",
+    "MON#5",
+    "SUNL",
+    "?",
+    "/",
+    "-",
+    ",",
+    "1-5",
+    "5-1",
+    "*/0",
+    "99999999999",
+    "JAN",
+    "@daily",
+    "@",
+    "+MON",
+    "Europe/Berlin",
+    "every",
+    "29",
+    " ",
+];
+
+/// Fields, most of which are right.
+const FIELDS: [&str; 12] = ["*", "*", "*", "*/7", "0", "2", "1-5", "3,5", "5/2", "29", "31", "L"];
+
 /// Text that looks like cron, more or less.
 fn hostile(random: &mut fastrand::Rng) -> String {
-    const PARTS: [&str; 28] = [
-        "*",
-        "*/5",
-        "0",
-        "59",
-        "31",
-        "2",
-        "L",
-        "W",
-        "15W",
-        "#",
-        "MON#5",
-        "SUNL",
-        "?",
-        "/",
-        "-",
-        ",",
-        "1-5",
-        "5-1",
-        "*/0",
-        "99999999999",
-        "JAN",
-        "@daily",
-        "@",
-        "+MON",
-        "Europe/Berlin",
-        "every",
-        "29",
-        " ",
-    ];
-    const FIELDS: [&str; 12] =
-        ["*", "*", "*", "*/7", "0", "2", "1-5", "3,5", "5/2", "29", "31", "L"];
     let mut text = String::new();
     if random.bool() {
         for _ in 0..random.usize(5..7) {
@@ -292,89 +294,4 @@ fn hostile_text_neither_panics_nor_takes_long() {
     assert!(read > 500, "{read}");
     println!("{read} were read; the slowest: {slowest:?}");
     assert!(slowest.0 < Duration::from_millis(limit), "{slowest:?}");
-}
-
-fn due(times: &str, next_at: &str, now: &str) -> (DueSchedule, Times) {
-    let due = DueSchedule {
-        name: "nightly".to_owned(),
-        times: times.to_owned(),
-        next_at: at(next_at),
-        catch_up: "latest".to_owned(),
-        catch_up_max: 1,
-        catch_up_window: Duration::ZERO,
-        overlap: "allow".to_owned(),
-        paused: false,
-        bytes: 2,
-        now: at(now),
-    };
-    (due, times.parse().expect("times"))
-}
-
-fn told(instants: &[Instant]) -> Vec<String> {
-    let tell = |instant: &Instant| {
-        let since =
-            instant.since.map_or(String::new(), |s| format!(" since {}", s.format("%H:%M")));
-        let what = instant.skipped.unwrap_or("fired");
-        format!("{} {what}{since}", instant.at.format("%H:%M"))
-    };
-    instants.iter().map(tell).collect()
-}
-
-#[test]
-fn what_was_missed_is_caught_up_with_as_the_schedule_says() {
-    let (mut due, times) = due("@hourly", "2026-11-25T09:00:00Z", "2026-11-25T12:00:30Z");
-    let mut decide = |catch_up: &str, max, window| {
-        due.catch_up = catch_up.to_owned();
-        (due.catch_up_max, due.catch_up_window) = (max, Duration::from_secs(window));
-        let decided = decide(&due, &times);
-        assert_eq!(decided.next, Some(at("2026-11-25T13:00:00Z")));
-        told(&decided.instants).join(", ")
-    };
-    let latest = "09:00 missed, 10:00 missed, 11:00 missed, 12:00 fired";
-    assert_eq!(decide("none", 1, 0), latest);
-    assert_eq!(decide("latest", 1, 0), latest);
-    let two = "09:00 missed, 10:00 missed, 11:00 fired, 12:00 fired";
-    assert_eq!(decide("all", 2, 86_400), two);
-    assert_eq!(decide("all", 100, 3700), two);
-    assert_eq!(decide("all", 4, 86_400), "09:00 fired, 10:00 fired, 11:00 fired, 12:00 fired");
-}
-
-#[test]
-fn none_catches_up_with_nothing_that_is_late() {
-    let (mut due, times) = due("@hourly", "2026-11-25T11:00:00Z", "2026-11-25T11:01:01Z");
-    due.catch_up = "none".to_owned();
-    assert_eq!(told(&decide(&due, &times).instants), ["11:00 missed"]);
-    due.now = at("2026-11-25T11:01:00Z");
-    assert_eq!(told(&decide(&due, &times).instants), ["11:00 fired"]);
-}
-
-#[test]
-fn a_pause_and_an_overlap_are_reasons() {
-    let (mut due, times) = due("@hourly", "2026-11-25T11:00:00Z", "2026-11-25T12:00:01Z");
-    (due.catch_up, due.catch_up_max) = ("all".to_owned(), 10);
-    due.catch_up_window = Duration::from_secs(86_400);
-    due.overlap = "skip_if_running".to_owned();
-    assert_eq!(told(&decide(&due, &times).instants), ["11:00 running", "12:00 fired"]);
-    due.paused = true;
-    assert_eq!(told(&decide(&due, &times).instants), ["11:00 paused", "12:00 paused"]);
-}
-
-#[test]
-fn a_long_outage_is_recorded_as_one() {
-    let (due, times) = due("* * * * * *", "2025-01-01T00:00:00Z", "2026-11-25T12:00:00Z");
-    let decided = decide(&due, &times);
-    assert_eq!(decided.instants.len(), 101);
-    assert_eq!(decided.instants[0].since, Some(due.next_at));
-    assert_eq!(decided.instants[100].skipped, None);
-}
-
-#[test]
-fn large_payloads_are_fired_a_few_at_a_time() {
-    let (mut due, times) = due("@hourly", "2026-11-25T01:00:00Z", "2026-11-25T12:00:00Z");
-    (due.catch_up, due.catch_up_max) = ("all".to_owned(), 10);
-    (due.catch_up_window, due.bytes) = (Duration::from_secs(86_400), 20 * 1024 * 1024);
-    let decided = decide(&due, &times);
-    let [.., last] = &*decided.instants else { panic!("there are some") };
-    assert_eq!(told(std::slice::from_ref(last)), ["05:00 fired"]);
-    assert_eq!(decided.next, Some(at("2026-11-25T06:00:00Z")));
 }

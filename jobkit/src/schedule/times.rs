@@ -191,7 +191,7 @@ fn unknown_form(form: &str) -> String {
     format!("`{form}` is unknown: there are {forms}")
 }
 
-/// Whether the last of the fields, after so many others, is meant as a zone.
+/// Whether the last of the fields, after so many others, stands for a zone.
 fn has_zone(before: usize, last: &str) -> bool {
     const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
     let is_weekday = |last: &str| {

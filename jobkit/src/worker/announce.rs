@@ -49,13 +49,14 @@ pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Err
     ticker::insist(link, &store::announce(policies)).await
 }
 
-/// What is to be stored of the schedules that can be.
+/// What is to be stored of the schedules that jobs have of their own, and of those given.
 pub(super) fn checked(
-    declared: impl Iterator<Item = Declaration>,
+    registry: &Registry,
+    given: Vec<Declaration>,
     problems: &mut Vec<String>,
 ) -> Vec<(Times, NewSchedule)> {
     let (mut checked, mut names) = (Vec::new(), HashSet::new());
-    for schedule in declared {
+    for schedule in registry.schedules().into_iter().chain(given) {
         if !names.insert(schedule.name.clone()) {
             let name = &schedule.name;
             problems.push(format!("the schedule `{name}` was given twice: name one differently"));

@@ -118,6 +118,7 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             firing,
             put_off: HashMap::new(),
+            read: HashMap::new(),
             idle: false,
         }
     }

@@ -26,7 +26,10 @@ const BUSY: Duration = Duration::from_millis(100);
 /// How long to leave a schedule alone that cannot be fired, or read.
 const PUT_OFF: Duration = Duration::from_secs(30);
 
-/// Most of these that a look leaves out.
+/// Most texts that are kept.
+const MOST_READ: usize = 200;
+
+/// Most schedules that a look leaves out.
 const MOST_PUT_OFF: usize = 1000;
 
 /// Fires the schedules that are due.
@@ -41,6 +44,8 @@ pub(crate) struct Scheduler {
     pub(crate) firing: Arc<Notify>,
     /// Schedules to leave alone, and until when.
     pub(crate) put_off: HashMap<String, Instant>,
+    /// Texts that were read lately.
+    pub(crate) read: HashMap<String, Times>,
     /// Whether the last look found nothing.
     pub(crate) idle: bool,
 }
@@ -83,8 +88,18 @@ impl Duty for Scheduler {
 
 impl Scheduler {
     fn decided(&mut self, due: &DueSchedule) -> Option<Decided> {
+        if let Some(times) = self.read.get(&due.times) {
+            return Some(decide(due, times));
+        }
         match due.times.parse::<Times>() {
-            Ok(times) => Some(decide(due, &times)),
+            Ok(times) => {
+                let decided = decide(due, &times);
+                if self.read.len() == MOST_READ {
+                    self.read.clear();
+                }
+                self.read.insert(due.times.clone(), times);
+                Some(decided)
+            }
             Err(error) => {
                 // Perhaps a newer binary can.
                 tracing::warn!(schedule = due.name, %error, "jobkit.fire: cannot read its times");
