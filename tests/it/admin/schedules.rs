@@ -14,7 +14,7 @@ async fn desk() -> (Lab, Admin) {
     let lab = Lab::new().await;
     lab.run(
         "insert into jobkit.kinds (kind, queue, priority, max_attempts, concurrency_group)
-        values ('report', 'slow', 1, 3, null), ('keyed', 'slow', 1, 3, 'g')",
+        values ('report', 'slow', 1, 3, null), ('of_a_key', 'slow', 1, 3, 'g')",
     )
     .await;
     let admin = Admin::new(lab.pool()).acting_as("ada");
@@ -100,7 +100,7 @@ async fn what_no_schedule_can_be_is_refused() {
     assert!(create("0 0 30 2 *", report()).await.contains("never comes"));
     let unknown = ScheduledJob::new("reprot", json!({}));
     assert!(create("@daily", unknown).await.contains("nobody has announced"));
-    let keyless = ScheduledJob::new("keyed", json!({}));
+    let keyless = ScheduledJob::new("of_a_key", json!({}));
     assert!(create("@daily", keyless.clone()).await.contains("need a concurrency key"));
     assert!(create("@daily", report().concurrency_key("a")).await.contains("take no concurrency"));
     assert!(admin.create_schedule("s", "@daily", keyless.concurrency_key("a")).await.unwrap());
