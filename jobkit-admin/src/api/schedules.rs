@@ -36,14 +36,19 @@ pub(crate) async fn list(context: &Context) -> Answer {
     Ok(answer(json!({"items": items, "next": next})))
 }
 
+/// The schedule that the query names.
+fn named(context: &Context) -> Result<&str, Failure> {
+    context.request.query("name").filter(|name| !name.is_empty()).ok_or(Failure::NotFound)
+}
+
 pub(crate) async fn show(context: &Context) -> Answer {
-    let name = context.request.query("name").unwrap_or("");
+    let name = named(context)?;
     let found = context.admin().schedule(name).await?.ok_or(Failure::NotFound)?;
     Ok(answer(recurring::schedule_detail(&found, context.redaction())))
 }
 
 pub(crate) async fn runs(context: &Context) -> Answer {
-    let name = context.request.query("name").unwrap_or("");
+    let name = named(context)?;
     let limit = context.request.clamped("limit", 1, 500, 100);
     let before = context.request.query("before").map(crate::request::time::time).transpose()?;
     let found = context.admin().schedule_runs(name, before, limit).await?;
