@@ -14,17 +14,12 @@ mod mistakes;
 mod model;
 mod parse;
 mod redact;
+mod schedule;
 mod subject;
 mod suggest;
 mod synonyms;
 #[cfg(test)]
 mod tests;
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "a file of jobkit, by a link: the worker reads more of it"
-)]
-mod times;
 mod version;
 
 use proc_macro2::TokenStream;

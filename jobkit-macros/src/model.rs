@@ -12,7 +12,7 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
-use crate::times::Times;
+use crate::schedule;
 use crate::version::Upcast;
 
 /// The numbers a setting can be.
@@ -114,7 +114,7 @@ impl JobModel {
                 mistakes,
             ),
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
-            schedule: args.schedule.and_then(|given| schedule(given.value, mistakes)),
+            schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             kind,
         }
     }
@@ -152,17 +152,6 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
                  or leave `{name}` out"
             ),
         );
-    }
-}
-
-/// Checks when a job recurs, as a worker would.
-fn schedule(text: LitStr, mistakes: &mut Mistakes) -> Option<LitStr> {
-    match text.value().parse::<Times>() {
-        Ok(_) => Some(text),
-        Err(error) => {
-            mistakes.add(&text, format_args!("these are no times for a schedule: {error}"));
-            None
-        }
     }
 }
 

@@ -228,7 +228,8 @@ async fn schedules_are_made_changed_and_seen() {
     };
     let kind = "send_receipt_01";
     let new = format!(
-        r#"{{"name": "a/b", "times": "@daily Asia/Tokyo", "kind": "{kind}", "concurrency_key": "k"}}"#
+        r#"{{"name": "a/b", "times": "@daily Asia/Tokyo", "kind": "{kind}",
+            "concurrency_key": "k"}}"#
     );
     assert_eq!(post("create", &new).await, StatusCode::CREATED);
     assert_eq!(post("create", &new).await, StatusCode::CONFLICT);

@@ -38,7 +38,11 @@ pub(crate) async fn list(context: &Context) -> Answer {
 
 /// The schedule that the query names.
 fn named(context: &Context) -> Result<&str, Failure> {
-    context.request.query("name").filter(|name| !name.is_empty()).ok_or(Failure::NotFound)
+    context
+        .request
+        .query("name")
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| Failure::Invalid("It needs a name.".into()))
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {

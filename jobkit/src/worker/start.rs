@@ -166,8 +166,8 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
     Ok(())
 }
 
-/// What must be there before the first claim: kinds for `jobkit.enqueue`, schedules, partitions for the
-/// history.
+/// What must be there before the first claim: kinds for `jobkit.enqueue`, schedules, partitions for
+/// the history.
 async fn prepare(
     link: &mut Link,
     policies: &[Policy],

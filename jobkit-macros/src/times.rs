@@ -1,1 +1,0 @@
-../../jobkit/src/schedule/times.rs
