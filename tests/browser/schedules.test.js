@@ -30,12 +30,12 @@ test("one is resumed, changed, run and paused", async () => {
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByText("report-007 is not paused.").waitFor();
   await page.locator("summary", { hasText: "Change…" }).click();
-  await page.getByLabel("When").fill("0 0 30 2 *");
+  await page.locator("input[name=times]").fill("0 0 30 2 *");
   await page.getByRole("button", { name: "Change", exact: true }).click();
   await page.getByText("never comes").first().waitFor();
   await page.goto(`${site.url}/schedules/schedule?name=report-007`);
   await page.locator("summary", { hasText: "Change…" }).click();
-  await page.getByLabel("When").fill("@yearly Asia/Tokyo");
+  await page.locator("input[name=times]").fill("@yearly Asia/Tokyo");
   await page.getByRole("button", { name: "Change", exact: true }).click();
   await page.getByText("report-007 comes at @yearly Asia/Tokyo from now on.").waitFor();
   await page.getByRole("button", { name: "Run now" }).click();

@@ -206,7 +206,8 @@ fn compare(zone: Tz, change: DateTime<Utc>) {
         check(&format!("{minute} {hour} * * *"), &expected, from + TimeDelta::minutes(1));
     }
     let quarters = |hours: std::ops::RangeInclusive<u32>| -> Vec<DateTime<Utc>> {
-        let due = |now: &NaiveDateTime| now.minute() % 15 == 0 && hours.contains(&now.hour());
+        let due =
+            |now: &NaiveDateTime| now.minute().is_multiple_of(15) && hours.contains(&now.hour());
         shown.iter().filter(|(_, now)| due(now)).map(|(instant, _)| *instant).collect()
     };
     check("*/15 * * * *", &quarters(0..=23), from);

@@ -24,7 +24,7 @@ pub struct ScheduleSummary {
     pub overdue: Option<Duration>,
     /// The last instant for which a job was enqueued, and the job.
     pub last: Option<(DateTime<Utc>, JobId)>,
-    /// Instants of the last day that were missed: rows of the history, no more than 1,000.
+    /// Instants of the last day that were missed, among the latest 200 rows of the history.
     pub missed: u32,
     /// Those that a pause skipped.
     pub skipped_by_pause: u32,

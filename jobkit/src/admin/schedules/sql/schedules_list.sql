@@ -1,5 +1,5 @@
 -- Schedules by name, with their last job and what was missed lately. Of the runs of each no more
--- than the latest 1,000 are looked at.
+-- than the latest 200 are looked at.
 -- $1 after this name, $2 how many, $3 only this one (null: all)
 select s.name, s.times, s.kind, s.queue, s.next_at, s.catch_up, s.catch_up_max, s.catch_up_window,
     s.overlap, s.jitter, s.declared_at, s.edited, s.paused_at, s.paused_by, s.pause_reason,
@@ -16,7 +16,7 @@ cross join lateral (
             as paused
     from (
         select i.instant, i.job_id, i.skipped from jobkit.schedule_runs i
-        where i.schedule = s.name order by i.instant desc limit 1000
+        where i.schedule = s.name order by i.instant desc limit 200
     ) r
 ) l
 where s.removed_at is null and s.name > $1 and ($3::text is null or s.name = $3)
