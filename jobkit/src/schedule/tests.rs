@@ -75,6 +75,8 @@ fn what_cannot_be_is_refused_with_advice() {
         ("every 99999999999d", "`99999999999d` is no length"),
         ("60 * * * *", "`60 * * * *` is no cron expression"),
         ("0 0 30 2 *", "never comes"),
+        ("0 , L * +MON", "never comes"),
+        (", 0 * * *", "never comes"),
         ("* * * 31 2,4,6,9,11 *", "never comes"),
         ("*/5 2 * 3 SUNL Europe/Berlin", "never comes"),
         ("0 3 * * * ☃", "means nothing in it"),

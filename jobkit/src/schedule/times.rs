@@ -222,13 +222,21 @@ fn cron_of(text: &str, zone: Tz) -> Result<Rule, TimesError> {
         TimesError(format!("`{text}` is no cron expression: {}", why.trim_end_matches('.')))
     })?;
     let never = || TimesError(format!("`{text}` never comes: there is no such day, or hour"));
-    if !has_a_day(&cron) {
+    if !has_a_time(&cron) || !has_a_day(&cron) {
         return Err(never());
     }
     let times = Times { text: String::new(), rule: Rule::Cron(Box::new(cron), zone) };
     // It is there, but always in an hour that the zone skips.
     times.next_after(DateTime::UNIX_EPOCH + TimeDelta::days(20_000)).ok_or_else(never)?;
     Ok(times.rule)
+}
+
+/// Whether any time of day matches: a list may be empty. A search would go on as for a day.
+fn has_a_time(cron: &Cron) -> bool {
+    let pattern = &cron.pattern;
+    (0..24).any(|hour| pattern.hour_match(hour).unwrap_or(false))
+        && (0..60).any(|minute| pattern.minute_match(minute).unwrap_or(false))
+        && (0..60).any(|second| pattern.second_match(second).unwrap_or(false))
 }
 
 /// Whether any day matches. In 28 years in a row every date falls on every weekday that it can; a
