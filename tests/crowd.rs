@@ -29,8 +29,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    13 5900 /
-    13 6700 /?range=7d
+    14 5900 /
+    14 6700 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -59,6 +59,7 @@ const PAGES: &str = "
     5 550 /jobs/{blocked}
     6 5400 /queues
     2 140 /queues/queue?queue=queue_3
+    2 40 /schedules
     3 220 /kinds
     2 140 /kinds/kind?kind=kind_3
     2 25 /workers
@@ -81,7 +82,7 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    22 6600 /system
+    23 6600 /system
     2 50 /audit
     2 35 /audit?actor=nobody
     10 4700 /api/v1/overview

@@ -13,6 +13,7 @@ pages! {
     changing_jobs: "/../docs/changing-jobs.md";
     concurrency: "/../docs/concurrency.md";
     dead_letters: "/../docs/dead-letters.md";
+    schedules: "/../docs/schedules.md";
     deploying: "/../docs/deploying.md";
     getting_started: "/../docs/getting-started.md";
     handlers: "/../docs/handlers.md";

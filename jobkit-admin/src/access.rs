@@ -27,7 +27,7 @@ pub enum Permission {
     Cancel,
     /// Giving a waiting job another time.
     Reschedule,
-    /// Pausing and resuming a queue.
+    /// Pausing and resuming a queue or a schedule.
     Pause,
     /// Changing the limits of concurrency keys.
     Limit,
@@ -39,6 +39,9 @@ pub enum Permission {
     Discard,
     /// Removing dead letters by their age.
     Purge,
+    /// Making, changing, running and deleting schedules: whoever may do that decides what code
+    /// does.
+    Schedule,
     /// Asking a worker to stop.
     StopWorker,
     /// Acting on everything that matches a filter, or on several that are selected, together with
@@ -48,7 +51,7 @@ pub enum Permission {
 
 impl Permission {
     /// All there are.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::View,
         Self::Payloads,
         Self::Export,
@@ -63,6 +66,7 @@ impl Permission {
         Self::EditReplay,
         Self::Discard,
         Self::Purge,
+        Self::Schedule,
         Self::StopWorker,
         Self::Bulk,
     ];
@@ -85,6 +89,7 @@ impl Permission {
             Self::EditReplay => "edit_replay",
             Self::Discard => "discard",
             Self::Purge => "purge",
+            Self::Schedule => "schedule",
             Self::StopWorker => "stop_worker",
             Self::Bulk => "bulk",
         }
@@ -132,12 +137,14 @@ impl Permissions {
     }
 
     /// What keeps things running, and can be repaired: everything but
-    /// [`Enqueue`](Permission::Enqueue), [`EditReplay`](Permission::EditReplay),
-    /// [`Purge`](Permission::Purge) and [`Export`](Permission::Export).
+    /// [`Enqueue`](Permission::Enqueue), [`Schedule`](Permission::Schedule),
+    /// [`EditReplay`](Permission::EditReplay), [`Purge`](Permission::Purge) and
+    /// [`Export`](Permission::Export).
     #[must_use]
     pub fn operator() -> Self {
         Self::admin()
             .without(Permission::Enqueue)
+            .without(Permission::Schedule)
             .without(Permission::EditReplay)
             .without(Permission::Purge)
             .without(Permission::Export)

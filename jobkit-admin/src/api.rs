@@ -6,3 +6,4 @@ pub(crate) mod enqueue;
 mod json;
 pub(crate) mod operations;
 pub(crate) mod read;
+pub(crate) mod schedules;

@@ -50,6 +50,7 @@ mod migrate;
 mod operations;
 mod password;
 mod queues;
+mod schedules;
 mod semaphores;
 mod serve;
 mod signal;
@@ -107,6 +108,9 @@ enum Command {
     /// Shows, pauses and resumes queues
     #[command(subcommand)]
     Queues(queues::Queues),
+    /// Shows schedules, makes, changes, pauses, runs and deletes them
+    #[command(subcommand)]
+    Schedules(schedules::Schedules),
     /// Shows who holds permits and who waits for them, and sets limits
     #[command(subcommand)]
     Semaphores(semaphores::Semaphores),
@@ -167,6 +171,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Jobs(command) => command.run(&desk).await,
         Command::Dead(command) => command.run(&desk).await,
         Command::Queues(command) => command.run(&desk).await,
+        Command::Schedules(command) => command.run(&desk).await,
         Command::Semaphores(command) => command.run(&desk).await,
         Command::Workers(command) => command.run(&desk).await,
         Command::Operations(command) => command.run(&desk).await,

@@ -58,6 +58,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
+    gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed).count();
     gauge("workers", "Workers that are alive", up as f64);
     let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();

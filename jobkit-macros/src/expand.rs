@@ -1,6 +1,6 @@
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Expr;
+use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
 use crate::duration;
@@ -15,7 +15,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let (typed, concurrency_key) = model.concurrency.as_ref().map(concurrency_key).unzip();
     let dead_letter_key = model.dead_letter_key.as_ref().map(dead_letter_key);
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
-    let upcast = upcast(model);
+    let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
         #typed
         #[automatically_derived]
@@ -24,6 +24,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             #concurrency_key
             #dead_letter_key
             #upcast
+            #scheduled
         }
         ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
     }
@@ -152,6 +153,18 @@ fn upcast(model: &JobModel) -> Option<TokenStream> {
             }
         }
     })
+}
+
+/// The method that says when such a job recurs, and makes it. Without `Default` the error belongs
+/// under the text.
+fn scheduled(times: &LitStr) -> TokenStream {
+    let span = Span::call_site().located_at(times.span());
+    let job = quote_spanned!(span=> ::jobkit::private::scheduled::<Self>());
+    quote! {
+        fn scheduled() -> ::core::option::Option<(&'static str, Self)> {
+            ::core::option::Option::Some((#times, #job))
+        }
+    }
 }
 
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.

@@ -14,6 +14,7 @@ mod mistakes;
 mod model;
 mod parse;
 mod redact;
+mod schedule;
 mod subject;
 mod suggest;
 mod synonyms;

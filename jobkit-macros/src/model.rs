@@ -12,6 +12,7 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
+use crate::schedule;
 use crate::version::Upcast;
 
 /// The numbers a setting can be.
@@ -49,6 +50,8 @@ pub(crate) struct JobModel {
     pub(crate) concurrency: Option<Concurrency>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
+    /// When it recurs.
+    pub(crate) schedule: Option<LitStr>,
 }
 
 /// A setting that can be a duration or be switched off.
@@ -111,6 +114,7 @@ impl JobModel {
                 mistakes,
             ),
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
+            schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             kind,
         }
     }

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 17] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 18] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -30,6 +30,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 17] = [
     ("concurrency_limit", "2"),
     ("concurrency_group", "\"accounts\""),
     ("redact", "redact(token)"),
+    ("schedule", "\"0 3 * * * Europe/Berlin\""),
 ];
 
 /// An argument that is there, and whose value has the right form.
@@ -61,6 +62,7 @@ pub(crate) struct Args {
     pub(crate) concurrency_limit: Option<Given<Integer>>,
     pub(crate) concurrency_group: Option<Given<LitStr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
+    pub(crate) schedule: Option<Given<LitStr>>,
     /// The names given, also those with a broken value.
     names: Vec<&'static str>,
     /// The names that misspelt ones were probably meant to be.
@@ -129,6 +131,7 @@ impl Args {
             "kind" => self.kind = Some(given(name, &value, example, literal::text)?),
             "aliases" => self.aliases = Some(given(name, &value, example, literal::texts)?),
             "version" => self.version = Some(given(name, &value, example, literal::integer)?),
+            "schedule" => self.schedule = Some(given(name, &value, example, literal::text)?),
             "queue" => self.queue = Some(given(name, &value, example, literal::text)?),
             "priority" => self.priority = Some(given(name, &value, example, literal::integer)?),
             "max_attempts" => {

@@ -81,6 +81,14 @@ impl<S> JobContext<S> {
         format!("{}-{:x}", self.id(), self.created_at().timestamp_micros())
     }
 
+    /// The instant that this job is for, if a [schedule](crate::schedule) enqueued it: which night
+    /// to report on, however late it runs.
+    #[must_use]
+    pub fn instant(&self) -> Option<DateTime<Utc>> {
+        let metadata = self.attempt.metadata.as_deref()?;
+        crate::schedule::scheduled(metadata.get()).map(|(_, instant)| instant)
+    }
+
     /// The kind the job was stored under.
     #[must_use]
     pub fn kind(&self) -> &str {

@@ -29,6 +29,12 @@ pub trait Declared: Sized {
         None
     }
 
+    /// When such a job recurs, and the job: what `#[job(schedule = "…")]` says.
+    #[doc(hidden)]
+    fn scheduled() -> Option<(&'static str, Self)> {
+        None
+    }
+
     /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
     ///
     /// # Errors
@@ -73,6 +79,29 @@ where
 {
     let old = stored.decode()?;
     function(old).into_job().map_err(|error| stored.refused(&error))
+}
+
+/// A job that `#[job(schedule = "…")]` can make: its fields have defaults.
+#[diagnostic::on_unimplemented(
+    message = "a schedule in `#[job]` makes the job by `Default`, which `{Self}` is not",
+    label = "no `Default` for `{Self}`",
+    note = "derive `Default`, or give the schedule with its payload to `Worker::schedule`"
+)]
+pub trait Scheduled {
+    /// The job.
+    fn scheduled() -> Self;
+}
+
+impl<J: Default> Scheduled for J {
+    fn scheduled() -> Self {
+        Self::default()
+    }
+}
+
+/// Makes a job that recurs; the expansion of `#[job]` calls it.
+#[must_use]
+pub fn scheduled<J: Scheduled>() -> J {
+    J::scheduled()
 }
 
 /// Marks a key that is always there (see [`IntoKey`]).

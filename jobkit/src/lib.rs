@@ -25,6 +25,7 @@ pub mod private;
 mod redact;
 mod registration;
 mod registry;
+pub mod schedule;
 #[cfg(feature = "schemars")]
 mod schema;
 mod statement;

@@ -4,7 +4,7 @@
 pub use inventory;
 
 pub use crate::declared::{
-    Declared, IntoKey, Key, Presence, key, key_or_none, optional_key, upcast,
+    Declared, IntoKey, Key, Presence, Scheduled, key, key_or_none, optional_key, scheduled, upcast,
 };
 pub use crate::job_types::JobTypes;
 pub use crate::stored::Stored;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::context::Attempt;
 use crate::states::States;
 use crate::stored::Stored;
-use crate::{Job, JobContext, Policy, Result};
+use crate::{Draft, Job, JobContext, Policy, Result};
 
 /// A handler's future, boxed once.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result> + Send>>;
@@ -23,6 +23,7 @@ pub struct Registration {
     state: fn() -> (TypeId, &'static str),
     start: Start,
     key: Key,
+    scheduled: fn() -> Option<(&'static str, Draft)>,
 }
 
 /// Decodes a payload and makes the handler's future.
@@ -43,6 +44,7 @@ impl Registration {
             state: || (TypeId::of::<S>(), type_name::<S>()),
             start: start::<J, S>,
             key: |stored| Ok(stored.job::<J>()?.concurrency_key()),
+            scheduled: || J::scheduled().map(|(times, job)| (times, Draft::from(job))),
         }
     }
 
@@ -64,6 +66,11 @@ impl Registration {
     /// Id and Rust path of the state type the job needs.
     pub(crate) fn state(&self) -> (TypeId, &'static str) {
         (self.state)()
+    }
+
+    /// When such a job recurs, and the job.
+    pub(crate) fn scheduled(&self) -> Option<(&'static str, Draft)> {
+        (self.scheduled)()
     }
 
     /// Whether the job type reads a payload of this version as a worker does: for a test that keeps

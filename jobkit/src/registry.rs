@@ -2,6 +2,7 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES, VERSIONS};
+use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
 use crate::{Policy, Registration};
@@ -94,6 +95,15 @@ impl Registry {
         let mut policies: Vec<_> = self.registrations.iter().map(|r| *r.policy()).collect();
         policies.sort_by_key(|policy| policy.kind);
         policies
+    }
+
+    /// The schedules that these jobs have of their own, named after their kinds.
+    pub(crate) fn schedules(&self) -> Vec<Declaration> {
+        let declared = |registration: &Registration| {
+            let (times, job) = registration.scheduled()?;
+            Some(Declaration::new(registration.policy().kind.to_owned(), times.into(), job))
+        };
+        self.registrations.iter().filter_map(declared).collect()
     }
 
     /// What is wrong with these jobs for a worker that has these states, one sentence each.

@@ -28,9 +28,10 @@ use self::settings::Settings;
 
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
+use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::{Link, Source};
-use crate::{Error, Registration};
+use crate::{Draft, Error, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -56,6 +57,7 @@ pub struct Worker {
     registry: Option<Registry>,
     queues: Vec<Served>,
     settings: Settings,
+    schedules: Vec<Declaration>,
     /// What is wrong with what was given so far.
     problems: Vec<String>,
 }
@@ -74,6 +76,7 @@ impl Worker {
             registry: None,
             queues: Vec::new(),
             settings: Settings::default(),
+            schedules: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -119,6 +122,34 @@ impl Worker {
     /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
     pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
         self.queues.push(Served { name: name.into().into(), slots: concurrency });
+        self
+    }
+
+    /// Enqueues this job again and again: at these times, by the database's clock, whichever worker
+    /// is awake. The start of a worker writes the schedule down; it never undoes what operators
+    /// changed, paused or deleted, and a schedule that is no longer in code goes on until somebody
+    /// deletes it.
+    ///
+    /// ```no_run
+    /// # use jobkit::{Job, JobContext, Worker, job};
+    /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Report { region: u8 }
+    /// # impl Job for Report { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// let worker = Worker::new(pool)
+    ///     .queue("default", 5)
+    ///     .schedule("report-1", "0 3 * * * Europe/Berlin", Report { region: 1 });
+    /// # worker.start().await?; Ok(()) }
+    /// ```
+    ///
+    /// What the text may be says [`Times`](crate::schedule::Times); what else there is to say,
+    /// [`Schedule`]. The name has 1 to 128 bytes, and is the schedule's for all binaries.
+    pub fn schedule(
+        mut self,
+        name: impl Into<String>,
+        schedule: impl Into<Schedule>,
+        job: impl Into<Draft>,
+    ) -> Self {
+        self.schedules.push(Declaration::new(name.into(), schedule.into(), job.into()));
         self
     }
 
@@ -206,6 +237,12 @@ impl Worker {
         self
     }
 
+    /// How long the history of schedules is kept, up to ten years; 30 days by default.
+    pub fn keep_runs(mut self, keep: Duration) -> Self {
+        self.settings.keep_runs = keep;
+        self
+    }
+
     /// How long [measures](crate::Admin::measures) are kept, up to ten years; 7 days by default.
     pub fn keep_measures(mut self, keep: Duration) -> Self {
         self.settings.keep_measures = keep;
@@ -231,7 +268,8 @@ impl Worker {
     /// together, for many small workers on one server.
     ///
     /// Otherwise there are eight, and a ninth where a claim brings 250 jobs; the watchdog and the
-    /// pruner open one more for a moment, and whoever carries out an operation has one for as long.
+    /// pruner open one more for a moment, and whoever carries out an operation or fires schedules
+    /// has one for as long.
     ///
     /// On the one connection a claim or a write of outcomes waits for those before it and for one
     /// call of a duty at most, each of which takes the [call deadline](Self::call_deadline) at

@@ -218,3 +218,41 @@ async fn kinds_say_how_long_they_take_and_how_often_they_fail() {
             .contains("<td data-l=\"Failed\" class=\"n\"><span class=\"muted\">–")
     );
 }
+
+#[tokio::test]
+async fn schedules_are_made_changed_and_seen() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let post = async |act: &str, body: &str| {
+        send(&app, &format!("/api/v1/schedules/{act}"), body).await.status
+    };
+    let kind = "send_receipt_01";
+    let new = format!(
+        r#"{{"name": "a/b", "times": "@daily Asia/Tokyo", "kind": "{kind}",
+            "concurrency_key": "k"}}"#
+    );
+    assert_eq!(post("create", &new).await, StatusCode::CREATED);
+    assert_eq!(post("create", &new).await, StatusCode::CONFLICT);
+    let never = r#"{"name": "a/b", "times": "0 0 30 2 *"}"#;
+    assert_eq!(post("edit", never).await, StatusCode::UNPROCESSABLE_ENTITY);
+    let all = r#"{"name": "a/b", "catch_up": {"max": 3, "window": 60}, "overlap": "allow"}"#;
+    assert_eq!(post("edit", all).await, StatusCode::NO_CONTENT);
+    for act in ["pause", "resume", "run"] {
+        assert!(post(act, r#"{"name": "a/b"}"#).await.is_success(), "{act}");
+        assert_eq!(post(act, r#"{"name": "b"}"#).await, StatusCode::NOT_FOUND, "{act}");
+    }
+    let list = json(&get(&app, "/api/v1/schedules").await);
+    assert_eq!(list["items"][0]["catch_up"]["max"], 3, "{list}");
+    let one = json(&get(&app, "/api/v1/schedules/schedule?name=a%2Fb").await);
+    let runs = json(&get(&app, "/api/v1/schedules/runs?name=a%2Fb").await);
+    assert_eq!(
+        (&one["times"], &runs["items"][0]["by_hand"]),
+        (&"@daily Asia/Tokyo".into(), &true.into())
+    );
+    assert_eq!(post("delete", r#"{"name": "a/b"}"#).await, StatusCode::NO_CONTENT);
+    let metrics = get(&app, "/metrics").await.body;
+    assert!(metrics.contains("jobkit_schedule_overdue_seconds 0"), "{metrics}");
+    let operator = dashboard(&lab, Permissions::operator());
+    let reply = send(&operator, "/api/v1/schedules/create", &new).await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}

@@ -27,8 +27,10 @@ async fn every_page_says_so_and_none_breaks() {
     for some in paths.chunks(8) {
         let mut asked = tokio::task::JoinSet::new();
         for route in some {
-            let (app, path) =
-                (app.clone(), filled(route.path, "1") + "?group=g&queue=q&kind=k&verb=replay");
+            let (app, path) = (
+                app.clone(),
+                filled(route.path, "1") + "?group=g&queue=q&kind=k&name=n&verb=replay",
+            );
             asked.spawn(async move { (get(&app, &path).await, path) });
         }
         for (reply, path) in asked.join_all().await {

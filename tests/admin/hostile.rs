@@ -98,6 +98,7 @@ async fn no_text_is_ever_more_than_a_text() {
     for from in [
         "/",
         "/queues",
+        "/schedules",
         "/kinds",
         "/workers",
         "/concurrency",

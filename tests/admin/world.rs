@@ -32,6 +32,12 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
         from unnest($1) with ordinality as of (t, i)",
         "insert into jobkit.queues (name, paused_at, paused_by, reason)
         select t, now(), t, t from unnest($1) t",
+        "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
+            catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args, paused_at,
+            paused_by, pause_reason) select t, '*/20 * * * *', now() + '1 h', 'latest', 1, '0',
+            'allow', '0', t, t, 0, 3, jsonb_build_object(t, t), now(), t, t from unnest($1) t",
+        "insert into jobkit.schedule_runs (schedule, instant, skipped, actor)
+        select t, now() - '1 h'::interval, 'missed', t from unnest($1) t",
         "insert into jobkit.operations (verb, filter, actor, reason, idempotency_key, total,
             up_to, until)
         select 'discard', jsonb_build_object(t, t), t, t, t, 7, 0, now() from unnest($1) t",

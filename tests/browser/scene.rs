@@ -101,6 +101,20 @@ const HISTORY: &str = "
         lateral (select (base * (1 + 0.4 * sin(n / 6.0)) + n % 3)::int as c) as counted
     on conflict do nothing";
 
+/// Two hundred schedules. Those that might come meanwhile are paused.
+const SCHEDULES: &str = "
+    insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
+        overlap, jitter, kind, queue, priority, max_attempts, args, paused_at, paused_by,
+        pause_reason)
+    select 'report-' || to_char(n, 'FM000'), t.times, now() + interval '1 d', 'latest', 1, '0',
+        'allow', '0', 'build_report', 'reports', 0, 3, '{\"month\": \"2026-11\"}', now(), 'bob',
+        'stocktaking'
+    from generate_series(0, 199) n, lateral (select (array['@daily Europe/Berlin',
+        '*/30 * * * *', '0 3,15 * * * America/New_York', 'every 15m', '0 9 * * MON-FRI'])[1 + n % 5]
+        as times) t;
+    insert into jobkit.schedule_runs (schedule, instant, skipped)
+    select 'report-000', now() - n * interval '1 d', 'paused' from generate_series(1, 9) n";
+
 async fn enqueue(lab: &Lab) -> Result<(), jobkit::Error> {
     let pool = lab.pool();
     for n in 0..24 {
@@ -127,6 +141,7 @@ async fn enqueue(lab: &Lab) -> Result<(), jobkit::Error> {
 /// Fills the database; comes back when the workers have done all that they can.
 pub(crate) async fn set(lab: &Lab) -> Result<Vec<WorkerHandle>, jobkit::Error> {
     lab.run(HISTORY).await;
+    lab.run(SCHEDULES).await;
     let admin = Admin::new(lab.pool()).acting_as("bob");
     admin.pause("exports", "", "the disk is full").await?;
     enqueue(lab).await?;

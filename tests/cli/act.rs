@@ -48,6 +48,39 @@ async fn queues_are_paused_and_resumed_by_name() {
 }
 
 #[tokio::test]
+async fn schedules_are_made_changed_and_deleted_by_name() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('r', 'q', 0, 3)",
+    )
+    .await;
+    let times = "0 3 * * * Europe/Berlin";
+    run(&lab, &["schedules", "create", "nightly", times, "r", "{\"a\": 1}"]).await.good();
+    assert!(
+        run(&lab, &["schedules", "create", "nightly", times, "r"]).await.bad(1).contains("edit")
+    );
+    let never = run(&lab, &["schedules", "edit", "nightly", "--times", "0 0 30 2 *"]).await.bad(1);
+    assert!(never.contains("never comes"), "{never}");
+    let edit = ["schedules", "edit", "nightly", "--catch-up", "all", "--skip-if-running", "true"];
+    run(&lab, &edit).await.good();
+    run(&lab, &["schedules", "pause", "nightly", "--reason", "stocktaking"]).await.good();
+    let listed = run(&lab, &["schedules", "list"]).await.good();
+    assert!(listed.contains(times) && listed.contains("paused (stocktaking)"), "{listed}");
+    run(&lab, &["schedules", "resume", "nightly"]).await.good();
+    let ran = json(&lab, &["schedules", "run", "nightly"]).await;
+    let runs = json(&lab, &["schedules", "runs", "nightly"]).await;
+    assert_eq!(
+        (&runs["items"][0]["job"], &runs["items"][0]["actor"]),
+        (&ran["job"], &"ada".into())
+    );
+    let shown = json(&lab, &["schedules", "show", "nightly", "--reveal"]).await;
+    assert_eq!((&shown["args"]["a"], &shown["catch_up"]["max"]), (&1.into(), &100.into()));
+    run(&lab, &["schedules", "delete", "nightly"]).await.good();
+    run(&lab, &["schedules", "show", "nightly"]).await.bad(1);
+    assert_eq!(audited(&lab, "delete").await, "ada");
+}
+
+#[tokio::test]
 async fn a_job_is_enqueued_by_the_name_of_its_kind() {
     let lab = Lab::new().await;
     let enqueue = [

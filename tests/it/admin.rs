@@ -17,5 +17,6 @@ mod overview;
 mod queues;
 mod redact;
 mod replay;
+mod schedules;
 mod selected;
 mod semaphores;

@@ -41,6 +41,7 @@ mod publication;
 mod queues;
 mod races;
 mod recovery;
+mod schedules;
 mod settings;
 mod startup;
 mod statements;

@@ -52,6 +52,7 @@ macro_rules! mutants {
 mod dead_letters;
 mod operators;
 mod permits;
+mod schedules;
 mod transitions;
 
 impl Mutant {
@@ -139,6 +140,11 @@ fn each_mutant_of_a_transition_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_permit_is_found_by_its_race() {
     each_is_found(permits::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_schedule_is_found_by_its_race() {
+    each_is_found(schedules::MUTANTS);
 }
 
 #[test]

@@ -25,5 +25,6 @@ pub(crate) mod prune;
 pub(crate) mod reap;
 pub(crate) mod recovery;
 pub(crate) mod replayers;
+pub(crate) mod schedules;
 pub(crate) mod settle;
 pub(crate) mod succession;

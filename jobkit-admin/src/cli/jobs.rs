@@ -141,6 +141,13 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ("concurrency", key.unwrap_or_default()),
         ("dead-letter key", job.dead_letter_key.clone().unwrap_or_default()),
         ("dead letter", job.dead_letter.map(|id| id.to_string()).unwrap_or_default()),
+        (
+            "schedule",
+            job.schedule
+                .as_ref()
+                .map(|(name, instant)| format!("{name}, for {}", utc(instant)))
+                .unwrap_or_default(),
+        ),
         ("replays", job.replays.map(|id| id.to_string()).unwrap_or_default()),
         ("replayed by", job.replayed_by.map(|id| id.to_string()).unwrap_or_default()),
         ("reason", job.reason.clone().unwrap_or_default()),

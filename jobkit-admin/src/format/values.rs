@@ -38,6 +38,7 @@ pub(crate) fn overview(now: &Overview) -> Value {
         "retrying": count(now.retrying),
         "blocked": count(now.blocked),
         "blocked_age": seconds(now.blocked_age),
+        "schedule_overdue": seconds(now.overdue),
         "dead": count(now.dead),
         "attention": now.attention.iter().map(attention).collect::<Vec<_>>(),
     })
@@ -58,6 +59,10 @@ fn attention(item: &Attention) -> Value {
         }),
         Attention::LostWorker { id, name, at, jobs } => json!({
             "id": worker(id), "name": name, "at": iso(at), "jobs": jobs,
+        }),
+        Attention::OverdueSchedule(schedule) => json!({
+            "schedule": schedule.name, "times": schedule.times,
+            "overdue": schedule.overdue.as_secs_f64(),
         }),
         Attention::StuckOperation { operation, verb, since } => json!({
             "operation": operation.to_string(), "verb": verb, "since": since.as_secs_f64(),
@@ -211,6 +216,10 @@ pub(crate) fn job_summary(job: &jobkit::admin::jobs::JobSummary) -> Value {
 pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redaction>) -> String {
     let mut value = job_summary(&job.summary);
     value["why"] = json!(why);
+    value["schedule"] = job
+        .schedule
+        .as_ref()
+        .map_or(Value::Null, |(name, instant)| json!({"name": name, "instant": iso(instant)}));
     value["version"] = json!(job.version);
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
     value["crashes"] = json!(job.crashes);

@@ -58,6 +58,7 @@ impl Page<'_> {
                 "blocked",
                 format!("/concurrency/key?group={}&key={}", url(group), url(key)),
             ),
+            Attention::OverdueSchedule(_) => ("failed", "overdue", to("/schedules")),
             Attention::DeadLetters { .. } => ("dead", "dead", to("/dead")),
             Attention::PausedQueue { .. } => ("paused", "paused", to("/queues")),
             _ => ("failed", "look", to("/")),

@@ -29,6 +29,7 @@ pub mod measures;
 pub mod operations;
 pub mod overview;
 pub mod queues;
+pub mod schedules;
 pub mod semaphores;
 pub mod stuck;
 pub mod workers;
@@ -73,6 +74,15 @@ pub use self::severity::Severity;
 /// | | [`pause`](Self::pause) | lets no worker claim from one |
 /// | | [`resume`](Self::resume) | ends that |
 /// | | [`paused`](Self::paused) | those that are paused |
+/// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
+/// | | [`schedule`](Self::schedule) | one of them, with its payload |
+/// | | [`schedule_runs`](Self::schedule_runs) | what became of its instants |
+/// | | [`create_schedule`](Self::create_schedule) | makes one |
+/// | | [`edit_schedule`](Self::edit_schedule) | changes one, for good |
+/// | | [`pause_schedule`](Self::pause_schedule) | lets one fire no more |
+/// | | [`resume_schedule`](Self::resume_schedule) | ends that |
+/// | | [`run_schedule`](Self::run_schedule) | enqueues its job now |
+/// | | [`delete_schedule`](Self::delete_schedule) | removes one |
 /// | [semaphores] | [`groups`](Self::groups) | groups of concurrency keys |
 /// | | [`semaphores`](Self::semaphores) | a page of keys and their permits |
 /// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |

@@ -45,6 +45,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
         recover_look replay_page
     }
+    schedules {
+        create_schedule declare_schedules delete_schedule edit_schedule enqueue_scheduled fire
+        pause_schedule prune_runs resume_schedule run_schedule
+    }
     stuck { set_aside stick stuck unclaim unstick }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim

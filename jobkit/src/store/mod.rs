@@ -20,6 +20,7 @@ mod lane;
 mod link;
 mod notifications;
 mod read;
+mod schedules;
 mod session;
 mod settle;
 mod source;
@@ -40,6 +41,9 @@ pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
+pub(crate) use self::schedules::{
+    Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,
+};
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
     EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
@@ -48,10 +52,10 @@ pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
     expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,
-    prepare_days, promote, prune_audit, prune_measures, prune_resolved, reap_claim, reap_look,
-    reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside, sleep, stick,
-    stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
-    sweep_unserved, unknown_kinds, unserved_queues, unstick,
+    prepare_days, promote, prune_audit, prune_measures, prune_resolved, prune_runs, reap_claim,
+    reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside,
+    sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note,
+    sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};

@@ -220,16 +220,18 @@ statements! {
 pub(crate) struct Promoted {
     /// How many became ready.
     pub(crate) jobs: i32,
-    /// When the next one is due.
+    /// When the next one is due, or the next schedule.
     pub(crate) next: Option<Duration>,
     /// Whether an operation is open: seen here, since this is the look that is made anyway.
     pub(crate) operating: bool,
+    /// Whether a schedule is due.
+    pub(crate) firing: bool,
     /// Whether enqueues tell of all that becomes due until the worker looks again: it sleeps.
     pub(crate) told: bool,
 }
 
 from_row! {
-    Promoted { jobs: "promoted", next: "next_in", operating, told }
+    Promoted { jobs: "promoted", next: "next_in", operating, firing, told }
 }
 
 // Permits that became free.
@@ -293,6 +295,10 @@ statements! {
     /// Removes old measures; answers how many rows.
     fn prune_measures(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_measures($1, $2)", debug_span!("jobkit.prune");
+
+    /// Removes old runs of schedules; answers how many.
+    fn prune_runs(keep: PgInterval, limit: i32) -> One<i32>
+        = "select jobkit.prune_runs($1, $2)", debug_span!("jobkit.prune");
 
     /// Removes dead letters that were resolved a while ago; answers how many.
     fn prune_resolved(keep: PgInterval, limit: i32) -> One<i32>

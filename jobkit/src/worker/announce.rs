@@ -1,10 +1,13 @@
+use std::collections::HashSet;
+
 use sqlx::PgPool;
 
 use super::settings::Settings;
 use super::ticker;
 use crate::error::StartProblems;
 use crate::registry::Registry;
-use crate::store::{self, Link, SchemaCheck};
+use crate::schedule::{Declaration, Times};
+use crate::store::{self, Link, NewSchedule, SchemaCheck};
 use crate::{Error, Policy};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
@@ -44,4 +47,40 @@ pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Err
         }
     }
     ticker::insist(link, &store::announce(policies)).await
+}
+
+/// What is to be stored of the schedules that jobs have of their own, and of those given.
+pub(super) fn checked(
+    registry: &Registry,
+    given: Vec<Declaration>,
+    problems: &mut Vec<String>,
+) -> Vec<(Times, NewSchedule)> {
+    let (mut checked, mut names) = (Vec::new(), HashSet::new());
+    for schedule in registry.schedules().into_iter().chain(given) {
+        if !names.insert(schedule.name.clone()) {
+            let name = &schedule.name;
+            problems.push(format!("the schedule `{name}` was given twice: name one differently"));
+        }
+        match schedule.check() {
+            Ok(schedule) => checked.push(schedule),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    checked
+}
+
+/// Tells the database of the schedules in code.
+pub(super) async fn schedules(
+    link: &mut Link,
+    declared: &mut [(Times, NewSchedule)],
+) -> Result<(), Error> {
+    if declared.is_empty() {
+        return Ok(());
+    }
+    let now = ticker::insist(link, &store::clock()).await?;
+    for (times, schedule) in &mut *declared {
+        schedule.next_at = times.next_after(now).map(|next| next.to_rfc3339());
+    }
+    let declared: Vec<&NewSchedule> = declared.iter().map(|(_, schedule)| schedule).collect();
+    ticker::insist(link, &store::declare_schedules(&declared)).await
 }

@@ -6,10 +6,11 @@ mod promoter;
 pub(crate) mod pruner;
 mod reaper;
 mod replayer;
+mod scheduler;
 mod sweeper;
 mod watchdog;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -20,6 +21,7 @@ use self::promoter::Promoter;
 use self::pruner::Pruner;
 use self::reaper::Reaper;
 use self::replayer::Replayer;
+use self::scheduler::Scheduler;
 use self::sweeper::Sweeper;
 use self::watchdog::Watchdog;
 use super::start::Parts;
@@ -39,7 +41,7 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
         };
-        let operating = Arc::new(Notify::new());
+        let (operating, firing) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let promoter = Promoter {
             link: self.patient_link("promote"),
             poll: self.settings.poll(),
@@ -49,6 +51,7 @@ impl Parts {
             due: Arc::clone(&self.due),
             next: None,
             operating: Arc::clone(&operating),
+            firing: Arc::clone(&firing),
         };
         let pruner = Pruner {
             link: self.patient_link("prune"),
@@ -56,6 +59,7 @@ impl Parts {
             keep_resolved: self.settings.keep_resolved,
             keep_audit: self.settings.keep_audit,
             keep_measures: self.settings.keep_measures,
+            keep_runs: self.settings.keep_runs,
         };
         let watchdog = Watchdog {
             link: self.patient_link("watchdog"),
@@ -70,6 +74,7 @@ impl Parts {
             tokio::spawn(ticker::run(self.sweeper(), stop())),
             tokio::spawn(ticker::run(self.operation_runner(operating), stop())),
             tokio::spawn(ticker::run(self.replayer(), stop())),
+            tokio::spawn(ticker::run(self.scheduler(firing), stop())),
             tokio::spawn(ticker::run(pruner, stop())),
             tokio::spawn(ticker::run(watchdog, stop())),
         ];
@@ -106,6 +111,17 @@ impl Parts {
             link: self.patient_link("replay"),
             every: self.settings.replay_every,
             wake: Arc::clone(&self.wake),
+        }
+    }
+
+    fn scheduler(&self, firing: Arc<Notify>) -> Scheduler {
+        Scheduler {
+            link: self.patient_link("fire"),
+            wake: Arc::clone(&self.wake),
+            firing,
+            put_off: HashMap::new(),
+            read: HashMap::new(),
+            idle: false,
         }
     }
 

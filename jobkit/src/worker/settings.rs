@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) keep_audit: Duration,
     /// How long measures are kept.
     pub(crate) keep_measures: Duration,
+    /// How long the history of schedules is kept.
+    pub(crate) keep_runs: Duration,
     /// By default what [`poll`](Self::poll) says.
     pub(crate) poll: Option<Duration>,
     pub(crate) call_deadline: Duration,
@@ -54,6 +56,7 @@ impl Default for Settings {
             keep_resolved: LONGEST * 7,
             keep_audit: LONGEST * 90,
             keep_measures: LONGEST * 7,
+            keep_runs: LONGEST * 30,
             poll: None,
             call_deadline: Duration::from_secs(5),
             stop_within: Duration::from_secs(30),
@@ -136,6 +139,7 @@ impl Settings {
             ("keep_resolved", self.keep_resolved),
             ("keep_audit", self.keep_audit),
             ("keep_measures", self.keep_measures),
+            ("keep_runs", self.keep_runs),
         ] {
             if keep > years {
                 problems.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));

@@ -27,9 +27,10 @@ use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::registry::Registry;
+use crate::schedule::Times;
 use crate::store::{
-    self, Link, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables, interval,
-    prepare_days, unserved_queues,
+    self, Link, NewSchedule, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
+    interval, prepare_days, unserved_queues,
 };
 use crate::{Error, Policy};
 
@@ -62,7 +63,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(worker.settings.problems());
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
-
+    let mut schedules = announce::checked(&registry, worker.schedules, &mut problems);
     let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
         Ok(()) => {}
@@ -78,7 +79,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let policies = registry.policies();
     let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
     let kinds = registry.kinds();
-    prepare(&mut link, &registry.announcements(), days).await?;
+    prepare(&mut link, &registry.announcements(), &mut schedules, days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
@@ -167,10 +168,16 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
     Ok(())
 }
 
-/// What must be there before the first claim: kinds for `jobkit.enqueue`, partitions for the
-/// history.
-async fn prepare(link: &mut Link, policies: &[Policy], days: i32) -> Result<(), Error> {
+/// What must be there before the first claim: kinds for `jobkit.enqueue`, schedules, partitions for
+/// the history.
+async fn prepare(
+    link: &mut Link,
+    policies: &[Policy],
+    schedules: &mut [(Times, NewSchedule)],
+    days: i32,
+) -> Result<(), Error> {
     announce::tell(link, policies).await?;
+    announce::schedules(link, schedules).await?;
     ticker::insist(link, &prepare_days(days)).await?;
     Ok(())
 }

@@ -358,6 +358,11 @@ impl<'a> Waiter<'a> {
         waiter(self.lab, session, self.pid, call).await
     }
 
+    /// Its process at the server.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// It has waited, and holds now what it got: a session in the place of the first.
     pub(super) async fn held(self) -> Holder<'a> {
         let lab = self.lab;

@@ -19,6 +19,8 @@ pub struct JobDetail {
     pub args: Payload,
     /// Its metadata.
     pub metadata: Option<Payload>,
+    /// The schedule that enqueued it, and the instant that it is for, as its metadata say.
+    pub schedule: Option<(String, DateTime<Utc>)>,
     /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
     /// what it took.
     pub attempts: Vec<FailedAttempt>,

@@ -11,6 +11,7 @@ use super::summary::{Ended, JobSummary, State};
 use crate::JobId;
 use crate::admin::Count;
 use crate::admin::columns::{concurrency, metadata, payload, tags};
+use crate::schedule::scheduled;
 use crate::store::{
     Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, statements,
 };
@@ -165,7 +166,12 @@ impl Call for OneJob {
 from_row! {
     JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
         dead_letter_key, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
-        summary: JobSummary::from_row, args: payload, metadata: metadata }
+        summary: JobSummary::from_row, args: payload, metadata: metadata, schedule: schedule }
+}
+
+fn schedule(row: &PgRow) -> sqlx::Result<Option<(String, DateTime<Utc>)>> {
+    let metadata: Option<String> = row.read("metadata")?;
+    Ok(metadata.and_then(|metadata| scheduled(&metadata)))
 }
 
 from_row! {

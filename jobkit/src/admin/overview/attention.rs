@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::admin::schedules::OverdueSchedule;
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
 use crate::admin::{Count, Severity};
@@ -68,6 +69,9 @@ pub enum Attention {
         /// How long.
         since: Duration,
     },
+    /// The instant of a schedule has passed for longer than
+    /// [`late_after`](crate::Admin::late_after), and nobody has fired it.
+    OverdueSchedule(OverdueSchedule),
     /// A concurrency key has no permit left, and a job has been waiting for one for longer than
     /// [`late_after`](crate::Admin::late_after).
     KeyAtLimit {
@@ -106,7 +110,7 @@ pub enum Attention {
 
 impl Attention {
     /// All there are by their names, the most urgent first.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "no_worker",
         "late_worker",
         "unserved",
@@ -114,6 +118,7 @@ impl Attention {
         "lost_worker",
         "stuck_job",
         "stuck_operation",
+        "overdue_schedule",
         "key_at_limit",
         "dead_letters",
         "paused_queue",
@@ -130,6 +135,7 @@ impl Attention {
             Self::LostWorker { .. } => "lost_worker",
             Self::StuckJob(_) => "stuck_job",
             Self::StuckOperation { .. } => "stuck_operation",
+            Self::OverdueSchedule(_) => "overdue_schedule",
             Self::KeyAtLimit { .. } => "key_at_limit",
             Self::DeadLetters { .. } => "dead_letters",
             Self::PausedQueue { .. } => "paused_queue",
@@ -151,7 +157,8 @@ impl Attention {
             | Self::Unserved { .. }
             | Self::LateQueue { .. }
             | Self::LostWorker { .. }
-            | Self::StuckOperation { .. } => Severity::Warning,
+            | Self::StuckOperation { .. }
+            | Self::OverdueSchedule(_) => Severity::Warning,
             Self::KeyAtLimit { .. } | Self::DeadLetters { .. } | Self::PausedQueue { .. } => {
                 Severity::Note
             }
@@ -189,6 +196,9 @@ impl Attention {
             Self::StuckJob(stuck) => format!("job {}: {stuck}", stuck.job),
             Self::StuckOperation { operation, verb, since } => {
                 format!("operation {operation} ({verb}) got no further for {}", span(*since))
+            }
+            Self::OverdueSchedule(OverdueSchedule { name, times, overdue }) => {
+                format!("schedule {name} ({times}) is {} overdue", span(*overdue))
             }
             Self::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => {
                 let age = span(*blocked_age);
@@ -239,6 +249,9 @@ impl Attention {
             }
             Self::StuckOperation { .. } => {
                 "see whether a worker is alive and what its log says of it, or cancel it"
+            }
+            Self::OverdueSchedule(_) => {
+                "see whether a worker is alive that can read its times, and what its log says of it"
             }
             Self::KeyAtLimit { limit: 0, .. } => "nothing of it ever runs: raise its limit",
             Self::KeyAtLimit { .. } => "see what holds its permits, or raise its limit",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use self::statements::OverviewRow;
 use crate::Error;
+use crate::admin::schedules::statements::overdue_schedules;
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::admin::workers::statements::workers;
 use crate::admin::{Admin, Count};
@@ -35,7 +36,7 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Nine statements, each of which looks at no more than some
+    /// The status of the whole queue. Ten statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
@@ -54,6 +55,10 @@ impl Admin {
         attention.extend(unserved.into_iter().filter(|kind| {
             counts.workers > 0 || !matches!(kind, Attention::Unserved { announced: true, .. })
         }));
+        let overdue = link.call(&overdue_schedules(MOST.into())).await?;
+        let longest = overdue.first().map(|schedule| schedule.overdue);
+        let overdue = overdue.into_iter().filter(|schedule| schedule.overdue > self.late);
+        attention.extend(overdue.map(Attention::OverdueSchedule));
         let operation = link.call(&statements::oldest_operation()).await?;
         attention.extend(self.counted(&counts, operation));
         link.close().await;
@@ -70,6 +75,7 @@ impl Admin {
             retrying: counts.retrying,
             blocked: counts.blocked,
             blocked_age,
+            overdue: longest,
             dead: counts.dead,
             attention,
         })

@@ -36,6 +36,8 @@ pub struct Overview {
     /// How long the one of them that waits longest does; the first of each of 1,000 keys are
     /// looked at.
     pub blocked_age: Option<Duration>,
+    /// For how long the schedule has been overdue that has been longest.
+    pub overdue: Option<Duration>,
     /// Open dead letters.
     pub dead: Count,
     /// What somebody should look at, the most urgent first: no more than 20 of each kind.

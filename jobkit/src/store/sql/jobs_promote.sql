@@ -1,9 +1,15 @@
 -- promote: makes due jobs ready, by the primary key of `scheduled`; and whether an operation is
--- open, and whether a worker will be asleep, for all that enqueues know, when it looks again.
+-- open, whether a schedule is due, and whether a worker will be asleep, for all that enqueues
+-- know, when it looks again. The next schedule counts as the next job does.
 -- $1 how many at most, $2 the worker, $3 when it looks again
-select p.promoted, p.next_in, exists (
+select p.promoted, least(p.next_in, (
+    select s.next_at - clock_timestamp() from jobkit.schedules s
+    where s.removed_at is null and s.next_at > now() order by s.next_at limit 1
+)) as next_in, exists (
     select from jobkit.operations o where o.ended_at is null
 ) as operating, exists (
+    select from jobkit.schedules s where s.removed_at is null and s.next_at <= now()
+) as firing, exists (
     select from jobkit.sleepers s where s.worker_id = $2 and s.until > clock_timestamp() + $3
 ) as told
 from jobkit.promote($1) p

@@ -31,6 +31,8 @@ pub(crate) struct Promoter {
     pub(crate) next: Option<Duration>,
     /// Rung when an operation is open.
     pub(crate) operating: Arc<Notify>,
+    /// Rung when a schedule is due.
+    pub(crate) firing: Arc<Notify>,
 }
 
 impl Duty for Promoter {
@@ -45,6 +47,9 @@ impl Duty for Promoter {
         }
         if promoted.operating {
             self.operating.notify_one();
+        }
+        if promoted.firing {
+            self.firing.notify_one();
         }
         if promoted.jobs == BATCH {
             return Ok(Duration::ZERO);

@@ -3,6 +3,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::store::{
     Link, expired_days, interval, prepare_days, prune_audit, prune_measures, prune_resolved,
+    prune_runs,
 };
 use crate::worker::ticker::Duty;
 
@@ -24,6 +25,7 @@ pub(crate) struct Pruner {
     pub(crate) keep_resolved: Duration,
     pub(crate) keep_audit: Duration,
     pub(crate) keep_measures: Duration,
+    pub(crate) keep_runs: Duration,
 }
 
 /// How many days of partitions are needed for jobs kept this long.
@@ -48,6 +50,7 @@ impl Duty for Pruner {
             prune_resolved(interval(self.keep_resolved), PAGE),
             prune_audit(interval(self.keep_audit), PAGE),
             prune_measures(interval(self.keep_measures), PAGE),
+            prune_runs(interval(self.keep_runs), PAGE),
         ] {
             while self.link.call(&prune).await? >= PAGE {}
         }

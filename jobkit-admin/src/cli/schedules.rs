@@ -1,0 +1,287 @@
+//! Schedules.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use jobkit::admin::schedules::{
+    ScheduleEdit, ScheduleError, ScheduleRun, ScheduleSummary, ScheduledJob,
+};
+use jobkit::schedule::{CatchUp, Overlap, Schedule};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Failure, table};
+use super::desk::{Answered, Desk};
+use crate::format::recurring;
+use crate::format::show::{span, utc};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Schedules {
+    /// Lists schedules
+    List {
+        /// Only those after this name
+        #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+        after: String,
+        /// How many
+        #[arg(long, value_name = "NUMBER", default_value_t = 200)]
+        limit: u32,
+    },
+    /// Shows one, with its payload, as JSON
+    Show { name: String },
+    /// Shows what became of its instants, the latest first
+    Runs {
+        name: String,
+        /// How many
+        #[arg(long, value_name = "NUMBER", default_value_t = 50)]
+        limit: u32,
+    },
+    /// Makes one: no deploy changes it
+    Create {
+        name: String,
+        /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
+        times: String,
+        /// The kind of its jobs
+        kind: String,
+        /// Their payload, as JSON
+        #[arg(default_value = "{}")]
+        args: String,
+        /// Their concurrency key
+        #[arg(long, value_name = "TEXT")]
+        concurrency_key: Option<String>,
+        #[command(flatten)]
+        rules: Rules,
+    },
+    /// Changes one: no deploy changes that back
+    Edit {
+        name: String,
+        /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
+        #[arg(long, value_name = "TEXT")]
+        times: Option<String>,
+        /// The payload of its jobs, as JSON
+        #[arg(long, value_name = "JSON")]
+        args: Option<String>,
+        #[command(flatten)]
+        rules: Rules,
+    },
+    /// Pauses one: its instants are recorded, not fired
+    Pause {
+        name: String,
+        /// The reason, for the audit
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+        reason: String,
+    },
+    /// Resumes one; what the pause skipped stays skipped
+    Resume { name: String },
+    /// Enqueues its job now
+    Run { name: String },
+    /// Deletes one; its jobs and its history stay
+    Delete { name: String },
+}
+
+/// What else there is to say of a schedule.
+#[derive(Debug, Args)]
+pub(super) struct Rules {
+    /// The queue of its jobs
+    #[arg(long, value_name = "NAME")]
+    queue: Option<String>,
+    /// Which instants are caught up with that were missed
+    #[arg(long, value_name = "WHICH")]
+    catch_up: Option<Which>,
+    /// With --catch-up all: so many of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+    catch_up_max: u32,
+    /// With --catch-up all: none that is later than this
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    catch_up_window: humantime::Duration,
+    /// Skips an instant while the job of an earlier one is live (true or false)
+    #[arg(long, value_name = "BOOL")]
+    skip_if_running: Option<bool>,
+    /// Delays each job by a random time up to this
+    #[arg(long, value_name = "TIME")]
+    jitter: Option<humantime::Duration>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Which {
+    None,
+    Latest,
+    All,
+}
+
+impl Rules {
+    fn catch_up(&self) -> Option<CatchUp> {
+        Some(match self.catch_up? {
+            Which::None => CatchUp::None,
+            Which::Latest => CatchUp::Latest,
+            Which::All => {
+                CatchUp::All { max: self.catch_up_max, window: self.catch_up_window.into() }
+            }
+        })
+    }
+
+    fn overlap(&self) -> Option<Overlap> {
+        let skip = self.skip_if_running?;
+        Some(if skip { Overlap::SkipIfRunning } else { Overlap::Allow })
+    }
+
+    fn jitter(&self) -> Option<Duration> {
+        self.jitter.map(Into::into)
+    }
+}
+
+impl From<ScheduleError> for Failure {
+    fn from(error: ScheduleError) -> Self {
+        match error {
+            ScheduleError::Failed(error) => error.into(),
+            refused => Self::refused(refused.to_string()),
+        }
+    }
+}
+
+impl Schedules {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List { after, limit } => {
+                let found = desk.admin.schedules(&after, limit).await?;
+                let items: Vec<_> = found.iter().map(recurring::schedule).collect();
+                let headings = ["schedule", "times", "kind", "next", "last", "missed", "state"];
+                let text = table(headings, found.iter().map(row).collect());
+                Ok(Answer::new(json!({"items": items}), text))
+            }
+            Self::Show { name } => {
+                let found = desk.admin.schedule(&name).await?;
+                let found = found.ok_or_else(|| Failure::none("such schedule"))?;
+                let text = recurring::schedule_detail(&found, Some(desk.redaction));
+                Ok(Answer::new(&text, &text))
+            }
+            Self::Runs { name, limit } => {
+                let found = desk.admin.schedule_runs(&name, None, limit).await?;
+                let items: Vec<_> = found.iter().map(recurring::schedule_run).collect();
+                let text = table(["instant", "job", "skipped"], found.iter().map(run).collect());
+                Ok(Answer::new(json!({"items": items}), text))
+            }
+            Self::Create { name, times, kind, args, concurrency_key, rules } => {
+                create(desk, &name, times, (kind, args, concurrency_key), &rules).await
+            }
+            Self::Edit { name, times, args, rules } => edit(desk, &name, times, args, &rules).await,
+            act => act.act(desk).await,
+        }
+    }
+
+    async fn act(self, desk: &Desk) -> Answered {
+        let none = || Failure::none("such schedule");
+        let (name, sentence) = match self {
+            Self::Pause { name, reason } => {
+                desk.admin.pause_schedule(&name, "", &reason).await?.ok_or_else(none)?;
+                let sentence = format!("Schedule {name} is paused.");
+                (name, sentence)
+            }
+            Self::Resume { name } => {
+                desk.admin.resume_schedule(&name).await?.ok_or_else(none)?;
+                let sentence = format!("Schedule {name} is not paused.");
+                (name, sentence)
+            }
+            Self::Run { name } => {
+                let job = desk.admin.run_schedule(&name).await?.ok_or_else(none)?;
+                let sentence = format!("Job {job} is enqueued.");
+                let told = json!({"schedule": name, "job": job.to_string()});
+                return Ok(Answer::done(told, &sentence));
+            }
+            Self::Delete { name } => {
+                if !desk.admin.delete_schedule(&name).await? {
+                    return Err(none());
+                }
+                let sentence = format!("Schedule {name} is deleted.");
+                (name, sentence)
+            }
+            _ => return Ok(Answer::nothing()),
+        };
+        Ok(Answer::done(json!({"schedule": name}), &sentence))
+    }
+}
+
+fn payload(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::usage(format!("the payload is not JSON: {error}")))
+}
+
+async fn create(
+    desk: &Desk,
+    name: &str,
+    times: String,
+    (kind, args, key): (String, String, Option<String>),
+    rules: &Rules,
+) -> Answered {
+    let mut job = ScheduledJob::new(kind, payload(&args)?);
+    if let Some(key) = key {
+        job = job.concurrency_key(key);
+    }
+    if let Some(queue) = &rules.queue {
+        job = job.queue(queue);
+    }
+    let schedule = Schedule::new(times)
+        .catch_up(rules.catch_up().unwrap_or_default())
+        .overlap(rules.overlap().unwrap_or_default())
+        .jitter(rules.jitter().unwrap_or_default());
+    if !desk.admin.create_schedule(name, schedule, job).await? {
+        return Err(Failure::refused(format!("there is a schedule {name}: edit it")));
+    }
+    Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is made.")))
+}
+
+async fn edit(
+    desk: &Desk,
+    name: &str,
+    times: Option<String>,
+    args: Option<String>,
+    rules: &Rules,
+) -> Answered {
+    let mut edit = ScheduleEdit::new();
+    if let Some(times) = times {
+        edit = edit.times(times);
+    }
+    if let Some(args) = args {
+        edit = edit.args(payload(&args)?);
+    }
+    if let Some(queue) = &rules.queue {
+        edit = edit.queue(queue);
+    }
+    if let Some(catch_up) = rules.catch_up() {
+        edit = edit.catch_up(catch_up);
+    }
+    if let Some(overlap) = rules.overlap() {
+        edit = edit.overlap(overlap);
+    }
+    if let Some(jitter) = rules.jitter() {
+        edit = edit.jitter(jitter);
+    }
+    if !desk.admin.edit_schedule(name, edit).await? {
+        return Err(Failure::none("such schedule"));
+    }
+    Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is changed.")))
+}
+
+fn row(schedule: &ScheduleSummary) -> [String; 7] {
+    let state = match (&schedule.paused, &schedule.overdue) {
+        (Some(pause), _) => match pause.reason.as_deref().filter(|reason| !reason.is_empty()) {
+            Some(reason) => format!("paused ({reason})"),
+            None => "paused".to_owned(),
+        },
+        (None, Some(overdue)) => format!("{} overdue", span(overdue)),
+        (None, None) => String::new(),
+    };
+    [
+        schedule.name.clone(),
+        schedule.times.clone(),
+        schedule.kind.clone(),
+        schedule.next_at.as_ref().map(utc).unwrap_or_default(),
+        schedule.last.as_ref().map(|(at, _)| utc(at)).unwrap_or_default(),
+        schedule.missed.to_string(),
+        state,
+    ]
+}
+
+fn run(run: &ScheduleRun) -> [String; 3] {
+    let since = run.since.as_ref().map(|since| format!(", and all since {}", utc(since)));
+    let skipped = run.skipped.clone().unwrap_or_default() + &since.unwrap_or_default();
+    [utc(&run.instant), run.job.map(|job| job.to_string()).unwrap_or_default(), skipped]
+}

@@ -1,0 +1,217 @@
+//! What operators say of a schedule.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::Error;
+use crate::draft::key;
+use crate::limits::{self, NAME_BYTES};
+use crate::registry::Registry;
+use crate::schedule::{CatchUp, Overlap, Schedule, Times, interval};
+
+/// Why a schedule was not made or changed. Nothing was stored then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// Its times, its kind, its payload or something else is not what it may be: a sentence.
+    #[error("{0}")]
+    Refused(String),
+    /// Anything else, as all of [`Admin`](crate::Admin).
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl ScheduleError {
+    /// The error that an answer of the functions is.
+    pub(super) fn of(error: Error) -> Self {
+        match (&error, error.code().as_deref()) {
+            (
+                Error::Database(sqlx::Error::Database(answer)),
+                Some("JK003" | "JK004" | "JK005" | "JK008"),
+            ) => {
+                let text = answer.message();
+                Self::Refused(text.strip_prefix("jobkit: ").unwrap_or(text).to_owned())
+            }
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// The job that a new schedule enqueues: its kind and payload, and what it has other than was
+/// announced of the kind.
+#[derive(Debug, Clone)]
+pub struct ScheduledJob {
+    kind: String,
+    args: Value,
+    queue: Option<String>,
+    concurrency_key: Option<String>,
+    version: Option<u16>,
+}
+
+impl ScheduledJob {
+    /// A job of this kind, with this payload.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, args: Value) -> Self {
+        Self { kind: kind.into(), args, queue: None, concurrency_key: None, version: None }
+    }
+
+    /// The queue to wait in; 1 to 128 bytes.
+    #[must_use]
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.queue = Some(queue.into());
+        self
+    }
+
+    /// Its concurrency key. When this process has the kind linked and none is given, the one that
+    /// belongs to the payload.
+    #[must_use]
+    pub fn concurrency_key(mut self, key: impl Into<String>) -> Self {
+        self.concurrency_key = Some(key.into());
+        self
+    }
+
+    /// The version of the payload; 1 where none is given.
+    #[must_use]
+    pub fn version(mut self, version: u16) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// What is to be stored, but for the first instant; and the payload.
+    pub(super) fn stored(
+        self,
+        name: &str,
+        schedule: &Schedule,
+    ) -> Result<(Value, String, Times), ScheduleError> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        limits::name("kind", &self.kind, NAME_BYTES)?;
+        let times = schedule.check().map_err(ScheduleError::Refused)?;
+        if let Some(queue) = &self.queue {
+            limits::name("queue", queue, NAME_BYTES)?;
+        }
+        let version = self.version.unwrap_or(1);
+        limits::range("version", version, limits::VERSIONS, "1 to 32767")?;
+        let own = key_of(&self.kind, version, &self.args)?;
+        let key = key("concurrency key", self.concurrency_key.or(own))?;
+        let mut stored = json!({
+            "name": name, "times": times.to_string(), "overlap": schedule.overlap.stored(),
+            "jitter": interval(schedule.jitter), "kind": self.kind, "queue": self.queue,
+            "concurrency_key": key, "version": Some(version).filter(|version| *version != 1),
+        });
+        catch_up_of(schedule.catch_up, &mut stored);
+        Ok((stored, self.args.to_string(), times))
+    }
+}
+
+fn catch_up_of(catch_up: CatchUp, stored: &mut Value) {
+    let (text, max, window) = catch_up.stored();
+    stored["catch_up"] = text.into();
+    stored["catch_up_max"] = max.into();
+    stored["catch_up_window"] = interval(window).into();
+}
+
+/// The concurrency key of a payload, where its kind is linked and has one.
+///
+/// # Errors
+/// It is too large, or none of this kind.
+pub(super) fn key_of(
+    kind: &str,
+    version: u16,
+    args: &Value,
+) -> Result<Option<String>, ScheduleError> {
+    let text = args.to_string();
+    limits::payload(&text, 0)?;
+    let registry = Registry::linked();
+    let Some(registration) = registry.of_kind(kind) else { return Ok(None) };
+    let key = registration.key_of(version, text.as_bytes()).map_err(ScheduleError::Refused)?;
+    Ok(key.filter(|_| registration.policy().concurrency.is_some()))
+}
+
+/// What is to change of a schedule; what is not named stays.
+///
+/// ```
+/// use jobkit::admin::schedules::ScheduleEdit;
+///
+/// let edit = ScheduleEdit::new().times("30 4 * * * Europe/Berlin").queue("slow");
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "it is given to `Admin::edit_schedule`"]
+pub struct ScheduleEdit {
+    times: Option<String>,
+    catch_up: Option<CatchUp>,
+    overlap: Option<Overlap>,
+    jitter: Option<Duration>,
+    queue: Option<String>,
+    pub(super) args: Option<Value>,
+}
+
+impl ScheduleEdit {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When it recurs. The next instant is the first of these after now.
+    pub fn times(mut self, times: impl Into<String>) -> Self {
+        self.times = Some(times.into());
+        self
+    }
+
+    /// What becomes of what is missed.
+    pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
+        self.catch_up = Some(catch_up);
+        self
+    }
+
+    /// What becomes of what overlaps.
+    pub fn overlap(mut self, overlap: Overlap) -> Self {
+        self.overlap = Some(overlap);
+        self
+    }
+
+    /// By how much jobs are delayed at most; up to a day.
+    pub fn jitter(mut self, jitter: Duration) -> Self {
+        self.jitter = Some(jitter);
+        self
+    }
+
+    /// The queue of its jobs; 1 to 128 bytes.
+    pub fn queue(mut self, queue: impl Into<String>) -> Self {
+        self.queue = Some(queue.into());
+        self
+    }
+
+    /// Their payload. When this process has the kind linked it must decode into its type.
+    pub fn args(mut self, args: Value) -> Self {
+        self.args = Some(args);
+        self
+    }
+
+    /// What is to be stored, but for the next instant; and the times, where they change.
+    pub(super) fn stored(&self) -> Result<(Value, Option<Times>), ScheduleError> {
+        let text = self.times.clone().unwrap_or_else(|| "@daily".to_owned());
+        let checked = Schedule::new(text)
+            .catch_up(self.catch_up.unwrap_or_default())
+            .jitter(self.jitter.unwrap_or_default());
+        let times = checked.check().map_err(ScheduleError::Refused)?;
+        let mut stored = Value::Object(Map::new());
+        if self.times.is_some() {
+            stored["times"] = times.to_string().into();
+        }
+        if let Some(catch_up) = self.catch_up {
+            catch_up_of(catch_up, &mut stored);
+        }
+        if let Some(overlap) = self.overlap {
+            stored["overlap"] = overlap.stored().into();
+        }
+        if let Some(jitter) = self.jitter {
+            stored["jitter"] = interval(jitter).into();
+        }
+        if let Some(queue) = &self.queue {
+            limits::name("queue", queue, NAME_BYTES)?;
+            stored["queue"] = queue.as_str().into();
+        }
+        Ok((stored, self.times.is_some().then_some(times)))
+    }
+}

@@ -1,0 +1,175 @@
+//! Schedules: jobs that recur.
+
+use chrono::{DateTime, Utc};
+
+use crate::admin::{Admin, let_hands_change};
+use crate::limits::{self, NAME_BYTES};
+use crate::schedule::{Schedule, Times, decide};
+use crate::store::{self, Link, due_schedules};
+use crate::{Error, JobId};
+
+mod edit;
+mod schedule;
+pub(super) mod statements;
+
+pub use self::edit::{ScheduleEdit, ScheduleError, ScheduledJob};
+pub use self::schedule::{
+    OverdueSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
+};
+
+impl Admin {
+    /// Schedules by name, those after this one (`""`: from the first), 1 to 500 of them.
+    pub async fn schedules(&self, after: &str, limit: u32) -> Result<Vec<ScheduleSummary>, Error> {
+        limits::text("name of a schedule", after, NAME_BYTES)?;
+        self.ask(&statements::schedules(after, limit.clamp(1, 500).into(), None)).await
+    }
+
+    /// One of them, with what it enqueues; `None` when there is none, or it was deleted.
+    pub async fn schedule(&self, name: &str) -> Result<Option<ScheduleDetail>, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        let mut link = self.link();
+        let summary = link.call(&statements::schedules("", 1, Some(name))).await?.pop();
+        let job = link.call(&statements::schedule_job(name)).await?;
+        link.close().await;
+        Ok(summary.zip(job).map(|(summary, job)| job.of(summary)))
+    }
+
+    /// What became of the instants of a schedule, the latest first, 1 to 500 of those before a
+    /// time. History is kept for 30 days, unless [`Worker::keep_runs`](crate::Worker::keep_runs)
+    /// says otherwise; of a schedule that was deleted, too.
+    pub async fn schedule_runs(
+        &self,
+        name: &str,
+        before: Option<DateTime<Utc>>,
+        limit: u32,
+    ) -> Result<Vec<ScheduleRun>, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        self.ask(&statements::schedule_runs(name, before, limit.clamp(1, 500).into())).await
+    }
+
+    /// Makes a schedule: no deploy changes it. Returns whether there was none of this name; one
+    /// that was deleted does not count.
+    ///
+    /// ```no_run
+    /// # async fn f(admin: jobkit::Admin) -> anyhow::Result<()> {
+    /// use jobkit::admin::schedules::ScheduledJob;
+    ///
+    /// let job = ScheduledJob::new("report", serde_json::json!({"region": 7}));
+    /// admin.create_schedule("report-7", "0 3 * * * Europe/Berlin", job).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ScheduleError`] says which.
+    pub async fn create_schedule(
+        &self,
+        name: &str,
+        schedule: impl Into<Schedule>,
+        job: ScheduledJob,
+    ) -> Result<bool, ScheduleError> {
+        let (mut stored, args, times) = job.stored(name, &schedule.into())?;
+        let mut link = self.link();
+        stored["next_at"] = next(&mut link, &times).await?.into();
+        let create = statements::create_schedule(&stored, &args, self.actor());
+        let created = link.call(&create).await.map_err(ScheduleError::of)?;
+        link.close().await;
+        Ok(created)
+    }
+
+    /// Changes a schedule. What is changed here is not undone by code that declares the schedule
+    /// otherwise. No instant that was fired is fired again. Returns whether there is such a
+    /// schedule.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] says which.
+    pub async fn edit_schedule(
+        &self,
+        name: &str,
+        edit: ScheduleEdit,
+    ) -> Result<bool, ScheduleError> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        let (mut stored, times) = edit.stored()?;
+        let mut link = self.link();
+        if let Some(args) = &edit.args {
+            let kind = link.call(&statements::schedule_kind(name)).await?;
+            let Some((kind, version)) = kind else { return Ok(false) };
+            if let Some(key) = edit::key_of(&kind, version.cast_unsigned(), args)? {
+                stored["concurrency_key"] = key.into();
+            }
+        }
+        if let Some(times) = times {
+            stored["next_at"] = next(&mut link, &times).await?.into();
+        }
+        let args = edit.args.map(|args| args.to_string());
+        let change = statements::edit_schedule(name, &stored, args.as_deref(), self.actor());
+        let found = link.call(&change).await.map_err(ScheduleError::of)?;
+        link.close().await;
+        Ok(found)
+    }
+
+    /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` as in
+    /// [`pause`](Self::pause). Returns whether it was not paused before; `None` when there is none.
+    pub async fn pause_schedule(
+        &self,
+        name: &str,
+        actor: &str,
+        reason: &str,
+    ) -> Result<Option<bool>, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
+        let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
+        self.ask(&statements::pause_schedule(name, actor, reason)).await
+    }
+
+    /// Resumes a schedule. What the pause skipped stays skipped. Returns whether it was paused;
+    /// `None` when there is none.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when workers keep it busy.
+    pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        let mut link = self.link();
+        for attempt in 0..10 {
+            let_hands_change(attempt).await;
+            let resumed = link.call(&statements::resume_schedule(name, self.actor())).await?;
+            if resumed.as_deref() != Some("due") {
+                link.close().await;
+                return Ok(resumed.map(|resumed| resumed == "resumed"));
+            }
+            decide_due(&mut link, name).await?;
+        }
+        Err(Error::Busy)
+    }
+
+    /// Enqueues the job of a schedule now, even while it is paused or its last job runs. Its times
+    /// stay as they are. Returns the job; `None` when there is no such schedule.
+    pub async fn run_schedule(&self, name: &str) -> Result<Option<JobId>, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        Ok(self.ask(&statements::run_schedule(name, self.actor())).await?.map(JobId))
+    }
+
+    /// Deletes a schedule; its jobs and its history stay. One that code declares does not come back
+    /// with the next worker, but with [`create_schedule`](Self::create_schedule). Returns whether
+    /// there was one.
+    pub async fn delete_schedule(&self, name: &str) -> Result<bool, Error> {
+        limits::name("name of a schedule", name, NAME_BYTES)?;
+        self.ask(&statements::delete_schedule(name, self.actor())).await
+    }
+}
+
+/// The first instant after now, by the database's clock.
+async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, Error> {
+    let now = link.call(&store::clock()).await?;
+    Ok(times.next_after(now).map(|next| next.to_rfc3339()))
+}
+
+/// Decides about what is due of a schedule, as a worker does.
+async fn decide_due(link: &mut Link, name: &str) -> Result<(), Error> {
+    let due = link.call(&due_schedules(1, &[], Some(name))).await?;
+    for due in due {
+        if let Ok(times) = due.times.parse::<Times>() {
+            link.call(&store::fire(&[decide(&due, &times)])).await?;
+        }
+    }
+    Ok(())
+}

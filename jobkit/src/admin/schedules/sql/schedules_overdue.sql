@@ -1,0 +1,5 @@
+-- Schedules whose instant has passed and is not decided, the longest first.
+-- $1 how many at most
+select s.name, s.times, now() - s.next_at as overdue
+from jobkit.schedules s
+where s.removed_at is null and s.next_at < now() order by s.next_at limit $1

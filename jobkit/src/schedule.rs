@@ -1,0 +1,196 @@
+//! Jobs that recur: when, and what becomes of instants that are missed or overlap.
+//!
+//! Give a worker a schedule with [`Worker::schedule`](crate::Worker::schedule), or a job one with
+//! `#[job(schedule = "…")]`; operators make, change and pause them with
+//! [`Admin`](crate::Admin).
+//!
+//! ```
+//! use jobkit::schedule::Times;
+//!
+//! let times: Times = "0 3 * * * Europe/Berlin".parse()?;
+//! let noon = "2026-03-28T12:00:00Z".parse()?;
+//! assert_eq!(times.next_after(noon), Some("2026-03-29T01:00:00Z".parse()?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+mod decide;
+mod declaration;
+mod times;
+
+pub(crate) use self::decide::decide;
+pub(crate) use self::declaration::{Declaration, interval};
+pub use self::times::{Times, TimesError};
+
+/// Longest jitter.
+pub(crate) const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Most instants that are caught up with.
+pub(crate) const MOST_CAUGHT_UP: u32 = 1000;
+
+/// What becomes of instants that passed while nobody could fire them: no worker was alive, or the
+/// database was away. Each that is skipped is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CatchUp {
+    /// Nothing: what is later than a minute is skipped.
+    None,
+    /// The latest one is fired, however late.
+    #[default]
+    Latest,
+    /// The latest ones are fired.
+    All {
+        /// So many, 1 to 1,000.
+        max: u32,
+        /// None that is later than this.
+        window: Duration,
+    },
+}
+
+impl CatchUp {
+    /// As it is stored.
+    pub(crate) fn read(text: &str, max: u32, window: Duration) -> Self {
+        match text {
+            "none" => Self::None,
+            "all" => Self::All { max, window },
+            _ => Self::Latest,
+        }
+    }
+
+    /// As it is stored.
+    pub(crate) const fn stored(self) -> (&'static str, u32, Duration) {
+        match self {
+            Self::None => ("none", 1, Duration::ZERO),
+            Self::Latest => ("latest", 1, Duration::ZERO),
+            Self::All { max, window } => ("all", max, window),
+        }
+    }
+}
+
+/// What becomes of an instant while the job of an earlier one is live: waits, runs, or is about to
+/// be retried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overlap {
+    /// It is fired all the same. The concurrency key of the job says how many run at a time.
+    #[default]
+    Allow,
+    /// It is skipped.
+    SkipIfRunning,
+}
+
+impl Overlap {
+    /// As it is stored.
+    pub(crate) fn read(text: &str) -> Self {
+        if text == "allow" { Self::Allow } else { Self::SkipIfRunning }
+    }
+
+    /// As it is stored.
+    pub(crate) const fn stored(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::SkipIfRunning => "skip_if_running",
+        }
+    }
+}
+
+/// When a job recurs, and how.
+///
+/// ```
+/// use std::time::Duration;
+/// use jobkit::schedule::{CatchUp, Overlap, Schedule};
+///
+/// let nightly = Schedule::new("0 3 * * * Europe/Berlin")
+///     .catch_up(CatchUp::None)
+///     .overlap(Overlap::SkipIfRunning)
+///     .jitter(Duration::from_secs(60));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    pub(crate) text: String,
+    pub(crate) catch_up: CatchUp,
+    pub(crate) overlap: Overlap,
+    pub(crate) jitter: Duration,
+}
+
+impl Schedule {
+    /// At these times, as [`Times`] reads them. What it cannot read is an error of whatever takes
+    /// the schedule.
+    #[must_use]
+    pub fn new(times: impl Into<String>) -> Self {
+        Self {
+            text: times.into(),
+            catch_up: CatchUp::default(),
+            overlap: Overlap::default(),
+            jitter: Duration::ZERO,
+        }
+    }
+
+    /// What becomes of instants that were missed; [`CatchUp::Latest`] by default.
+    #[must_use]
+    pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
+        self.catch_up = catch_up;
+        self
+    }
+
+    /// What becomes of an instant while an earlier job is live; [`Overlap::Allow`] by default.
+    #[must_use]
+    pub fn overlap(mut self, overlap: Overlap) -> Self {
+        self.overlap = overlap;
+        self
+    }
+
+    /// Delays each job by a random time up to this, a day at most; none by default.
+    #[must_use]
+    pub fn jitter(mut self, jitter: Duration) -> Self {
+        self.jitter = jitter;
+        self
+    }
+
+    /// What is wrong with it, as an end of a sentence; else its times.
+    pub(crate) fn check(&self) -> Result<Times, String> {
+        if self.jitter > LONGEST_JITTER {
+            return Err("its jitter is longer than a day".to_owned());
+        }
+        let (_, max, _) = self.catch_up.stored();
+        if !(1..=MOST_CAUGHT_UP).contains(&max) {
+            return Err(format!("it catches up with {max} instants; 1 to {MOST_CAUGHT_UP} may be"));
+        }
+        self.text.parse().map_err(|error: TimesError| error.to_string())
+    }
+}
+
+/// The schedule that enqueued a job, and the instant that it is for, as its metadata say.
+pub(crate) fn scheduled(metadata: &str) -> Option<(String, DateTime<Utc>)> {
+    #[derive(serde::Deserialize)]
+    struct Scheduled {
+        schedule: String,
+        instant: String,
+    }
+    let Scheduled { schedule, instant } = serde_json::from_str(metadata).ok()?;
+    Some((schedule, instant.parse().ok()?))
+}
+
+impl From<&str> for Schedule {
+    fn from(times: &str) -> Self {
+        Self::new(times)
+    }
+}
+
+impl From<String> for Schedule {
+    fn from(times: String) -> Self {
+        Self::new(times)
+    }
+}
+
+impl From<Times> for Schedule {
+    fn from(times: Times) -> Self {
+        Self::new(times.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

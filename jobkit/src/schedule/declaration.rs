@@ -1,0 +1,66 @@
+//! A schedule that is declared in code.
+
+use std::time::Duration;
+
+use super::{Schedule, Times};
+use crate::limits::{self, NAME_BYTES};
+use crate::store::{NewJob, NewSchedule};
+use crate::{Draft, Error};
+
+/// A schedule of [`Worker::schedule`](crate::Worker::schedule), or of `#[job(schedule = "…")]`.
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    schedule: Schedule,
+    job: Result<NewJob, Error>,
+}
+
+impl Declaration {
+    pub(crate) fn new(name: String, schedule: Schedule, job: Draft) -> Self {
+        Self { name, schedule, job: job.0 }
+    }
+
+    /// What is to be stored of it, but for the first instant of its times.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence.
+    pub(crate) fn check(self) -> Result<(Times, NewSchedule), String> {
+        let Self { name, schedule, job } = self;
+        let wrong = |why: &dyn std::fmt::Display| format!("the schedule `{name}`: {why}");
+        limits::name("name of a schedule", &name, NAME_BYTES).map_err(|error| wrong(&error))?;
+        let times = schedule.check().map_err(|why| wrong(&why))?;
+        let job = job.map_err(|error| wrong(&error))?;
+        if job.after.is_some() || job.at.is_some() {
+            return Err(wrong(&"its job is for the instant: leave out `after` and `at`"));
+        }
+        let (catch_up, catch_up_max, window) = schedule.catch_up.stored();
+        let stored = NewSchedule {
+            times: times.to_string(),
+            next_at: None,
+            catch_up,
+            catch_up_max,
+            catch_up_window: interval(window),
+            overlap: schedule.overlap.stored(),
+            jitter: interval(schedule.jitter),
+            kind: job.kind.to_owned(),
+            version: job.version,
+            queue: job.queue,
+            priority: job.priority,
+            max_attempts: job.max_attempts,
+            concurrency_group: job.group.map(str::to_owned),
+            concurrency_key: job.key,
+            dead_letter_key: job.dead_letter_key,
+            args: Box::<str>::from(job.args).into_string(),
+            tags: Some(job.tags).filter(|tags| !tags.is_empty()),
+            metadata: job.metadata,
+            name,
+        };
+        Ok((times, stored))
+    }
+}
+
+/// As the server reads an interval; a thousand years at most.
+pub(crate) fn interval(duration: Duration) -> String {
+    const LONGEST: u64 = 1_000 * 365 * 24 * 60 * 60;
+    let seconds = duration.as_secs().min(LONGEST);
+    format!("{seconds}.{:06} s", duration.subsec_micros())
+}

@@ -1,0 +1,300 @@
+use std::str::FromStr;
+use std::time::Instant as Clock;
+
+use chrono::{DateTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Timelike, Utc};
+use chrono_tz::{TZ_VARIANTS, Tz};
+
+use super::*;
+
+fn times(text: &str) -> Times {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn at(text: &str) -> DateTime<Utc> {
+    text.parse().expect("a time")
+}
+
+fn refusal(text: &str) -> String {
+    Times::from_str(text).expect_err(text).to_string()
+}
+
+/// The instants after one time, up to another.
+fn between(times: &Times, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+    let next = |at: &DateTime<Utc>| times.next_after(*at).filter(|next| *next <= until);
+    std::iter::successors(next(&from), next).collect()
+}
+
+/// The same, backwards, from the last.
+fn back(times: &Times, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+    let last = |at: DateTime<Utc>| times.last_until(at).filter(|last| *last > from);
+    let mut all: Vec<_> =
+        std::iter::successors(last(until), |at| last(*at - TimeDelta::seconds(1))).collect();
+    all.reverse();
+    all
+}
+
+#[test]
+fn text_is_read() {
+    let from = at("2026-11-25T12:34:56.789Z");
+    for (text, next) in [
+        ("0 3 * * *", "2026-11-26T03:00:00Z"),
+        ("0 3 * * * Europe/Berlin", "2026-11-26T02:00:00Z"),
+        ("  0   3 * *  *  UTC ", "2026-11-26T03:00:00Z"),
+        ("*/10 * * * * *", "2026-11-25T12:35:00Z"),
+        ("30 0 3 * * * Asia/Kolkata", "2026-11-25T21:30:30Z"),
+        ("0 9 * * MON-FRI EST", "2026-11-25T14:00:00Z"),
+        ("0 0 9 * * Mon", "2026-11-30T09:00:00Z"),
+        ("0 0 L * *", "2026-11-30T00:00:00Z"),
+        ("@daily", "2026-11-26T00:00:00Z"),
+        ("@hourly Asia/Kathmandu", "2026-11-25T13:15:00Z"),
+        ("@yearly", "2027-01-01T00:00:00Z"),
+        ("every 15m", "2026-11-25T12:45:00Z"),
+        ("@every 1s", "2026-11-25T12:34:57Z"),
+        ("every 1d", "2026-11-26T00:00:00Z"),
+        ("0 0 29 2 *", "2028-02-29T00:00:00Z"),
+    ] {
+        assert_eq!(times(text).next_after(from), Some(at(next)), "{text}");
+    }
+    assert_eq!(times(" @daily  UTC").to_string(), "@daily UTC");
+    assert_eq!(times("@daily Europe/Berlin").zone(), Some("Europe/Berlin"));
+    assert_eq!(times("every 2h").zone(), None);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_advice() {
+    for (text, words) in [
+        ("", "0 of the 5 or 6 fields"),
+        ("0 3 * *", "4 of the 5 or 6 fields"),
+        ("0 3 * * * Europe/Berln", "`Europe/Berln` is no time zone"),
+        ("0 0 3 * * * Nowhere", "`Nowhere` is no time zone"),
+        ("@daily Berlin", "`Berlin` is no time zone"),
+        ("@daily UTC UTC", "only a zone"),
+        ("@often", "`@often` is unknown: there are `@yearly`"),
+        ("every 0s", "`0s` is no length"),
+        ("every 367d", "366 days are the longest"),
+        ("every 99999999999d", "`99999999999d` is no length"),
+        ("60 * * * *", "`60 * * * *` is no cron expression"),
+        ("0 0 30 2 *", "never comes"),
+        ("0 , L * +MON", "never comes"),
+        (", 0 * * *", "never comes"),
+        ("* * * 31 2,4,6,9,11 *", "never comes"),
+        ("*/5 2 * 3 SUNL Europe/Berlin", "never comes"),
+        ("0 3 * * * ☃", "means nothing in it"),
+        (&"1,".repeat(101), "longer than 200 bytes"),
+    ] {
+        let refusal = refusal(text);
+        assert!(refusal.contains(words), "{text}: {refusal}");
+    }
+}
+
+#[test]
+fn a_time_of_day_runs_once_a_day() {
+    let berlin = |text: &str, from, until| {
+        let times = times(&format!("{text} Europe/Berlin"));
+        between(&times, at(from), at(until))
+    };
+    // 02:30 is skipped: at 03:00, the first time after.
+    let spring = berlin("30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-30T12:00:00Z");
+    assert_eq!(spring, [at("2026-03-29T01:00:00Z"), at("2026-03-30T00:30:00Z")]);
+    // It is repeated: the first of the two.
+    let autumn = berlin("30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-26T12:00:00Z");
+    assert_eq!(autumn, [at("2026-10-25T00:30:00Z"), at("2026-10-26T01:30:00Z")]);
+    // Midnight in a zone that skips it.
+    let cairo = times("@daily Africa/Cairo");
+    let spring = between(&cairo, at("2026-04-23T12:00:00Z"), at("2026-04-25T12:00:00Z"));
+    assert_eq!(spring, [at("2026-04-23T22:00:00Z"), at("2026-04-24T21:00:00Z")]);
+}
+
+#[test]
+fn what_repeats_within_a_day_follows_the_clock_on_the_wall() {
+    let half = times("*/30 2 * * * Europe/Berlin");
+    let spring = between(&half, at("2026-03-28T12:00:00Z"), at("2026-03-29T12:00:00Z"));
+    assert!(spring.is_empty(), "{spring:?}");
+    let autumn = between(&half, at("2026-10-24T12:00:00Z"), at("2026-10-25T12:00:00Z"));
+    let expected = ["00:00", "00:30", "01:00", "01:30"];
+    assert_eq!(autumn, expected.map(|time| at(&format!("2026-10-25T{time}:00Z"))));
+    // `every` counts hours that pass, whatever clocks show.
+    let six = between(&times("every 6h"), at("2026-10-24T23:00:00Z"), at("2026-10-25T23:00:00Z"));
+    assert_eq!(six.len(), 4);
+}
+
+/// A zone's changes of clock in the ten years from 2020 on.
+fn changes(zone: Tz) -> Vec<DateTime<Utc>> {
+    let offset = |time: DateTime<Utc>| zone.offset_from_utc_datetime(&time.naive_utc()).fix();
+    let first = at("2020-01-01T00:00:00Z");
+    let mut found = Vec::new();
+    for day in 0..3653 {
+        let (mut before, mut after) =
+            (first + TimeDelta::days(day), first + TimeDelta::days(day + 1));
+        if offset(before) == offset(after) {
+            continue;
+        }
+        while after - before > TimeDelta::seconds(1) {
+            let middle = before + (after - before) / 2;
+            if offset(middle) == offset(before) { before = middle } else { after = middle }
+        }
+        found.push(DateTime::from_timestamp(after.timestamp(), 0).expect("a time"));
+    }
+    found
+}
+
+/// What the clock on the wall shows, minute by minute.
+fn minutes(
+    zone: Tz,
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Vec<(DateTime<Utc>, NaiveDateTime)> {
+    let minutes = (until - from).num_minutes();
+    let minute = |n| from + TimeDelta::minutes(n);
+    (1..=minutes).map(|n| (minute(n), minute(n).with_timezone(&zone).naive_local())).collect()
+}
+
+/// Once a day at this time: when the wall shows it first, or passes over it.
+fn slow_daily(
+    shown: &[(DateTime<Utc>, NaiveDateTime)],
+    hour: u32,
+    minute: u32,
+) -> Vec<DateTime<Utc>> {
+    let mut found: Vec<DateTime<Utc>> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for pair in shown.windows(2) {
+        let [(_, before), (instant, now)] = pair else { continue };
+        // The change itself may skip the end of a day.
+        for day in [before.date(), now.date()] {
+            let due = day.and_hms_opt(hour, minute, 0).expect("a time of day");
+            if *before < due && due <= *now && seen.insert(due) {
+                found.push(*instant);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_change_of_clock_in_ten_years_is_as_a_slow_reference_has_it() {
+    let mut compared = 0;
+    let mut seen = std::collections::HashSet::new();
+    for zone in TZ_VARIANTS {
+        for change in changes(zone) {
+            let offset = |time: DateTime<Utc>| {
+                zone.offset_from_utc_datetime(&time.naive_utc()).fix().local_minus_utc()
+            };
+            // The same change in another zone is no other case.
+            if !seen.insert((change, offset(change), offset(change - TimeDelta::seconds(1)))) {
+                continue;
+            }
+            compared += 1;
+            compare(zone, change);
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}
+
+/// Times around a change of clock.
+fn compare(zone: Tz, change: DateTime<Utc>) {
+    let (from, until) = (change - TimeDelta::hours(30), change + TimeDelta::hours(30));
+    let shown = minutes(zone, from, until);
+    let local = change.with_timezone(&zone).naive_local();
+    let check = |text: &str, expected: &[DateTime<Utc>], from: DateTime<Utc>| {
+        let times = times(&format!("{text} {zone}"));
+        assert_eq!(between(&times, from, until), expected, "{text} {zone} {change}");
+        assert_eq!(back(&times, from, until), expected, "back {text} {zone} {change}");
+    };
+    for minutes in [-90, -60, -30, -15, 0, 15, 30, 60] {
+        let near = local + TimeDelta::minutes(minutes);
+        let (hour, minute) = (near.hour(), near.minute());
+        // From the second minute on: the reference looks at what was before.
+        let expected = slow_daily(&shown, hour, minute);
+        check(&format!("{minute} {hour} * * *"), &expected, from + TimeDelta::minutes(1));
+    }
+    let quarters = |hours: std::ops::RangeInclusive<u32>| -> Vec<DateTime<Utc>> {
+        let due =
+            |now: &NaiveDateTime| now.minute().is_multiple_of(15) && hours.contains(&now.hour());
+        shown.iter().filter(|(_, now)| due(now)).map(|(instant, _)| *instant).collect()
+    };
+    check("*/15 * * * *", &quarters(0..=23), from);
+    check("*/15 0-3 * * *", &quarters(0..=3), from);
+}
+
+/// What hostile text is made of.
+const PARTS: [&str; 28] = [
+    "*",
+    "*/5",
+    "0",
+    "59",
+    "31",
+    "2",
+    "L",
+    "W",
+    "15W",
+    "#",
+    "MON#5",
+    "SUNL",
+    "?",
+    "/",
+    "-",
+    ",",
+    "1-5",
+    "5-1",
+    "*/0",
+    "99999999999",
+    "JAN",
+    "@daily",
+    "@",
+    "+MON",
+    "Europe/Berlin",
+    "every",
+    "29",
+    " ",
+];
+
+/// Fields, most of which are right.
+const FIELDS: [&str; 12] = ["*", "*", "*", "*/7", "0", "2", "1-5", "3,5", "5/2", "29", "31", "L"];
+
+/// Text that looks like cron, more or less.
+fn hostile(random: &mut fastrand::Rng) -> String {
+    let mut text = String::new();
+    if random.bool() {
+        for _ in 0..random.usize(5..7) {
+            text.push_str(FIELDS[random.usize(..FIELDS.len())]);
+            text.push(' ');
+        }
+        return text;
+    }
+    for _ in 0..random.usize(0..9) {
+        for _ in 0..random.usize(1..4) {
+            match random.u8(0..20) {
+                0 => text.push(random.char(..)),
+                1 => text.push(char::from(random.u8(32..127))),
+                _ => text.push_str(PARTS[random.usize(..PARTS.len())]),
+            }
+            if random.u8(0..3) > 0 {
+                break;
+            }
+        }
+        text.push(' ');
+    }
+    text
+}
+
+#[test]
+fn hostile_text_neither_panics_nor_takes_long() {
+    let mut random = fastrand::Rng::with_seed(42);
+    // Without optimisation it takes some ten times as long.
+    let limit = if cfg!(debug_assertions) { 100 } else { 10 };
+    let (mut read, mut slowest) = (0, (Duration::ZERO, String::new()));
+    for _ in 0..20_000 {
+        let text = hostile(&mut random);
+        let began = Clock::now();
+        if let Ok(times) = text.parse::<Times>() {
+            read += 1;
+            let next = times.next_after(at("2026-11-25T12:34:56Z"));
+            assert!(next.is_some(), "{text:?} ends");
+            let _last = times.last_until(at("2026-11-25T12:34:56Z"));
+        }
+        slowest = slowest.max((began.elapsed(), text));
+    }
+    assert!(read > 500, "{read}");
+    println!("{read} were read; the slowest: {slowest:?}");
+    assert!(slowest.0 < Duration::from_millis(limit), "{slowest:?}");
+}

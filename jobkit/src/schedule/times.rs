@@ -1,0 +1,304 @@
+//! When something recurs: the text, and the instants it means.
+//!
+//! `jobkit-macros` compiles this file as well (by a link), so that what it accepts at compile time
+//! is what a worker reads. Nothing of jobkit is named here.
+
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+
+use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
+use chrono_tz::Tz;
+use croner::errors::CronError;
+use croner::parser::{CronParser, Seconds, Year};
+use croner::{CivilDateTime, Cron, CronDateTime, Resolution, Weekday};
+
+/// Longest text.
+const TEXT_BYTES: usize = 200;
+
+/// Longest time between two instants of `every`.
+const LONGEST: i64 = 366 * DAY;
+const DAY: i64 = 24 * 60 * 60;
+
+/// How many local times one search may look up. A change of clock that skips an hour costs 3,600 of
+/// them.
+const LOOKS: u32 = 10_000;
+
+/// How far instants may be apart: 29 February on a certain weekday comes after 40 years. What is
+/// later comes only because no change of clock is known that far ahead.
+const REACH: TimeDelta = TimeDelta::days(50 * 366);
+
+/// The short forms, as cron expressions.
+const FORMS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// The instants at which something recurs, as text says them:
+///
+/// | text | means |
+/// |---|---|
+/// | `0 3 * * * Europe/Berlin` | cron: minute, hour, day, month, weekday; then a time zone |
+/// | `*/10 * * * * *` | six fields: the first are seconds; without a zone it is UTC |
+/// | `@daily America/New_York` | `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` |
+/// | `every 15m` | `s`, `m`, `h` or `d`: the whole multiples of it since 1970 began in UTC |
+#[derive(Clone)]
+pub struct Times {
+    text: String,
+    rule: Rule,
+}
+
+#[derive(Clone)]
+enum Rule {
+    Cron(Box<Cron>, Tz),
+    /// So many seconds.
+    Every(i64),
+}
+
+/// Why a text says no times, with advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimesError(String);
+
+impl fmt::Display for TimesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TimesError {}
+
+impl fmt::Debug for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Times").field(&self.text).finish()
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Times {
+    type Err = TimesError;
+
+    /// Reads the text. What never comes, such as 30 February, is refused.
+    fn from_str(text: &str) -> Result<Self, TimesError> {
+        if text.len() > TEXT_BYTES {
+            return Err(TimesError(format!("it is longer than {TEXT_BYTES} bytes")));
+        }
+        let is_ours = |c: char| c.is_ascii_alphanumeric() || " *,-/?#+@_".contains(c);
+        if let Some(other) = text.chars().find(|c| !is_ours(*c)) {
+            let other = other.escape_default();
+            return Err(TimesError(format!("`{other}` means nothing in it: take it out")));
+        }
+        let fields: Vec<&str> = text.split(' ').filter(|field| !field.is_empty()).collect();
+        let rule = match *fields {
+            ["every" | "@every", length] => Rule::Every(length_of(length)?),
+            [form, ref zone @ ..] if form.starts_with('@') => {
+                let known = FORMS.iter().find(|(name, _)| *name == form);
+                let (_, cron) = known.ok_or_else(|| TimesError(unknown_form(form)))?;
+                match *zone {
+                    [] => cron_of(cron, Tz::UTC)?,
+                    [zone] => cron_of(cron, zone_of(zone)?)?,
+                    _ => return Err(TimesError(format!("after `{form}` only a zone may stand"))),
+                }
+            }
+            [ref cron @ .., last] if has_zone(cron.len(), last) => {
+                cron_of(&cron.join(" "), zone_of(last)?)?
+            }
+            _ => cron_of(&fields.join(" "), Tz::UTC)?,
+        };
+        Ok(Self { text: fields.join(" "), rule })
+    }
+}
+
+impl Times {
+    /// The first instant after this time; `None` where there is none within reach.
+    #[must_use]
+    pub fn next_after(&self, time: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let time = whole(time)?;
+        match &self.rule {
+            Rule::Every(seconds) => {
+                DateTime::from_timestamp((time.timestamp().div_euclid(*seconds) + 1) * seconds, 0)
+            }
+            Rule::Cron(cron, zone) => {
+                let found = cron.find_next_occurrence(&Local::new(time, *zone), false).ok()?;
+                Some(found.utc()).filter(|next| *next - time <= REACH)
+            }
+        }
+    }
+
+    /// The last instant up to this time, itself included.
+    #[must_use]
+    pub fn last_until(&self, time: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let time = whole(time)?;
+        match &self.rule {
+            Rule::Every(seconds) => {
+                DateTime::from_timestamp(time.timestamp().div_euclid(*seconds) * seconds, 0)
+            }
+            Rule::Cron(cron, zone) => {
+                let found = cron.find_previous_occurrence(&Local::new(time, *zone), true).ok()?;
+                Some(found.utc())
+            }
+        }
+    }
+
+    /// The name of the time zone; `None` for `every`, which has none.
+    #[must_use]
+    pub fn zone(&self) -> Option<&'static str> {
+        match self.rule {
+            Rule::Cron(_, zone) => Some(zone.name()),
+            Rule::Every(_) => None,
+        }
+    }
+}
+
+/// Instants are whole seconds.
+fn whole(time: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp(time.timestamp(), 0)
+}
+
+fn length_of(length: &str) -> Result<i64, TimesError> {
+    let digits = length.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &length[digits.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => DAY,
+        _ => 0,
+    };
+    let number = digits.parse::<u32>().map_or(0, i64::from);
+    let seconds = number.saturating_mul(unit);
+    if (1..=LONGEST).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(TimesError(format!(
+        "`{length}` is no length: write a number with `s`, `m`, `h` or `d`, such as `every 15m`; \
+         366 days are the longest"
+    )))
+}
+
+fn unknown_form(form: &str) -> String {
+    let forms = FORMS.map(|(form, _)| format!("`{form}`")).join(", ");
+    format!("`{form}` is unknown: there are {forms}")
+}
+
+/// Whether the last of the fields, after so many others, stands for a zone.
+fn has_zone(before: usize, last: &str) -> bool {
+    const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+    let is_weekday = |last: &str| {
+        WEEKDAYS.iter().any(|day| last.get(..3).is_some_and(|l| l.eq_ignore_ascii_case(day)))
+    };
+    let is_word = last.len() > 1 && last.starts_with(|c: char| c.is_ascii_alphabetic());
+    before > 5 || before == 5 && is_word && !is_weekday(last)
+}
+
+fn zone_of(name: &str) -> Result<Tz, TimesError> {
+    name.parse().map_err(|_| {
+        TimesError(format!("`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"))
+    })
+}
+
+fn cron_of(text: &str, zone: Tz) -> Result<Rule, TimesError> {
+    let fields = text.split(' ').filter(|field| !field.is_empty()).count();
+    if !(5..=6).contains(&fields) {
+        return Err(TimesError(format!(
+            "it has {fields} of the 5 or 6 fields of cron: write `0 3 * * * Europe/Berlin`, \
+             `@daily` or `every 15m`"
+        )));
+    }
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+    let cron = parser.parse(text).map_err(|error| {
+        let error = error.to_string();
+        let why = error.split_once(": ").map_or(&*error, |(_, why)| why);
+        TimesError(format!("`{text}` is no cron expression: {}", why.trim_end_matches('.')))
+    })?;
+    let never = || TimesError(format!("`{text}` never comes: there is no such day, or hour"));
+    if !has_a_time(&cron) || !has_a_day(&cron) {
+        return Err(never());
+    }
+    let times = Times { text: String::new(), rule: Rule::Cron(Box::new(cron), zone) };
+    // It is there, but always in an hour that the zone skips.
+    times.next_after(DateTime::UNIX_EPOCH + TimeDelta::days(20_000)).ok_or_else(never)?;
+    Ok(times.rule)
+}
+
+/// Whether any time of day matches: a list may be empty. A search would go on as for a day.
+fn has_a_time(cron: &Cron) -> bool {
+    let pattern = &cron.pattern;
+    (0..24).any(|hour| pattern.hour_match(hour).unwrap_or(false))
+        && (0..60).any(|minute| pattern.minute_match(minute).unwrap_or(false))
+        && (0..60).any(|second| pattern.second_match(second).unwrap_or(false))
+}
+
+/// Whether any day matches. In 28 years in a row every date falls on every weekday that it can; a
+/// search for none would go on to the year 5000.
+fn has_a_day(cron: &Cron) -> bool {
+    let matches = |day: &NaiveDate| {
+        let weekday = Weekday::from_days_from_sunday(day.weekday().num_days_from_sunday());
+        let pattern = &cron.pattern;
+        pattern.month_match(day.month()).unwrap_or(false)
+            && pattern.day_match(day.year(), day.month(), day.day(), weekday).unwrap_or(false)
+    };
+    let first = NaiveDate::from_ymd_opt(2000, 1, 1).unwrap_or_default();
+    first.iter_days().take(28 * 366).any(|day| matches(&day))
+}
+
+/// A time in a zone whose searches end: each has so many looks.
+#[derive(Debug, Clone)]
+struct Local {
+    at: DateTime<Tz>,
+    looks: Rc<Cell<u32>>,
+}
+
+impl Local {
+    fn new(time: DateTime<Utc>, zone: Tz) -> Self {
+        Self { at: time.with_timezone(&zone), looks: Rc::new(Cell::new(LOOKS)) }
+    }
+
+    fn with(&self, at: DateTime<Tz>) -> Self {
+        Self { at, looks: Rc::clone(&self.looks) }
+    }
+
+    fn utc(&self) -> DateTime<Utc> {
+        self.at.with_timezone(&Utc)
+    }
+}
+
+impl CronDateTime for Local {
+    fn to_civil(&self) -> CivilDateTime {
+        self.at.to_civil()
+    }
+
+    fn civil_weekday(&self) -> Weekday {
+        self.at.civil_weekday()
+    }
+
+    fn resolve_civil(&self, civil: CivilDateTime) -> Result<Resolution<Self>, CronError> {
+        let left = self.looks.get().checked_sub(1).ok_or(CronError::TimeSearchLimitExceeded)?;
+        self.looks.set(left);
+        Ok(match self.at.resolve_civil(civil)? {
+            Resolution::Single(at) => Resolution::Single(self.with(at)),
+            Resolution::Ambiguous(first, second) => {
+                Resolution::Ambiguous(self.with(first), self.with(second))
+            }
+            Resolution::Gap => Resolution::Gap,
+        })
+    }
+
+    fn checked_add_seconds(&self, seconds: i64) -> Option<Self> {
+        Some(self.with(self.at.checked_add_seconds(seconds)?))
+    }
+
+    fn cmp_instant(&self, other: &Self) -> Ordering {
+        self.at.cmp(&other.at)
+    }
+}

@@ -1,0 +1,113 @@
+//! What is asked about schedules.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sqlx::types::Json;
+use tracing::trace_span;
+
+use super::call::{Statement, column, statements};
+use super::read::{One, from_row};
+
+statements! {
+    /// Schedules that are due, but for some; or only one.
+    fn due_schedules(limit: i32, but: &[String], only: Option<&str>) -> Vec<DueSchedule>
+        = include_str!("sql/schedules_due.sql");
+
+    /// The time by the database's clock.
+    fn clock() -> One<DateTime<Utc>> = "select now()";
+}
+
+/// A schedule as whoever fires it sees it; not its job.
+#[derive(Debug)]
+pub(crate) struct DueSchedule {
+    pub(crate) name: String,
+    pub(crate) times: String,
+    pub(crate) next_at: DateTime<Utc>,
+    pub(crate) catch_up: String,
+    pub(crate) catch_up_max: u32,
+    pub(crate) catch_up_window: Duration,
+    pub(crate) overlap: String,
+    pub(crate) paused: bool,
+    /// Of the payload.
+    pub(crate) bytes: u64,
+    /// The database's clock.
+    pub(crate) now: DateTime<Utc>,
+}
+
+from_row! {
+    DueSchedule { name, times, next_at, catch_up, catch_up_max, catch_up_window, overlap, paused,
+        bytes, now }
+}
+
+/// What is to become of an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Instant {
+    pub(crate) at: DateTime<Utc>,
+    /// Why no job is enqueued for it, if none is.
+    pub(crate) skipped: Option<&'static str>,
+    /// It stands for all from this one on.
+    pub(crate) since: Option<DateTime<Utc>>,
+}
+
+/// What is to become of a schedule that is due.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) name: String,
+    /// The `next_at` that this was decided from.
+    pub(crate) seen: DateTime<Utc>,
+    pub(crate) instants: Vec<Instant>,
+    pub(crate) next: Option<DateTime<Utc>>,
+}
+
+/// Carries it out; answers how many instants were fired, and how many skipped.
+pub(crate) fn fire(decided: &[Decided]) -> Statement<One<(i32, i32)>> {
+    let instants: Vec<(&str, &Instant)> =
+        decided.iter().flat_map(|d| d.instants.iter().map(|i| (&*d.name, i))).collect();
+    Statement::new("select fired, skipped from jobkit.fire($1, $2, $3, $4, $5, $6, $7)")
+        .spanned(trace_span!("jobkit.fire"))
+        .bind(column(decided, |d| &*d.name))
+        .bind(column(decided, |d| d.seen))
+        .bind(column(decided, |d| d.next))
+        .bind(column(&instants, |(name, _)| *name))
+        .bind(column(&instants, |(_, instant)| instant.at))
+        .bind(column(&instants, |(_, instant)| instant.skipped))
+        .bind(column(&instants, |(_, instant)| instant.since))
+}
+
+/// A schedule as it is stored: the columns of the table.
+#[derive(Debug, Serialize)]
+pub(crate) struct NewSchedule {
+    pub(crate) name: String,
+    pub(crate) times: String,
+    /// As RFC 3339 has it.
+    pub(crate) next_at: Option<String>,
+    pub(crate) catch_up: &'static str,
+    pub(crate) catch_up_max: u32,
+    /// As an interval.
+    pub(crate) catch_up_window: String,
+    pub(crate) overlap: &'static str,
+    /// As an interval.
+    pub(crate) jitter: String,
+    pub(crate) kind: String,
+    pub(crate) version: Option<i16>,
+    pub(crate) queue: String,
+    pub(crate) priority: i16,
+    pub(crate) max_attempts: u16,
+    pub(crate) concurrency_group: Option<String>,
+    pub(crate) concurrency_key: Option<String>,
+    pub(crate) dead_letter_key: Option<String>,
+    #[serde(skip)]
+    pub(crate) args: String,
+    pub(crate) tags: Option<Vec<String>>,
+    pub(crate) metadata: Option<Box<RawValue>>,
+}
+
+/// Tells the database of the schedules in code.
+pub(crate) fn declare_schedules(schedules: &[&NewSchedule]) -> Statement<()> {
+    Statement::new("select jobkit.declare_schedules($1, $2)")
+        .bind(Json(schedules))
+        .bind(column(schedules, |s| &*s.args))
+}

@@ -1,0 +1,135 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use crate::Error;
+use crate::schedule::{Times, decide};
+use crate::store::{Decided, DueSchedule, Link, due_schedules, fire};
+use crate::worker::claim::wake::Wake;
+use crate::worker::ticker::Duty;
+
+/// Schedules fired by one call.
+const BATCH: i32 = 1000;
+
+/// How long the connection is kept for the next one.
+const KEPT: Duration = Duration::from_secs(5);
+
+/// How long until the next look when nobody tells of one that is due.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How long until the next look when somebody else has all of them in hand.
+const BUSY: Duration = Duration::from_millis(100);
+
+/// How long to leave a schedule alone that cannot be fired, or read.
+const PUT_OFF: Duration = Duration::from_secs(30);
+
+/// Most texts that are kept.
+const MOST_READ: usize = 200;
+
+/// Most schedules that a look leaves out.
+const MOST_PUT_OFF: usize = 1000;
+
+/// Fires the schedules that are due.
+///
+/// The promoter, which looks more often anyway, tells of them. Any worker may: what two decide at
+/// once is carried out once. If none ran for an hour, recurring jobs would be that much later, and
+/// instants be missed or caught up with, as each schedule says.
+pub(crate) struct Scheduler {
+    pub(crate) link: Link,
+    pub(crate) wake: Arc<Wake>,
+    /// Rung by the promoter when a schedule is due.
+    pub(crate) firing: Arc<Notify>,
+    /// Schedules to leave alone, and until when.
+    pub(crate) put_off: HashMap<String, Instant>,
+    /// Texts that were read lately.
+    pub(crate) read: HashMap<String, Times>,
+    /// Whether the last look found nothing.
+    pub(crate) idle: bool,
+}
+
+impl Duty for Scheduler {
+    const NAME: &'static str = "fire";
+
+    async fn step(&mut self) -> Result<Duration, Error> {
+        let now = Instant::now();
+        self.put_off.retain(|_, until| *until > now);
+        let but: Vec<String> = self.put_off.keys().take(MOST_PUT_OFF).cloned().collect();
+        let due = self.link.call(&due_schedules(BATCH, &but, None)).await?;
+        if due.is_empty() {
+            if !std::mem::replace(&mut self.idle, true) {
+                return Ok(KEPT);
+            }
+            self.link.disconnect().await;
+            return Ok(IDLE);
+        }
+        self.idle = false;
+        let decided: Vec<Decided> = due.iter().filter_map(|due| self.decided(due)).collect();
+        let (fired, skipped) = self.fire(decided).await?;
+        if fired > 0 {
+            self.wake.ring();
+        }
+        Ok(if fired + skipped > 0 { Duration::ZERO } else { BUSY })
+    }
+
+    async fn rest(&mut self, rest: Duration) {
+        tokio::select! {
+            () = sleep(rest) => {}
+            () = self.firing.notified() => {}
+        }
+    }
+
+    async fn close(self) {
+        self.link.close().await;
+    }
+}
+
+impl Scheduler {
+    fn decided(&mut self, due: &DueSchedule) -> Option<Decided> {
+        if let Some(times) = self.read.get(&due.times) {
+            return Some(decide(due, times));
+        }
+        match due.times.parse::<Times>() {
+            Ok(times) => {
+                let decided = decide(due, &times);
+                if self.read.len() == MOST_READ {
+                    self.read.clear();
+                }
+                self.read.insert(due.times.clone(), times);
+                Some(decided)
+            }
+            Err(error) => {
+                // Perhaps a newer binary can.
+                tracing::warn!(schedule = due.name, %error, "jobkit.fire: cannot read its times");
+                self.put_off.insert(due.name.clone(), Instant::now() + PUT_OFF);
+                None
+            }
+        }
+    }
+
+    /// Carries out what was decided; one that cannot be holds back no other. Answers how many
+    /// instants were fired, and how many skipped.
+    async fn fire(&mut self, decided: Vec<Decided>) -> Result<(i32, i32), Error> {
+        let (mut work, mut all) = (vec![&*decided], (0, 0));
+        while let Some(some) = work.pop().filter(|some| !some.is_empty()) {
+            match (self.link.call(&fire(some)).await, some) {
+                (Ok((fired, skipped)), _) => {
+                    tracing::debug!(fired, skipped, "jobkit.fire");
+                    all = (all.0 + fired, all.1 + skipped);
+                }
+                (Err(error), [one]) if error.may_be_one_row() => {
+                    tracing::warn!(schedule = one.name, %error, "jobkit.fire failed");
+                    self.put_off.insert(one.name.clone(), Instant::now() + PUT_OFF);
+                }
+                (Err(error), [_, _, ..]) if error.may_be_one_row() => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    work.extend([second, first]);
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,53 @@
+-- declare_schedules: what the code of a binary says of its schedules, as an array of JSON objects
+-- with the columns of `schedules` (the intervals as such), and in `next_at` the first instant of
+-- its `times`. What an operator changed stays as it is, and what he deleted stays deleted; a
+-- schedule that is not named here is not touched: another binary may declare it.
+-- In the order of the names, so that two binaries that start at once take turns.
+create or replace function jobkit.declare_schedules(p_schedules jsonb, p_args text[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_new record;
+begin
+    perform jobkit.require_read_committed();
+    for v_new in
+        select r.*, p_args[d.n] as payload
+        from jsonb_array_elements(p_schedules) with ordinality as d (schedule, n)
+        cross join lateral jsonb_populate_record(null::jobkit.schedules, d.schedule) r
+        order by r.name
+    loop
+        insert into jobkit.schedules as s (name, times, next_at, catch_up, catch_up_max,
+            catch_up_window, overlap, jitter, kind, version, queue, priority, max_attempts,
+            concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, declared_at)
+        values (v_new.name, v_new.times, v_new.next_at, v_new.catch_up, v_new.catch_up_max,
+            v_new.catch_up_window, v_new.overlap, v_new.jitter, v_new.kind, v_new.version,
+            v_new.queue, v_new.priority, v_new.max_attempts, v_new.concurrency_group,
+            v_new.concurrency_key, v_new.dead_letter_key, v_new.payload::json, v_new.tags,
+            v_new.metadata, clock_timestamp())
+        on conflict (name) do update set
+            next_at = case when 'times' = any (s.edited) or s.times = v_new.times
+                then s.next_at else v_new.next_at end,
+            times = case when 'times' = any (s.edited) then s.times else v_new.times end,
+            catch_up = case when 'catch_up' = any (s.edited) then s.catch_up
+                else v_new.catch_up end,
+            catch_up_max = case when 'catch_up' = any (s.edited) then s.catch_up_max
+                else v_new.catch_up_max end,
+            catch_up_window = case when 'catch_up' = any (s.edited) then s.catch_up_window
+                else v_new.catch_up_window end,
+            overlap = case when 'overlap' = any (s.edited) then s.overlap else v_new.overlap end,
+            jitter = case when 'jitter' = any (s.edited) then s.jitter else v_new.jitter end,
+            kind = case when 'args' = any (s.edited) then s.kind else v_new.kind end,
+            version = case when 'args' = any (s.edited) then s.version else v_new.version end,
+            args = case when 'args' = any (s.edited) then s.args else v_new.payload::json end,
+            concurrency_key = case when 'args' = any (s.edited) then s.concurrency_key
+                else v_new.concurrency_key end,
+            dead_letter_key = case when 'args' = any (s.edited) then s.dead_letter_key
+                else v_new.dead_letter_key end,
+            queue = case when 'queue' = any (s.edited) then s.queue else v_new.queue end,
+            priority = v_new.priority, max_attempts = v_new.max_attempts,
+            concurrency_group = v_new.concurrency_group, tags = v_new.tags,
+            metadata = v_new.metadata, declared_at = clock_timestamp();
+    end loop;
+end
+$$;

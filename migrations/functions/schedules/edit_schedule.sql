@@ -1,0 +1,40 @@
+-- edit_schedule: changes of a schedule what the JSON object names: times (with next_at, computed
+-- for them), catch_up (with its max and window), overlap, jitter, queue, concurrency_key; and the
+-- payload, where p_args is not null. From then on code leaves these fields alone. Whatever the new
+-- times are, no instant that was decided comes again. Returns whether there is such a schedule.
+create or replace function jobkit.edit_schedule(
+    p_name text, p_changes jsonb, p_args text, p_actor text
+) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_old jobkit.schedules;
+    v_new jobkit.schedules;
+    v_fields text[];
+begin
+    perform jobkit.require_read_committed();
+    select * into v_old from jobkit.schedules s
+    where s.name = p_name and s.removed_at is null for update;
+    if not found then
+        return false;
+    end if;
+    v_new := jsonb_populate_record(v_old, p_changes);
+    v_fields := array(
+        select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
+        where p_changes ? f.field
+    ) || case when p_args is not null then '{args}'::text[] else '{}' end;
+    update jobkit.schedules s
+    set times = v_new.times, next_at = v_new.next_at, catch_up = v_new.catch_up,
+        catch_up_max = v_new.catch_up_max, catch_up_window = v_new.catch_up_window,
+        overlap = v_new.overlap, jitter = v_new.jitter, queue = v_new.queue,
+        concurrency_key = v_new.concurrency_key, args = coalesce(p_args::json, s.args),
+        edited = array(select distinct e.field from unnest(s.edited || v_fields) as e (field)
+            order by e.field)
+    where s.name = p_name;
+    perform jobkit.note(p_actor, 'edit', 'schedule', null, jsonb_strip_nulls(jsonb_build_object(
+        'changed', v_fields, 'times', case when p_changes ? 'times' then v_new.times end,
+        'times_before', case when p_changes ? 'times' then v_old.times end)), p_name);
+    return true;
+end
+$$;

@@ -1,0 +1,226 @@
+//! Two who fire one schedule, and operators beside them.
+
+use jobkit_tests::Lab;
+
+use super::kit::{ENDS, End, World};
+
+in_a_lab![
+    t89_a_second_one_who_fires_passes_over_what_the_first_has_in_hand,
+    t89_what_was_decided_is_not_decided_again,
+    t90_an_edit_waits_for_whoever_fires,
+    t90_an_edit_of_something_else_keeps_the_advance,
+    t90_whoever_fires_passes_over_what_is_being_edited,
+    t91_two_binaries_that_declare_at_once_take_turns,
+    a_death_between_the_jobs_and_the_advance_leaves_nothing,
+    a_pause_between_the_look_and_the_firing_is_heeded,
+    a_resume_waits_until_everything_of_the_pause_is_decided,
+    a_job_that_runs_is_a_reason_to_skip,
+];
+
+/// A schedule of the kind `act` that is due at noon.
+async fn schedule(world: &World, name: &str, overlap: &str) {
+    let sql = format!(
+        "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
+            catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args)
+        values ('{name}', '@hourly', '2026-01-01 12:00Z', 'latest', 1, '0', '{overlap}', '0',
+            'act', 'default', 0, 3, '{{}}')"
+    );
+    world.lab.run(&sql).await;
+}
+
+/// Fires one instant of a schedule that was seen due at `seen`, on the hour.
+fn fire(name: &str, seen: u32, instant: u32, next: u32) -> String {
+    let at = |hour| format!("array['2026-01-01 {hour}:00Z'::timestamptz]");
+    format!(
+        "select fired || ' fired, ' || skipped || ' skipped' from jobkit.fire(array['{name}'], {},
+            {}, array['{name}'], {}, array[null], array[null::timestamptz])",
+        at(seen),
+        at(next),
+        at(instant)
+    )
+}
+
+const FIRED: &str = "1 fired, 0 skipped";
+const SKIPPED: &str = "0 fired, 1 skipped";
+const NOTHING: &str = "0 fired, 0 skipped";
+
+/// Its jobs, its runs, and when it is due: "1 jobs, 1 runs, next 13".
+async fn told(world: &World, name: &str) -> String {
+    let sql = format!(
+        "select format('%s jobs, %s runs, next %s',
+            (select count(*) from jobkit.jobs where metadata->>'schedule' = '{name}'),
+            (select count(*) from jobkit.schedule_runs where schedule = '{name}'),
+            (select extract(hour from next_at at time zone 'UTC') from jobkit.schedules
+                where name = '{name}'))"
+    );
+    world.lab.value(&sql).await
+}
+
+pub(crate) async fn t89_a_second_one_who_fires_passes_over_what_the_first_has_in_hand(lab: Lab) {
+    let world = World::new(lab).await;
+    for (name, end) in ["a", "b"].into_iter().zip(ENDS) {
+        schedule(&world, name, "allow").await;
+        let first = world.hold(fire(name, 12, 12, 13)).await;
+        assert_eq!(first.answer, FIRED);
+        assert_eq!(first.bystander(fire(name, 12, 12, 13)).await, NOTHING);
+        first.end(end).await;
+        let again = world.call(fire(name, 12, 12, 13)).await;
+        assert_eq!(again, end.pick(NOTHING, FIRED));
+        assert_eq!(told(&world, name).await, "1 jobs, 1 runs, next 13");
+    }
+    world.lab.check_invariants().await;
+}
+
+/// Whatever somebody asks who saw an older state, or whose clock is wrong.
+pub(crate) async fn t89_what_was_decided_is_not_decided_again(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    assert_eq!(world.call(fire("a", 12, 12, 14)).await, FIRED);
+    // He saw it as it was before, and would put it back.
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, NOTHING);
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 14");
+    // The history is pruned, and an operator put the schedule back.
+    world.lab.run("delete from jobkit.schedule_runs").await;
+    world.lab.run("update jobkit.schedules set next_at = '2026-01-01 12:00Z'").await;
+    assert_eq!(world.call(fire("a", 12, 12, 14)).await, NOTHING);
+    assert_eq!(told(&world, "a").await, "1 jobs, 0 runs, next 14");
+    // The schedule is made anew, and knows of nothing; its history does.
+    assert_eq!(world.call(fire("a", 14, 14, 15)).await, FIRED);
+    world.lab.run("delete from jobkit.schedules").await;
+    schedule(&world, "a", "allow").await;
+    assert_eq!(world.call(fire("a", 12, 14, 15)).await, NOTHING);
+    // What is not due by the database's clock is not fired.
+    world.lab.run("update jobkit.schedules set next_at = '2100-01-01 12:00Z'").await;
+    let future = fire("a", 12, 12, 13).replace("2026", "2100");
+    assert_eq!(world.call(future).await, NOTHING);
+    assert_eq!(world.lab.count("jobkit.jobs").await, 2);
+}
+
+fn edit(name: &str) -> String {
+    format!(
+        "select jobkit.edit_schedule('{name}', jsonb_build_object('times', '30 * * * *', 'next_at',
+            '2026-01-01 20:30Z'::timestamptz), null, 'me')::text"
+    )
+}
+
+pub(crate) async fn t90_an_edit_waits_for_whoever_fires(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let first = world.hold(fire("a", 12, 12, 13)).await;
+    let second = first.waiter(edit("a")).await;
+    first.end(End::Commit).await;
+    assert_eq!(second.answer().await.as_deref(), Ok("true"));
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 20");
+}
+
+/// It changes nothing that the firing has set.
+pub(crate) async fn t90_an_edit_of_something_else_keeps_the_advance(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let first = world.hold(fire("a", 12, 12, 13)).await;
+    let slow = "select jobkit.edit_schedule('a', '{\"queue\": \"slow\"}', null, 'me')::text";
+    let second = first.waiter(slow.to_owned()).await;
+    first.end(End::Commit).await;
+    assert_eq!(second.answer().await.as_deref(), Ok("true"));
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 13");
+}
+
+pub(crate) async fn t90_whoever_fires_passes_over_what_is_being_edited(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let first = world.hold(edit("a")).await;
+    assert_eq!(first.bystander(fire("a", 12, 12, 13)).await, NOTHING);
+    first.end(End::Commit).await;
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, NOTHING, "seen before the edit");
+    assert_eq!(told(&world, "a").await, "0 jobs, 0 runs, next 20");
+}
+
+fn declare(names: &[&str], times: &str) -> String {
+    let schedule = |name: &&str| {
+        format!(
+            "jsonb_build_object('name', '{name}', 'times', '{times}', 'next_at',
+                '2026-01-01 14:00Z'::timestamptz, 'catch_up', 'latest', 'catch_up_max', 1,
+                'catch_up_window', '0', 'overlap', 'allow', 'jitter', '0', 'kind', 'act',
+                'queue', 'default', 'priority', 0, 'max_attempts', 3)"
+        )
+    };
+    let all: Vec<_> = names.iter().map(schedule).collect();
+    let args = vec!["'{}'"; names.len()].join(",");
+    format!(
+        "select jobkit.declare_schedules(jsonb_build_array({}), array[{args}])::text",
+        all.join(", ")
+    )
+}
+
+/// In whatever order their lists have the names.
+pub(crate) async fn t91_two_binaries_that_declare_at_once_take_turns(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "gone", "allow").await;
+    for end in ENDS {
+        let first = world.hold(declare(&["a"], "@hourly")).await;
+        let second = first.waiter(declare(&["c", "b", "a"], "@daily")).await;
+        let first = first.go_on(declare(&["b"], "@hourly")).await;
+        first.end(end).await;
+        assert!(second.answer().await.is_ok());
+    }
+    let names: String =
+        world.lab.value("select string_agg(name, ' ' order by name) from jobkit.schedules").await;
+    assert_eq!(names, "a b c gone", "nothing is deleted");
+}
+
+pub(crate) async fn a_death_between_the_jobs_and_the_advance_leaves_nothing(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let stopped = world.hold_before("fire", "update jobkit.schedules s\n    set next_at").await;
+    let firing = stopped.next(fire("a", 12, 12, 13)).await;
+    let pid = firing.pid();
+    world.lab.run(&format!("select pg_terminate_backend({pid})")).await;
+    assert!(firing.answer().await.is_err());
+    stopped.end(End::Rollback).await;
+    assert_eq!(told(&world, "a").await, "0 jobs, 0 runs, next 12");
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 13");
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn a_pause_between_the_look_and_the_firing_is_heeded(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let pause = "select jobkit.pause_schedule('a', 'me', 'why')::text".to_owned();
+    assert_eq!(world.call(pause).await, "true");
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, SKIPPED);
+    assert_eq!(told(&world, "a").await, "0 jobs, 1 runs, next 13");
+    let reason = "select skipped from jobkit.schedule_runs";
+    assert_eq!(world.lab.value::<String>(reason).await, "paused");
+}
+
+pub(crate) async fn a_resume_waits_until_everything_of_the_pause_is_decided(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let resume = "select jobkit.resume_schedule('a', 'me')".to_owned();
+    assert_eq!(world.call(resume.clone()).await, "not paused");
+    world.call("select jobkit.pause_schedule('a', 'me', 'why')::text".to_owned()).await;
+    assert_eq!(world.call(resume.clone()).await, "due");
+    // Whoever fires has it in hand: the resume waits, and is told of what he left.
+    let first = world.hold(fire("a", 12, 12, 13).replace("2026-01-01 13", "2100-01-01 13")).await;
+    let second = first.waiter(resume).await;
+    first.end(End::Commit).await;
+    assert_eq!(second.answer().await.as_deref(), Ok("resumed"));
+}
+
+pub(crate) async fn a_job_that_runs_is_a_reason_to_skip(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "skip_if_running").await;
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
+    assert_eq!(world.call(fire("a", 13, 13, 14)).await, SKIPPED);
+    let by_hand = || world.call("select jobkit.run_schedule('a', 'me')::text".to_owned());
+    let job = by_hand().await;
+    world.lab.run_unguarded(&format!("delete from jobkit.jobs where id = {job}")).await;
+    world.lab.run_unguarded(&format!("delete from jobkit.ready where job_id = {job}")).await;
+    assert_eq!(world.call(fire("a", 14, 14, 15)).await, SKIPPED, "the first one still runs");
+    world.clear().await;
+    by_hand().await;
+    assert_eq!(world.call(fire("a", 15, 15, 16)).await, SKIPPED, "the one by hand");
+    world.clear().await;
+    assert_eq!(world.call(fire("a", 16, 16, 17)).await, FIRED);
+}

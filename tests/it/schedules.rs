@@ -1,0 +1,299 @@
+//! Recurring jobs: declared in code, fired by whichever worker is awake.
+
+use std::time::{Duration, Instant};
+
+use chrono::{Datelike, Utc};
+use jobkit::schedule::{CatchUp, Overlap, Schedule};
+use jobkit::{Enqueue, Error, Job, JobContext, Registration, Worker, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+
+use crate::jobs::{self, Noop};
+
+/// Every six seconds of ten minutes of a year: 100 instants, in its first hour.
+const HUNDRED: &str = "*/6 0-9 0 1 1 *";
+
+const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+fn worker(lab: &Lab) -> Worker {
+    lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 10)
+}
+
+fn all() -> CatchUp {
+    CatchUp::All { max: 1000, window: YEAR }
+}
+
+/// Says which instant it was told.
+#[derive(Default, Serialize, Deserialize)]
+#[job(schedule = "0 0 1 1 * Europe/Berlin")]
+struct Yearly;
+
+impl Job<PgPool> for Yearly {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        let instant = cx.instant().ok_or("it has none")?;
+        jobs::trace(&cx, &instant.to_rfc3339()).await
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_declares_its_schedule_is_told_the_instant() {
+    let lab = Lab::new().await;
+    lab.run(jobs::EFFECTS).await;
+    let yearly = || {
+        let worker = lab.worker().state(lab.pool().clone()).queue("default", 10);
+        worker.jobs([Registration::of::<Yearly, _>()])
+    };
+    declare(yearly()).await;
+    lab.run("update jobkit.schedules set next_at = timestamptz '2025-01-01 00:00+1'").await;
+    let worker = yearly().start().await.unwrap();
+    lab.until("exists (select from effects)").await;
+    worker.stop().await;
+    let year = Utc::now().year() - i32::from(Utc::now().month() == 1 && Utc::now().day() == 1);
+    let expected = format!("{}-12-31T23:00:00+00:00", year - 1);
+    assert_eq!(lab.value::<String>("select what from effects").await, expected);
+    let job = lab.value::<i64>("select job_id from effects").await;
+    let found = jobkit::Admin::new(lab.pool()).job(jobkit::JobId(job)).await.unwrap().unwrap();
+    assert_eq!(
+        found.schedule.map(|(name, at)| (name, at.to_rfc3339())),
+        Some(("yearly".to_owned(), expected))
+    );
+}
+
+/// Starts a worker that declares something, and stops it.
+async fn declare(worker: Worker) {
+    worker.start().await.unwrap().stop().await;
+}
+
+/// What became of the instants of a schedule, in their order: "fired missed missed".
+async fn runs(lab: &Lab, name: &str) -> String {
+    lab.value(&format!(
+        "select coalesce(string_agg(coalesce(skipped, 'fired'), ' ' order by instant), '')
+        from jobkit.schedule_runs where schedule = '{name}'"
+    ))
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_workers_fire_a_thousand_instants_once_each() {
+    let lab = Lab::new().await;
+    let parked = || Noop.options().queue("parked");
+    let declaring = (0..10).fold(worker(&lab), |worker, n| {
+        worker.schedule(format!("s{n}"), Schedule::new(HUNDRED).catch_up(all()), parked())
+    });
+    declare(declaring).await;
+    lab.run("update jobkit.schedules set next_at = date_trunc('year', now() at time zone 'UTC')")
+        .await;
+    let mut workers = Vec::new();
+    for _ in 0..5 {
+        workers.push(worker(&lab).start().await.unwrap());
+    }
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    for worker in workers {
+        worker.stop().await;
+    }
+    assert_eq!(lab.count("jobkit.schedule_runs where job_id is not null").await, 1000);
+    assert_eq!(lab.count("jobkit.jobs").await, 1000);
+    let instants = "(select distinct metadata->>'schedule', metadata->>'instant' from jobkit.jobs)";
+    assert_eq!(lab.count(&format!("{instants} i")).await, 1000);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_fires_to_the_second_and_its_jobs_run() {
+    let lab = Lab::new().await;
+    let worker = worker(&lab).poll(Duration::from_secs(5)).schedule("tick", "every 1s", Noop);
+    let worker = worker.start().await.unwrap();
+    lab.until("(select count(*) from jobkit.schedule_runs where job_id is not null) >= 4").await;
+    worker.stop().await;
+    let late: f64 = lab
+        .value(
+            "select max(extract(epoch from decided_at - instant))::float8
+            from jobkit.schedule_runs where job_id is not null",
+        )
+        .await;
+    println!("{late} s late at most");
+    assert!(late < 1.5, "{late} s");
+    lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_start_declares_and_changes_nothing_that_operators_changed() {
+    let lab = Lab::new().await;
+    let nightly = |times: &str, priority| {
+        worker(&lab).schedule("nightly", times, Noop.options().priority(priority))
+    };
+    declare(nightly("0 3 * * * Europe/Berlin", 1)).await;
+    let told = "select format('%s %s %s %s', times, priority, overlap, next_at > now())
+        from jobkit.schedules";
+    assert_eq!(lab.value::<String>(told).await, "0 3 * * * Europe/Berlin 1 allow t");
+    declare(nightly("0 4 * * *", 2)).await;
+    assert_eq!(lab.value::<String>(told).await, "0 4 * * * 2 allow t");
+    lab.run(
+        "select jobkit.edit_schedule('nightly', '{\"times\": \"0 5 * * *\", \"next_at\":
+            \"2100-01-01T05:00:00Z\"}', null, 'me')",
+    )
+    .await;
+    declare(nightly("0 6 * * *", 3)).await;
+    assert_eq!(lab.value::<String>(told).await, "0 5 * * * 3 allow t");
+    assert_eq!(lab.count("jobkit.schedules where next_at = '2100-01-01 05:00Z'").await, 1);
+    // Deleted by an operator, it does not come back, nor fire.
+    lab.run("select jobkit.delete_schedule('nightly', 'me')").await;
+    declare(nightly("0 7 * * *", 3)).await;
+    assert_eq!(lab.count("jobkit.schedules where removed_at is not null").await, 1);
+}
+
+/// Old and new, one beside the other, and the old one restarts.
+#[tokio::test]
+async fn a_rolling_deploy_deletes_nothing_and_doubles_nothing() {
+    let lab = Lab::new().await;
+    let old = || worker(&lab).schedule("kept", "every 1d", Noop).schedule("old", "@daily", Noop);
+    let new = || worker(&lab).schedule("kept", "@daily", Noop).schedule("new", "@daily", Noop);
+    let running = old().start().await.unwrap();
+    declare(new()).await;
+    // Both mean midnight. It has just passed.
+    let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
+    lab.run(&format!("update jobkit.schedules set next_at = {midnight}")).await;
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    declare(old()).await;
+    declare(new()).await;
+    lab.run("update jobkit.schedules set next_at = last_at").await;
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    running.stop().await;
+    assert_eq!(lab.count("jobkit.schedules where removed_at is null").await, 3);
+    assert_eq!(lab.count("jobkit.schedule_runs where job_id is not null").await, 3);
+}
+
+#[tokio::test]
+async fn what_a_pause_skipped_is_recorded_and_what_was_missed_caught_up_with() {
+    let lab = Lab::new().await;
+    let late = |name, catch_up| (name, Schedule::new("@hourly").catch_up(catch_up));
+    let two = CatchUp::All { max: 2, window: YEAR };
+    let schedules = [
+        late("none", CatchUp::None),
+        late("latest", CatchUp::Latest),
+        late("two", two),
+        late("paused", two),
+        ("overlap", Schedule::new("@hourly").catch_up(two).overlap(Overlap::SkipIfRunning)),
+    ];
+    let parked = || Noop.options().queue("parked");
+    let declaring = schedules
+        .into_iter()
+        .fold(worker(&lab), |worker, (name, schedule)| worker.schedule(name, schedule, parked()));
+    declare(declaring).await;
+    lab.run("select jobkit.pause_schedule('paused', 'me', 'stocktaking')").await;
+    // The last hour is over for some minutes.
+    lab.run("update jobkit.schedules set next_at = date_trunc('hour', now() - interval '3 h')")
+        .await;
+    let worker = worker(&lab).start().await.unwrap();
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    worker.stop().await;
+    let minutes: i32 = lab.value("select extract(minute from now())::integer").await;
+    if minutes > 2 {
+        assert_eq!(runs(&lab, "none").await, "missed missed missed missed");
+    }
+    assert_eq!(runs(&lab, "latest").await, "missed missed missed fired");
+    assert_eq!(runs(&lab, "two").await, "missed missed fired fired");
+    assert_eq!(runs(&lab, "paused").await, "paused paused paused paused");
+    assert_eq!(runs(&lab, "overlap").await, "missed missed running fired");
+    lab.check_invariants().await;
+}
+
+/// Its jobs wait in the queue, as all do; it skips while one does.
+#[tokio::test]
+async fn a_schedule_of_a_paused_queue_piles_up_no_more_than_one_job() {
+    let lab = Lab::new().await;
+    let schedule = Schedule::new("every 1s").overlap(Overlap::SkipIfRunning);
+    let worker = worker(&lab).schedule("tick", schedule, Noop);
+    jobkit::Admin::new(lab.pool()).pause("default", "me", "why").await.unwrap();
+    let worker = worker.start().await.unwrap();
+    lab.until("(select count(*) from jobkit.schedule_runs where skipped = 'running') >= 2").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+}
+
+/// Neither one whose text this binary cannot read, nor one that the server refuses.
+#[tokio::test]
+async fn a_schedule_that_cannot_be_fired_holds_back_no_other() {
+    let lab = Lab::new().await;
+    let declaring = ["a", "b", "c", "d"].into_iter().fold(worker(&lab), |worker, name| {
+        worker.schedule(name, "every 1d", Noop.options().queue("parked"))
+    });
+    declare(declaring).await;
+    lab.run("update jobkit.schedules set next_at = now(), times = 'at dusk' where name = 'a'")
+        .await;
+    lab.run("update jobkit.schedules set next_at = now() - interval '2 d' where name <> 'a'").await;
+    lab.run("alter table jobkit.jobs add check (metadata->>'schedule' <> 'c')").await;
+    let worker = worker(&lab).start().await.unwrap();
+    lab.until("(select count(*) from jobkit.jobs) = 2").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.schedules where next_at <= now()").await, 2);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_schedules_is_said_at_the_start() {
+    let lab = Lab::new().await;
+    let hour = Duration::from_secs(3600);
+    let worker = worker(&lab)
+        .schedule("a", "0 3 * *", Noop)
+        .schedule("b", "@daily", Noop.options().after(hour))
+        .schedule("b", Schedule::new("@daily").jitter(hour * 25), Noop)
+        .schedule("", Schedule::new("@daily"), Noop);
+    let Err(Error::Start(problems)) = worker.start().await else { panic!("it started") };
+    let problems = problems.to_string();
+    for words in ["`a`: it has 4", "leave out `after`", "`b` was given twice", "a day", "0 bytes"] {
+        assert!(problems.contains(words), "{words}: {problems}");
+    }
+}
+
+#[tokio::test]
+async fn jitter_delays_each_job_by_no_more_than_it_says() {
+    let lab = Lab::new().await;
+    let jitter = Duration::from_secs(3600);
+    let schedule = Schedule::new(HUNDRED).catch_up(all()).jitter(jitter);
+    declare(worker(&lab).schedule("spread", schedule, Noop)).await;
+    lab.run("update jobkit.schedules set next_at = date_trunc('year', now() at time zone 'UTC')")
+        .await;
+    let worker = worker(&lab).start().await.unwrap();
+    lab.until("(select count(*) from jobkit.schedule_runs) = 100").await;
+    worker.stop().await;
+    let spread = "jobkit.jobs where run_at between created_at and created_at + interval '1 h'";
+    let waiting = lab.count("jobkit.jobs").await;
+    assert!(waiting > 90, "{waiting}");
+    assert_eq!(lab.count(spread).await, waiting);
+    assert_eq!(lab.count("(select distinct run_at from jobkit.jobs) r").await, waiting);
+}
+
+#[tokio::test]
+async fn old_runs_are_pruned() {
+    let lab = Lab::new().await;
+    declare(worker(&lab).schedule("a", "every 1d", Noop)).await;
+    lab.run(
+        "insert into jobkit.schedule_runs (schedule, instant, skipped, decided_at)
+        select 'a', t, 'missed', t from generate_series(now() - interval '40 d', now(), '1 d') t",
+    )
+    .await;
+    let pruned: i32 = lab.value("select jobkit.prune_runs('30 d', 1000)").await;
+    assert_eq!((pruned, lab.count("jobkit.schedule_runs").await), (11, 30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_that_are_due_at_once_are_fired_within_five_seconds() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
+            catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args)
+        select 's' || n, '@hourly', date_trunc('hour', now()), 'latest', 1, '0', 'allow', '0',
+            'noop', 'parked', 0, 3, '{}'
+        from generate_series(1, 10000) n",
+    )
+    .await;
+    let worker = worker(&lab).start().await.unwrap();
+    let began = Instant::now();
+    lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
+    let took = began.elapsed();
+    println!("all were fired after {took:?}");
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 10_000);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}

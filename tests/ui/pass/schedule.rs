@@ -1,0 +1,17 @@
+use jobkit::{Declared, Job, JobContext, job};
+use serde::{Deserialize, Serialize};
+
+#[derive(Default, Serialize, Deserialize)]
+#[job(schedule = "0 30 3 * * MON-FRI America/New_York")]
+struct Nightly;
+
+impl Job for Nightly {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {
+    let (times, Nightly) = Nightly::scheduled().expect("it has a schedule");
+    assert_eq!(times, "0 30 3 * * MON-FRI America/New_York");
+}
