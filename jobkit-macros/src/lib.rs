@@ -19,6 +19,7 @@ mod suggest;
 mod synonyms;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod version;
 
 use proc_macro2::TokenStream;

@@ -12,6 +12,7 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
+use crate::unique::{self, Unique};
 use crate::version::Upcast;
 
 /// The numbers a setting can be.
@@ -47,6 +48,7 @@ pub(crate) struct JobModel {
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
+    pub(crate) unique: Option<Unique>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl JobModel {
     pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
+        unique::refuse_keyless(&args, mistakes);
         let is_meant = args.mentions("version");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
@@ -85,6 +88,15 @@ impl JobModel {
             None => kind::of_struct(name, mistakes),
         };
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
+        let unique = Unique::read(
+            args.unique_key.map(|given| key::unquoted(given, fields, mistakes)),
+            &args.unique_group,
+            &args.unique_while,
+            &args.unique_for,
+            &args.on_duplicate,
+            &kind,
+            mistakes,
+        );
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
         Self {
             name: name.clone(),
@@ -110,6 +122,7 @@ impl JobModel {
                 &kind,
                 mistakes,
             ),
+            unique,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             kind,
         }

@@ -29,6 +29,11 @@ pub trait Declared: Sized {
         None
     }
 
+    /// The unique key of this job; `None` means that it is not unique.
+    fn unique_key(&self) -> Option<String> {
+        None
+    }
+
     /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
     ///
     /// # Errors

@@ -30,6 +30,7 @@ mod states;
 mod stop;
 mod store;
 mod stored;
+pub mod unique;
 mod version;
 mod worker;
 

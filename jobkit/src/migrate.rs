@@ -55,7 +55,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     34 "0034_payloads" readable_by 29,
     40 "0040_optional_keys" readable_by 29,
     42 "0042_payload_versions" readable_by 29,
-    functions 43 readable_by 29
+    60 "0060_unique_keys" readable_by 29,
+    functions 61 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -45,6 +45,7 @@ mod startup;
 mod statements;
 mod stuck;
 mod succession;
+mod unique;
 mod unreadable;
 mod upgrade;
 mod versions;

@@ -27,3 +27,6 @@ pub(crate) mod recovery;
 pub(crate) mod replayers;
 pub(crate) mod settle;
 pub(crate) mod succession;
+pub(crate) mod unique;
+pub(crate) mod unique_bulk;
+pub(crate) mod unique_ends;

@@ -17,7 +17,7 @@ pub(crate) struct Insert {
 /// for it.
 impl From<NewJob> for Insert {
     fn from(job: NewJob) -> Self {
-        if job.after.is_some() || job.at.is_some() {
+        if job.after.is_some() || job.at.is_some() || job.unique.is_some() {
             return Self::from(&[job][..]);
         }
         let NewJob {
@@ -34,6 +34,7 @@ impl From<NewJob> for Insert {
             args,
             tags,
             metadata,
+            unique: _,
         } = job;
         let parameters = vec![
             Some(kind.to_owned()),
@@ -59,7 +60,7 @@ impl From<&[NewJob]> for Insert {
             let tags = Some(&job.tags).filter(|tags| !tags.is_empty());
             tags.map(|tags| serde_json::Value::from(tags.as_slice()).to_string())
         };
-        let parameters = vec![
+        let mut parameters = vec![
             column(jobs, |job| Some(job.kind)),
             column(jobs, |job| Some(&*job.queue)),
             column(jobs, |job| Some(job.priority.to_string())),
@@ -74,7 +75,18 @@ impl From<&[NewJob]> for Insert {
             column(jobs, |job| job.dead_letter_key.as_deref()),
             column(jobs, |job| job.version.map(|version| version.to_string())),
         ];
-        Self { sql: include_str!("sql/jobs_enqueue_as_text.sql"), parameters }
+        let mut sql = include_str!("sql/jobs_enqueue_as_text.sql");
+        if jobs.iter().any(|job| job.unique.is_some()) {
+            sql = include_str!("sql/jobs_enqueue_unique.sql");
+            parameters.extend([
+                column(jobs, |job| Some(&*job.unique.as_ref()?.scope)),
+                column(jobs, |job| Some(&*job.unique.as_ref()?.key)),
+                column(jobs, |job| Some(job.unique.as_ref()?.holds)),
+                column(jobs, |job| job.unique.as_ref()?.at_least.map(interval)),
+                column(jobs, |job| Some(job.unique.as_ref()?.on_duplicate)),
+            ]);
+        }
+        Self { sql, parameters }
     }
 }
 
