@@ -76,7 +76,12 @@ pub(crate) struct Concurrency {
 impl JobModel {
     /// Decides what the arguments mean. After a mistake the model is incomplete and only good for
     /// finding further ones.
-    pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
+    pub(crate) fn new(
+        name: &Ident,
+        fields: &Fields,
+        mut args: Args,
+        mistakes: &mut Mistakes,
+    ) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
         unique::refuse_keyless(&args, mistakes);
@@ -87,16 +92,8 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
+        let unique = Unique::read(&mut args, fields, &kind, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
-        let unique = Unique::read(
-            args.unique_key.map(|given| key::unquoted(given, fields, mistakes)),
-            &args.unique_group,
-            &args.unique_while,
-            &args.unique_for,
-            &args.on_duplicate,
-            &kind,
-            mistakes,
-        );
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
         Self {
             name: name.clone(),

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{Expr, LitStr};
+use syn::Expr;
 
 use crate::duration;
+use crate::key;
 use crate::kind;
 use crate::literal::word;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
+use crate::redact::Fields;
 
 /// The words for how long a job has its key, and for what becomes of a duplicate: each is a
 /// variant of the library's.
@@ -30,21 +32,19 @@ pub(crate) struct Unique {
 
 impl Unique {
     pub(crate) fn read(
-        key: Option<Expr>,
-        group: &Option<Given<LitStr>>,
-        holds: &Option<Given<Expr>>,
-        at_least: &Option<Given<LitStr>>,
-        on_duplicate: &Option<Given<Expr>>,
+        args: &mut Args,
+        fields: &Fields,
         kind: &str,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let group = group.as_ref();
+        let key = args.unique_key.take().map(|given| key::unquoted(given, fields, mistakes));
+        let group = args.unique_group.as_ref();
         let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+        let at_least = args.unique_for.as_ref();
         let at_least = at_least
-            .as_ref()
             .and_then(|given| mistakes.sift(duration::read(&given.value, &duration::UNIQUE)));
-        let holds = variant(holds.as_ref(), &WHILE, mistakes);
-        let on_duplicate = variant(on_duplicate.as_ref(), &ON_DUPLICATE, mistakes);
+        let holds = variant(args.unique_while.as_ref(), &WHILE, mistakes);
+        let on_duplicate = variant(args.on_duplicate.as_ref(), &ON_DUPLICATE, mistakes);
         Some(Self {
             key: key?,
             group: group.unwrap_or_else(|| kind.to_owned()),

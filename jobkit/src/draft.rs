@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use crate::declared::Declared;
 use crate::limits::{self, ATTEMPTS, KEPT, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS};
-use crate::store::{NewJob, UniqueKey};
+use crate::store::{Insert, NewJob, UniqueKey};
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, Executor, JobId, store};
 
@@ -138,7 +138,7 @@ pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     if draft.unique.is_none() {
         return Ok(Enqueued::New(JobId(store::enqueue(draft, executor).instrument(span).await?)));
     }
-    let answers = store::enqueue_unique(&[draft], executor).instrument(span).await?;
+    let answers = store::enqueue_unique(Insert::from(draft), executor).instrument(span).await?;
     let (id, answer) = answers.first().ok_or(sqlx::Error::RowNotFound)?;
     Ok(Enqueued::of(*id, answer))
 }

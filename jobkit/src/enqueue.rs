@@ -5,7 +5,7 @@ use crate::declared::Declared;
 use crate::draft::Overrides;
 use crate::limits::BATCH_BYTES;
 use crate::options::Pending;
-use crate::store::NewJob;
+use crate::store::{Insert, NewJob};
 use crate::unique::Enqueued;
 use crate::{Error, Executor, JobId, store};
 
@@ -122,7 +122,8 @@ pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
     if drafts.iter().any(|job| job.unique.is_some()) {
-        let answers = store::enqueue_unique(&drafts, executor).instrument(span).await?;
+        let answers = store::enqueue_unique(Insert::from(&*drafts), executor);
+        let answers = answers.instrument(span).await?;
         return Ok(answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer)).collect());
     }
     let ids = store::enqueue_all(drafts, executor).instrument(span).await?;

@@ -31,6 +31,7 @@
 //! A job that was found to wait stays where it is until your transaction ends: it runs after what
 //! you write is there.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::enqueue::{Draft, drafts, enqueue_drafts};
@@ -60,6 +61,16 @@ impl While {
     }
 }
 
+impl FromStr for While {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Queued, Self::Running, Self::Unfinished];
+        let known = all.into_iter().find(|holds| holds.as_str() == text);
+        known.ok_or_else(|| "a key is unique while queued, running or unfinished".to_owned())
+    }
+}
+
 /// What becomes of a job whose unique key another one has. That one is not changed while it runs,
 /// is blocked for a permit, or replays a dead letter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,6 +93,16 @@ impl OnDuplicate {
             Self::Replace => "replace",
             Self::Debounce => "debounce",
         }
+    }
+}
+
+impl FromStr for OnDuplicate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Skip, Self::Replace, Self::Debounce];
+        let known = all.into_iter().find(|what| what.as_str() == text);
+        known.ok_or_else(|| "a duplicate is to skip, replace or debounce".to_owned())
     }
 }
 
@@ -116,6 +137,16 @@ impl Enqueued {
     pub fn id(self) -> JobId {
         match self {
             Self::New(id) | Self::Existing(id) | Self::Replaced(id) => id,
+        }
+    }
+
+    /// `enqueued`, `existing` or `replaced`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New(_) => "enqueued",
+            Self::Existing(_) => "existing",
+            Self::Replaced(_) => "replaced",
         }
     }
 

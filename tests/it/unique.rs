@@ -6,7 +6,7 @@ use jobkit::unique::{self, Enqueued, OnDuplicate, While};
 use jobkit::{Enqueue, Error, Job, JobContext, Statement, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
-use sqlx::Connection;
+use sqlx::{Connection, PgConnection};
 
 /// Unique by its account.
 #[derive(Serialize, Deserialize, Clone)]
@@ -112,8 +112,8 @@ async fn sql_enqueues_unique_jobs_and_says_which() {
     assert_eq!(lab.value::<String>(call).await, first.replace("enqueued", "existing"));
 }
 
-/// Sixty-four producers at once, of which some roll back: whoever is told of a new job made the only
-/// one, whoever is told of another one names one that is there, and after a commit there is one.
+/// Sixty-four producers at once, of which some roll back: whoever is told of a new job made the
+/// only one, whoever is told of another names one that is there, and after a commit there is one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_four_producers_of_one_key_make_one_job() {
     let rounds = std::env::var("JOBKIT_ROUNDS").ok().and_then(|text| text.parse().ok());
@@ -126,23 +126,9 @@ async fn sixty_four_producers_of_one_key_make_one_job() {
         // Ready, scheduled, running, to be retried, or none at all.
         let holds = [While::Queued, While::Running, While::Unfinished][round % 3];
         let before = stage(&lab, round % 5, holds).await;
-        let tasks = sessions.into_iter().enumerate().map(|(at, mut connection)| {
-            tokio::spawn(async move {
-                let mut tx = connection.begin().await.unwrap();
-                let job = crate::jobs::Noop.options().unique_key("k").unique_while(holds);
-                let what = [OnDuplicate::Skip, OnDuplicate::Replace, OnDuplicate::Debounce];
-                let job = job.on_duplicate(what[(at / 2) % 3]);
-                let answer = job.enqueue_unique(&mut *tx).await.unwrap();
-                let commits = (at + round) % 2 == 0;
-                if commits {
-                    tx.commit().await.unwrap();
-                } else {
-                    tx.rollback().await.unwrap();
-                }
-                (connection, commits.then_some(answer))
-            })
-        });
-        let tasks: Vec<_> = tasks.collect();
+        let tasks = sessions.into_iter().enumerate();
+        let tasks: Vec<_> =
+            tasks.map(|(at, session)| tokio::spawn(produce(session, at, round, holds))).collect();
         let mut answers = Vec::new();
         sessions = Vec::new();
         for task in tasks {
@@ -167,6 +153,26 @@ async fn sixty_four_producers_of_one_key_make_one_job() {
     }
 }
 
+/// A transaction that enqueues a duplicate of some sort; what it was told, if it commits.
+async fn produce(
+    mut connection: PgConnection,
+    at: usize,
+    round: usize,
+    holds: While,
+) -> (PgConnection, Option<Enqueued>) {
+    let mut tx = connection.begin().await.unwrap();
+    let job = crate::jobs::Noop.options().unique_key("k").unique_while(holds);
+    let what = [OnDuplicate::Skip, OnDuplicate::Replace, OnDuplicate::Debounce];
+    let answer = job.on_duplicate(what[(at / 2) % 3]).enqueue_unique(&mut *tx).await.unwrap();
+    let commits = (at + round).is_multiple_of(2);
+    if commits {
+        tx.commit().await.unwrap();
+    } else {
+        tx.rollback().await.unwrap();
+    }
+    (connection, commits.then_some(answer))
+}
+
 /// A job of the key in one of its states; none in the first.
 async fn stage(lab: &Lab, state: usize, holds: While) -> Option<i64> {
     if state == 0 {
@@ -174,9 +180,8 @@ async fn stage(lab: &Lab, state: usize, holds: While) -> Option<i64> {
     }
     let job = crate::jobs::Noop.options().unique_key("k").unique_while(holds);
     let id = job.enqueue(lab.pool()).await.unwrap().0;
-    let claimed = format!(
-        "delete from jobkit.ready; insert into jobkit.claims (worker_id, n, job_ids) values (1, 1, '{{{id}}}')"
-    );
+    let claim = "insert into jobkit.claims (worker_id, n, job_ids)";
+    let claimed = format!("delete from jobkit.ready; {claim} values (1, 1, '{{{id}}}')");
     let later = format!(
         "delete from jobkit.ready;
         update jobkit.jobs set run_at = now() + interval '1 hour' where id = {id};

@@ -57,10 +57,10 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sql
 
 /// Stores jobs in one statement, some of which have unique keys: says of each what became of it.
 pub(crate) async fn enqueue_unique<'c>(
-    jobs: &[NewJob],
+    insert: Insert,
     executor: impl Executor<'c>,
 ) -> sqlx::Result<Vec<(i64, String)>> {
-    let Insert { sql, parameters } = Insert::from(jobs);
+    let Insert { sql, parameters } = insert;
     let insert = Statement::<Vec<(i64, String)>>::new(sql);
     parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }

@@ -17,7 +17,7 @@ pub(crate) struct Insert {
 /// for it.
 impl From<NewJob> for Insert {
     fn from(job: NewJob) -> Self {
-        if job.after.is_some() || job.at.is_some() || job.unique.is_some() {
+        if job.after.is_some() || job.at.is_some() {
             return Self::from(&[job][..]);
         }
         let NewJob {
@@ -34,9 +34,11 @@ impl From<NewJob> for Insert {
             args,
             tags,
             metadata,
-            unique: _,
+            unique,
         } = job;
-        let parameters = vec![
+        let json = (unique.is_some() && !tags.is_empty())
+            .then(|| serde_json::Value::from(tags.as_slice()).to_string());
+        let mut parameters = vec![
             Some(kind.to_owned()),
             Some(queue),
             Some(priority.to_string()),
@@ -49,7 +51,18 @@ impl From<NewJob> for Insert {
             metadata.map(|json| Box::<str>::from(json).into_string()),
             version.map(|version| version.to_string()),
         ];
-        Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters }
+        let Some(unique) = unique else {
+            return Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters };
+        };
+        parameters.extend([
+            Some(unique.scope),
+            Some(unique.key),
+            Some(unique.holds.to_owned()),
+            unique.at_least.map(interval),
+            Some(unique.on_duplicate.to_owned()),
+            json,
+        ]);
+        Self { sql: include_str!("sql/jobs_enqueue_unique_one.sql"), parameters }
     }
 }
 

@@ -46,7 +46,8 @@ begin
         concurrency_group = excluded.concurrency_group,
         concurrency_key = excluded.concurrency_key, args = excluded.args,
         version = excluded.version, unique_scope = excluded.unique_scope,
-        unique_key = excluded.unique_key, unique_while = excluded.unique_while, tags = excluded.tags, metadata = excluded.metadata;
+        unique_key = excluded.unique_key, unique_while = excluded.unique_while,
+        tags = excluded.tags, metadata = excluded.metadata;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
     if p_job.unique_key is not null then

@@ -1,6 +1,7 @@
 -- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
 -- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
--- Returns those that are live, which have no unique key any more. In the order of their ids, or two callers could deadlock.
+-- Returns those that are live, which have no unique key any more. In the order of their ids, or two
+-- callers could deadlock.
 --   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
 create or replace function jobkit.cancel_mark(
     p_jobs bigint[], p_action text default 'cancel', p_actor text default null,

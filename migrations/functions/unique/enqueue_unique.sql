@@ -26,7 +26,7 @@ begin
                 p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
                 p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
             return;
-        exception when sqlstate 'JK010' then
+        exception when sqlstate 'JK010' or unique_violation then
             -- What it had taken is given back.
         end;
     end if;

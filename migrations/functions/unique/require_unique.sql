@@ -1,4 +1,4 @@
--- require_unique: refuses what is no unique key, and what says something of a key that is not there.
+-- require_unique: refuses what is no unique key, and what is said of a key that is not there.
 create or replace function jobkit.require_unique(
     p_scope text[], p_unique text[], p_while text[], p_for interval[], p_on_duplicate text[]
 ) returns void

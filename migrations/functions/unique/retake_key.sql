@@ -1,7 +1,7 @@
 -- retake_key: a job that waits again, or is replayed as another one, needs its unique key again.
 -- Returns the job that has it instead, or null. Somebody may be taking it just now, in a
--- transaction that stays open: that fails with 55P03, after a millisecond, and is tried later, since
--- nobody knows before it ends.
+-- transaction that stays open: that fails with 55P03, after a millisecond, and is tried later,
+-- since nobody knows before it ends.
 create or replace function jobkit.retake_key(p_scope text, p_key text, p_job bigint) returns bigint
 language plpgsql
 set lock_timeout = '1ms'

@@ -25,7 +25,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_bulk::a_bulk_enqueue_gives_back_what_it_took_before_it_waits;
     // Who takes a key over.
     take_over: "u.job_id = p_old for update" => "u.job_id = p_old",
-        unique::t86_a_key_whose_time_is_over_is_taken_once;
+        unique_ends::of_two_that_take_a_key_over_one_waits;
     take_over: "v_state not in ('free', 'yields')" => "false",
         unique_ends::a_key_is_looked_at_again_by_whoever_takes_it_over;
     take_over: "not jobkit.take_waiting(p_old)" => "false",

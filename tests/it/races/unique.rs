@@ -1,5 +1,5 @@
-//! Unique keys while their jobs wait, and while they are claimed: who enqueues a duplicate waits for
-//! whoever has the same key in hand, and workers wait for nobody.
+//! Unique keys while their jobs wait, and while they are claimed: who enqueues a duplicate waits
+//! for whoever has the same key in hand, and workers wait for nobody.
 
 use jobkit_tests::Lab;
 

@@ -82,8 +82,8 @@ pub(crate) async fn bulk_enqueues_of_the_same_keys_in_opposite_order_do_not_dead
     }
 }
 
-/// `m` is there when the bulk looks, and is being freed: it must not wait for that with `z` in hand,
-/// for whom whoever takes `m` next might wait.
+/// `m` is there, and somebody changes its job: the bulk must not wait for that with `z` in hand,
+/// for which whoever has `m` may wait.
 pub(crate) async fn a_bulk_enqueue_gives_back_what_it_took_before_it_waits(lab: Lab) {
     let world = World::new(lab).await;
     for end in ENDS {

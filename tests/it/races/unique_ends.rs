@@ -14,6 +14,7 @@ in_a_lab![
     a_retry_behind_an_open_enqueue_of_its_key_is_put_off,
     an_enqueue_behind_a_retry_is_told_of_the_job_that_waits_again,
     a_key_is_looked_at_again_by_whoever_takes_it_over,
+    of_two_that_take_a_key_over_one_waits,
     an_end_behind_an_open_enqueue_of_its_key_waits_for_nobody,
     a_crash_whose_key_is_taken_ends_as_superseded,
     a_late_end_frees_no_other_key,
@@ -138,6 +139,25 @@ pub(crate) async fn a_key_is_looked_at_again_by_whoever_takes_it_over(lab: Lab) 
     world.lab.check_invariants().await;
 }
 
+/// Both have seen that its row holds nothing.
+pub(crate) async fn of_two_that_take_a_key_over_one_waits(lab: Lab) {
+    let world = World::new(lab).await;
+    let job = id(&world.call(holding("k", "queued")).await);
+    world.claim(1, &[job]).await;
+    let look = "select h.state into v_state";
+    let stop = format!("perform pg_advisory_xact_lock_shared(1); {look}");
+    world.lab.mutate("take_over", look, &stop).await;
+    let stop = world.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await;
+    let first = stop.next(holding("k", "queued")).await;
+    let second = first.waiter(holding("k", "queued")).await;
+    stop.end(End::Commit).await;
+    let first = first.held().await;
+    let new = id(&first.answer);
+    first.end(End::Commit).await;
+    assert_eq!(second.answer().await.unwrap(), format!("existing {new}"));
+    world.lab.check_invariants().await;
+}
+
 /// A finish leaves the row to the producer who is taking it over; should he give up, the row holds
 /// nothing, since its job has ended.
 pub(crate) async fn an_end_behind_an_open_enqueue_of_its_key_waits_for_nobody(lab: Lab) {
@@ -228,7 +248,7 @@ pub(crate) async fn a_replay_that_clashes_says_with_which_job(lab: Lab) {
         let due = format!("set replay_at = now() where id = {entry}");
         world.lab.run(&format!("update jobkit.dead_letters {due}")).await;
         assert_eq!(world.call(replay_due()).await, "0");
-        assert_eq!(producer.bystander(take_letter(entry)).await, "0");
+        assert_eq!(world.call(take_letter(entry)).await, "0");
         producer.end(end).await;
         world.lab.run(&format!("update jobkit.dead_letters {due}")).await;
         if end == End::Commit {
