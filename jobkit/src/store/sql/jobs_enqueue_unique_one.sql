@@ -35,5 +35,6 @@ union all select e.job_id, e.answer
 from jobkit.enqueue_unique(array[$1], array[$2], array[$3::pg_catalog.int2],
     array[$4::pg_catalog.int2], '{}', '{}', array[$5], array[$6], array[$8],
     array[$17::pg_catalog.text::pg_catalog.jsonb], array[$10::pg_catalog.jsonb], array[$7],
-    array[$11::pg_catalog.int2], array[$12], array[$13], array[$14], array[$15::pg_catalog.interval],
-    array[$16::pg_catalog.text]) as e where not exists (select from taken)
+    array[$11::pg_catalog.int2], array[$12], array[$13], array[$14],
+    array[$15::pg_catalog.interval], array[$16::pg_catalog.text]) as e
+where not exists (select from taken)
