@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 12] = [
+const SYNONYMS: [(&str, &[&str]); 13] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -21,6 +21,7 @@ const SYNONYMS: [(&str, &[&str]); 12] = [
     ("retention", &["ttl", "keep", "keep_for", "result_ttl"]),
     ("backoff", &["retry_backoff", "retry_delay", "retry_in", "retry_policy", "retry_strategy"]),
     ("concurrency_limit", &["concurrency", "max_concurrency", "max_concurrent", "parallelism"]),
+    ("concurrency_key", &["key"]),
     (
         "unique_key",
         &["unique", "unique_by", "dedupe", "dedup", "dedupe_key", "singleton", "job_key"],
