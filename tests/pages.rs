@@ -18,4 +18,5 @@ pages! {
     getting_started: "/../docs/getting-started.md";
     handlers: "/../docs/handlers.md";
     testing: "/../docs/testing.md";
+    unique_jobs: "/../docs/unique-jobs.md";
 }

@@ -40,6 +40,14 @@ pub(crate) const WAIT: Purpose = Purpose {
     too_long: "a wait is at most 24 hours: write `24h` or less",
 };
 
+pub(crate) const UNIQUE: Purpose = Purpose {
+    shortest: Duration::from_secs(1),
+    too_short: "a key is held for at least a second: write `unique_for = \"1s\"` or more, or leave \
+                it out: the key is free when the job has ended",
+    longest: DAY.saturating_mul(366),
+    too_long: "a key is held for at most 366 days: write `unique_for = \"366d\"` or less",
+};
+
 pub(crate) const REPLAY: Purpose = Purpose {
     shortest: Duration::from_secs(1),
     too_short: "a dead letter rests for at least a second: write `auto_replay = \"1s\"` or more; \

@@ -13,7 +13,9 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let name = &model.name;
     let policy = policy(model);
     let (typed, concurrency_key) = model.concurrency.as_ref().map(concurrency_key).unzip();
-    let dead_letter_key = model.dead_letter_key.as_ref().map(dead_letter_key);
+    let dead_letter_key =
+        model.dead_letter_key.as_ref().map(|expr| plain_key("dead_letter_key", expr));
+    let unique_key = model.unique.as_ref().map(|unique| plain_key("unique_key", &unique.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
@@ -23,6 +25,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key
             #dead_letter_key
+            #unique_key
             #upcast
             #scheduled
         }
@@ -67,6 +70,10 @@ fn policy(model: &JobModel) -> TokenStream {
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
     }
+    if let Some(unique) = &model.unique {
+        let unique = unique.code();
+        set("unique", quote!(::core::option::Option::Some(#unique)));
+    }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
@@ -107,11 +114,12 @@ fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
     (typed, declared)
 }
 
-/// The method that says the dead-letter key.
-fn dead_letter_key(expr: &Expr) -> TokenStream {
+/// The method that says the dead-letter key, or the unique key.
+fn plain_key(method: &str, expr: &Expr) -> TokenStream {
+    let method = Ident::new(method, Span::call_site());
     let (receiver, call) = key("key", expr);
     quote! {
-        fn dead_letter_key(&#receiver) -> ::core::option::Option<::std::string::String> {
+        fn #method(&#receiver) -> ::core::option::Option<::std::string::String> {
             #call
         }
     }

@@ -1,4 +1,4 @@
-//! The value of `concurrency_key` and `dead_letter_key`: an expression over the payload.
+//! The value of a key (`concurrency_key`, …): an expression over the payload.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::{Expr, LitStr};

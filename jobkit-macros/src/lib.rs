@@ -20,6 +20,7 @@ mod suggest;
 mod synonyms;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod version;
 
 use proc_macro2::TokenStream;

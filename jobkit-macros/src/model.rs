@@ -13,6 +13,7 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
 use crate::schedule;
+use crate::unique::{self, Unique};
 use crate::version::Upcast;
 
 /// The numbers a setting can be.
@@ -48,6 +49,7 @@ pub(crate) struct JobModel {
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
+    pub(crate) unique: Option<Unique>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
     /// When it recurs.
@@ -77,9 +79,15 @@ pub(crate) struct Concurrency {
 impl JobModel {
     /// Decides what the arguments mean. After a mistake the model is incomplete and only good for
     /// finding further ones.
-    pub(crate) fn new(name: &Ident, fields: &Fields, args: Args, mistakes: &mut Mistakes) -> Self {
+    pub(crate) fn new(
+        name: &Ident,
+        fields: &Fields,
+        mut args: Args,
+        mistakes: &mut Mistakes,
+    ) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
+        unique::refuse_keyless(&args, mistakes);
         let is_meant = args.mentions("version");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
@@ -87,6 +95,7 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
+        let unique = Unique::read(&mut args, fields, &kind, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
         Self {
@@ -113,6 +122,7 @@ impl JobModel {
                 &kind,
                 mistakes,
             ),
+            unique,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             kind,

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 18] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 23] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -29,6 +29,11 @@ pub(crate) const ARGUMENTS: [(&str, &str); 18] = [
     ("concurrency_key", "self.account_id"),
     ("concurrency_limit", "2"),
     ("concurrency_group", "\"accounts\""),
+    ("unique_key", "self.account_id"),
+    ("unique_group", "\"accounts\""),
+    ("unique_while", "queued"),
+    ("unique_for", "\"1h\""),
+    ("on_duplicate", "replace"),
     ("redact", "redact(token)"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
 ];
@@ -61,6 +66,11 @@ pub(crate) struct Args {
     pub(crate) concurrency_key: Option<Given<Expr>>,
     pub(crate) concurrency_limit: Option<Given<Integer>>,
     pub(crate) concurrency_group: Option<Given<LitStr>>,
+    pub(crate) unique_key: Option<Given<Expr>>,
+    pub(crate) unique_group: Option<Given<LitStr>>,
+    pub(crate) unique_while: Option<Given<Expr>>,
+    pub(crate) unique_for: Option<Given<LitStr>>,
+    pub(crate) on_duplicate: Option<Given<Expr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The names given, also those with a broken value.
@@ -154,6 +164,13 @@ impl Args {
             "concurrency_group" => {
                 self.concurrency_group = Some(given(name, &value, example, literal::text)?);
             }
+            "unique_key" => self.unique_key = Some(Given { name, value }),
+            "unique_group" => {
+                self.unique_group = Some(given(name, &value, example, literal::text)?);
+            }
+            "unique_while" => self.unique_while = Some(Given { name, value }),
+            "unique_for" => self.unique_for = Some(given(name, &value, example, literal::text)?),
+            "on_duplicate" => self.on_duplicate = Some(Given { name, value }),
             other => unreachable!("`{other}` is in the list of arguments but has no field"),
         }
         Ok(())

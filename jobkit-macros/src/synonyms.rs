@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 10] = [
+const SYNONYMS: [(&str, &[&str]); 14] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -21,21 +21,26 @@ const SYNONYMS: [(&str, &[&str]); 10] = [
     ("retention", &["ttl", "keep", "keep_for", "result_ttl"]),
     ("backoff", &["retry_backoff", "retry_delay", "retry_in", "retry_policy", "retry_strategy"]),
     ("concurrency_limit", &["concurrency", "max_concurrency", "max_concurrent", "parallelism"]),
+    ("concurrency_key", &["key"]),
+    (
+        "unique_key",
+        &["unique", "unique_by", "dedupe", "dedup", "dedupe_key", "singleton", "job_key"],
+    ),
+    ("unique_while", &["unique_until", "unique_states"]),
+    ("on_duplicate", &["on_conflict", "debounce", "conflict"]),
     ("schedule", &["cron", "every", "interval", "periodic", "recurring"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 
 const DELAY: &str =
     "a delay is given when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
-const UNIQUE: &str = "jobs are not unique; `concurrency_key` limits how many of them run at a time";
 const RATE: &str = "there is no limit by time; `concurrency_key` and `concurrency_limit` say how \
                     many jobs run at a time";
 const STATE: &str = "the state is named where the job says how to run: `impl Job<App> for …`";
 
 /// Words for what is no argument.
-const ELSEWHERE: [(&str, &[&str]); 4] = [
+const ELSEWHERE: [(&str, &[&str]); 3] = [
     (DELAY, &["delay", "delay_for", "after", "at", "run_at", "run_in", "wait", "scheduled_at"]),
-    (UNIQUE, &["unique", "unique_key", "unique_for", "dedupe", "dedup", "debounce", "singleton"]),
     (RATE, &["rate", "rate_limit", "throttle", "per_second"]),
     (STATE, &["state", "context", "ctx", "data", "app"]),
 ];

@@ -29,6 +29,11 @@ pub trait Declared: Sized {
         None
     }
 
+    /// The unique key of this job; `None` means that it is not unique.
+    fn unique_key(&self) -> Option<String> {
+        None
+    }
+
     /// When such a job recurs, and the job: what `#[job(schedule = "…")]` says.
     #[doc(hidden)]
     fn scheduled() -> Option<(&'static str, Self)> {

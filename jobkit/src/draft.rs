@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use crate::declared::Declared;
-use crate::limits::{self, ATTEMPTS, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS};
-use crate::store::NewJob;
+use crate::limits::{self, ATTEMPTS, KEPT, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS};
+use crate::store::{Insert, NewJob, UniqueKey};
+use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, Executor, JobId, store};
 
 /// What differs from the type's policy.
@@ -22,6 +23,17 @@ pub(crate) struct Overrides {
     pub(crate) max_attempts: Option<u16>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<serde_json::Value>,
+    pub(crate) unique: Uniqueness,
+}
+
+/// The same of a unique key.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Uniqueness {
+    pub(crate) key: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) holds: Option<While>,
+    pub(crate) at_least: Option<Duration>,
+    pub(crate) on_duplicate: Option<OnDuplicate>,
 }
 
 impl NewJob {
@@ -38,6 +50,7 @@ impl NewJob {
         let group = policy.concurrency.map(|concurrency| concurrency.group);
         group.map_or(Ok(()), |group| limits::name("concurrency group", group, NAME_BYTES))?;
         let concurrency_key = key("concurrency key", job.concurrency_key())?;
+        let unique = unique(job, overrides.unique)?;
         let dead_letter_key = key("dead-letter key", job.dead_letter_key())?;
         for tag in &overrides.tags {
             limits::name("tag", tag, NAME_BYTES)?;
@@ -61,8 +74,31 @@ impl NewJob {
             args,
             tags: overrides.tags,
             metadata,
+            unique,
         })
     }
+}
+
+/// The unique key of a job: its own, or that of its type.
+fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
+    let policy = J::POLICY.unique;
+    let own = given.key.or_else(|| job.unique_key());
+    let Some(own) = key("unique key", own)? else { return Ok(None) };
+    let declared = policy.map_or(J::POLICY.kind, |unique| unique.group);
+    let scope = given.group.unwrap_or_else(|| declared.to_owned());
+    limits::name("group of a unique key", &scope, NAME_BYTES)?;
+    let at_least = given.at_least.or(policy.and_then(|unique| unique.at_least));
+    let seconds = at_least.map_or(1, |at_least| at_least.as_secs());
+    limits::range("seconds that a unique key is held", seconds, KEPT, "1 to 31622400")?;
+    let holds = given.holds.or(policy.map(|unique| unique.holds)).unwrap_or_default();
+    let on_duplicate = given.on_duplicate.or(policy.map(|unique| unique.on_duplicate));
+    Ok(Some(UniqueKey {
+        scope,
+        key: own,
+        holds: holds.as_str(),
+        at_least,
+        on_duplicate: on_duplicate.unwrap_or_default().as_str(),
+    }))
 }
 
 /// The JSON of a job and of its metadata.
@@ -96,8 +132,13 @@ pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<Stri
 pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     draft: NewJob,
     executor: X,
-) -> Result<JobId, Error> {
+) -> Result<Enqueued, Error> {
     let (kind, queue) = (draft.kind, &draft.queue);
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs = 1);
-    Ok(JobId(store::enqueue(draft, executor).instrument(span).await?))
+    if draft.unique.is_none() {
+        return Ok(Enqueued::New(JobId(store::enqueue(draft, executor).instrument(span).await?)));
+    }
+    let answers = store::enqueue_unique(Insert::from(draft), executor).instrument(span).await?;
+    let (id, answer) = answers.first().ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Enqueued::of(*id, answer))
 }

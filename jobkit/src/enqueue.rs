@@ -5,7 +5,8 @@ use crate::declared::Declared;
 use crate::draft::Overrides;
 use crate::limits::BATCH_BYTES;
 use crate::options::Pending;
-use crate::store::NewJob;
+use crate::store::{Insert, NewJob};
+use crate::unique::Enqueued;
 use crate::{Error, Executor, JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
@@ -13,7 +14,8 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     /// Enqueues the job: it exists if and only if the transaction of `executor` commits.
     ///
     /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (mind the star) or
-    /// `&mut *connection`. It is one statement that only inserts, so it waits for nobody.
+    /// `&mut *connection`. It is one statement that only inserts, so it waits for nobody (but see
+    /// [`enqueue_unique`](Self::enqueue_unique)).
     ///
     /// It notifies workers that sleep, and a transaction that has notified cannot be prepared
     /// (`PREPARE TRANSACTION`): say `set local jobkit.notify = 'off'` in it before. The job is
@@ -29,6 +31,19 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
         executor: X,
     ) -> impl Future<Output = Result<JobId, Error>> + Send {
         self.options().enqueue(executor)
+    }
+
+    /// The same, and says what became of a job with a [unique key](crate::unique): whether it is
+    /// new, or another job has the key. It may wait for an open transaction that has the same key
+    /// in hand, and for nothing else. ([`enqueue`](Self::enqueue) returns the id of either.)
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    fn enqueue_unique<'c, X: Executor<'c>>(
+        self,
+        executor: X,
+    ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
+        self.options().enqueue_unique(executor)
     }
 
     /// Sets something other than the type's policy for this one job: a delay, a queue, tags, ….
@@ -66,8 +81,18 @@ where
     X: Executor<'c>,
 {
     // Collected before the future exists, so that it is Send whatever the iterator is.
-    let drafts: Result<Vec<NewJob>, Error> = jobs.into_iter().map(|job| job.into().0).collect();
-    async move { insert(drafts?, executor).await }
+    let drafts = drafts(jobs);
+    async move {
+        let enqueued = enqueue_drafts(drafts?, executor).await?;
+        Ok(enqueued.into_iter().map(Enqueued::id).collect())
+    }
+}
+
+/// The jobs as they are stored.
+pub(crate) fn drafts<J: Into<Draft>>(
+    jobs: impl IntoIterator<Item = J>,
+) -> Result<Vec<NewJob>, Error> {
+    jobs.into_iter().map(|job| job.into().0).collect()
 }
 
 /// A job ready to be stored, as [`enqueue_all`] takes it.
@@ -86,18 +111,23 @@ impl<J: Declared + Serialize + Send> From<Pending<J>> for Draft {
     }
 }
 
-async fn insert<'c, X: Executor<'c>>(
+pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     drafts: Vec<NewJob>,
     executor: X,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<Enqueued>, Error> {
     if drafts.is_empty() {
         return Ok(Vec::new());
     }
     fits(&drafts)?;
     let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
+    if drafts.iter().any(|job| job.unique.is_some()) {
+        let answers = store::enqueue_unique(Insert::from(&*drafts), executor);
+        let answers = answers.instrument(span).await?;
+        return Ok(answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer)).collect());
+    }
     let ids = store::enqueue_all(drafts, executor).instrument(span).await?;
-    Ok(ids.into_iter().map(JobId).collect())
+    Ok(ids.into_iter().map(|id| Enqueued::New(JobId(id))).collect())
 }
 
 /// Whether jobs are few enough for one statement.

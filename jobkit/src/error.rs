@@ -300,6 +300,11 @@ impl Error {
         self.is_answer() && !self.code().is_some_and(passing)
     }
 
+    /// The same, or the unique key of one is in the hands of somebody's open transaction.
+    pub(crate) fn may_be_one_job(&self) -> bool {
+        self.may_be_one_row() || self.code().as_deref() == Some("55P03")
+    }
+
     /// Whether the server refused the statement itself, so that repeating it as it is won't help.
     /// Deadlines, lost connections, lack of resources and clashes with others may pass.
     pub(crate) fn is_final(&self) -> bool {

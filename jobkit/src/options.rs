@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::declared::Declared;
 use crate::draft::{Overrides, insert_one};
 use crate::store::NewJob;
+use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, Executor, JobId};
 
 /// A job that is about to be enqueued with something other than its type's policy.
@@ -88,6 +89,38 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         self
     }
 
+    /// Makes the job unique by this key, of at most 512 bytes, instead of the one that its type
+    /// declares: see [`unique`](crate::unique).
+    pub fn unique_key(mut self, key: impl Into<String>) -> Self {
+        self.overrides.unique.key = Some(key.into());
+        self
+    }
+
+    /// The group that its unique key belongs to, instead of the kind; 1 to 128 bytes.
+    pub fn unique_group(mut self, group: impl Into<String>) -> Self {
+        self.overrides.unique.group = Some(group.into());
+        self
+    }
+
+    /// How long the job has its unique key.
+    pub fn unique_while(mut self, holds: While) -> Self {
+        self.overrides.unique.holds = Some(holds);
+        self
+    }
+
+    /// How long it has its unique key at least, from now on, though it has ended by then: 1 second
+    /// to 366 days.
+    pub fn unique_for(mut self, at_least: Duration) -> Self {
+        self.overrides.unique.at_least = Some(at_least);
+        self
+    }
+
+    /// What becomes of it where another job has its unique key.
+    pub fn on_duplicate(mut self, what: OnDuplicate) -> Self {
+        self.overrides.unique.on_duplicate = Some(what);
+        self
+    }
+
     /// Enqueues the job, see [`Enqueue::enqueue`](crate::Enqueue::enqueue).
     ///
     /// # Errors
@@ -96,6 +129,19 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         self,
         executor: X,
     ) -> impl Future<Output = Result<JobId, Error>> + Send {
+        let draft = self.draft();
+        async move { insert_one(draft?, executor).await.map(Enqueued::id) }
+    }
+
+    /// The same, and says what became of it: see
+    /// [`Enqueue::enqueue_unique`](crate::Enqueue::enqueue_unique).
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub fn enqueue_unique<'c, X: Executor<'c>>(
+        self,
+        executor: X,
+    ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
         let draft = self.draft();
         async move { insert_one(draft?, executor).await }
     }

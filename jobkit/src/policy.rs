@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use crate::Backoff;
+use crate::unique::Unique;
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
@@ -40,6 +41,8 @@ pub struct Policy {
     /// Whether a job may come without a concurrency key, and then is not limited: the expression
     /// in `#[job]` is an `Option`.
     pub optional_key: bool,
+    /// What jobs with a unique key ask for; `None` for jobs that are not unique.
+    pub unique: Option<Unique>,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -82,6 +85,7 @@ impl Policy {
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             concurrency: None,
             optional_key: false,
+            unique: None,
             redact: &[],
         }
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::enqueue::fits;
+use crate::enqueue::{drafts, fits};
 use crate::store::{Insert, NewJob};
 use crate::{Draft, Error};
 
@@ -63,8 +63,7 @@ impl Statement {
     /// # Errors
     /// As [`enqueue`](Self::enqueue), and [`Error::BatchTooLarge`] above 256 MB of payload.
     pub fn enqueue_all<J: Into<Draft>>(jobs: impl IntoIterator<Item = J>) -> Result<Self, Error> {
-        let jobs: Vec<NewJob> =
-            jobs.into_iter().map(|job| job.into().0).collect::<Result<_, _>>()?;
+        let jobs: Vec<NewJob> = drafts(jobs)?;
         fits(&jobs)?;
         Ok(Self { insert: Insert::from(&*jobs), is_empty: jobs.is_empty() })
     }

@@ -36,7 +36,7 @@ drop function if exists
     jobkit.resolve(jobkit.jobs),
     jobkit.take(bigint[]),
     jobkit.wait(bigint[], text[], text[]);
--- Their new forms have one more parameter, with a default.
+-- Their new forms have more parameters, with defaults.
 drop function if exists
     jobkit.announce(
         text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
@@ -47,4 +47,9 @@ drop function if exists
     jobkit.enqueue_all(
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[]),
+    jobkit.enqueue(
+        text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer),
+    jobkit.enqueue_all(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
+        jsonb[], jsonb[], text[], smallint[]),
     jobkit.heartbeat(bigint, boolean);

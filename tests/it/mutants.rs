@@ -54,6 +54,7 @@ mod operators;
 mod permits;
 mod schedules;
 mod transitions;
+mod unique;
 
 impl Mutant {
     /// Installs the mutant in a lab.
@@ -135,6 +136,11 @@ fn each_mutant_of_a_dead_letter_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_transition_is_found_by_its_race() {
     each_is_found(transitions::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_unique_key_is_found_by_its_race() {
+    each_is_found(unique::MUTANTS);
 }
 
 #[test]

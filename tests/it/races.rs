@@ -28,3 +28,6 @@ pub(crate) mod replayers;
 pub(crate) mod schedules;
 pub(crate) mod settle;
 pub(crate) mod succession;
+pub(crate) mod unique;
+pub(crate) mod unique_bulk;
+pub(crate) mod unique_ends;

@@ -28,6 +28,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "half a concurrency key, or half a replay",
         "5",
     ),
+    (
+        "update jobkit.jobs set unique_scope = 'act', unique_key = 'k', unique_while = 'queued'
+        where id = 5",
+        "without its unique key, or with half of one",
+        "5",
+    ),
     ("update jobkit.jobs set run_at = now() where id = 6", "scheduled at another time", "6"),
     (
         "update jobkit.jobs set priority = 4 where id = 5",

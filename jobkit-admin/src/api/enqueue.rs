@@ -1,14 +1,19 @@
 //! A new job, by the name of its kind.
 
+use std::mem::take;
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
+use jobkit::admin::jobs::ByKind;
+use jobkit::unique::Enqueued;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::json::{answer, body};
 use crate::context::Context;
-use crate::failure::Answer;
+use crate::failure::{Answer, Failure};
 use crate::request::time::time;
 
 /// What is left out comes from the kind.
@@ -27,6 +32,12 @@ struct Wanted {
     tags: Option<Vec<String>>,
     metadata: Option<Value>,
     version: Option<u16>,
+    unique_key: Option<String>,
+    unique_group: Option<String>,
+    unique_while: Option<String>,
+    /// In seconds.
+    unique_for: Option<u64>,
+    on_duplicate: Option<String>,
 }
 
 /// The payload of a struct without fields.
@@ -35,9 +46,10 @@ fn nothing() -> Value {
 }
 
 pub(crate) async fn enqueue(context: &Context) -> Answer {
-    let wanted: Wanted = body(context)?;
+    let mut wanted: Wanted = body(context)?;
     let admin = context.admin();
-    let mut job = admin.enqueue(wanted.kind, wanted.args);
+    let job = admin.enqueue(take(&mut wanted.kind), take(&mut wanted.args));
+    let mut job = unique(job, &mut wanted)?;
     if let Some(queue) = wanted.queue {
         job = job.queue(queue);
     }
@@ -65,8 +77,33 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
     if let Some(version) = wanted.version {
         job = job.version(version);
     }
-    let job = job.await?.to_string();
+    let enqueued = job.enqueue_unique().await?;
+    let job = enqueued.id().to_string();
     let url = context.link(&format!("/api/v1/jobs/{job}"));
-    let said = answer(json!({"job": job, "url": url}));
-    Ok((StatusCode::CREATED, [(LOCATION, url)], said).into_response())
+    let said = answer(json!({"job": job, "url": url, "answer": enqueued.as_str()}));
+    let status = match enqueued {
+        Enqueued::New(_) => StatusCode::CREATED,
+        _ => StatusCode::OK,
+    };
+    Ok((status, [(LOCATION, url)], said).into_response())
+}
+
+/// The same with its unique key.
+fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Failure> {
+    if let Some(key) = wanted.unique_key.take() {
+        job = job.unique_key(key);
+    }
+    if let Some(group) = wanted.unique_group.take() {
+        job = job.unique_group(group);
+    }
+    if let Some(holds) = &wanted.unique_while {
+        job = job.unique_while(holds.parse().map_err(Failure::Invalid)?);
+    }
+    if let Some(seconds) = wanted.unique_for {
+        job = job.unique_for(Duration::from_secs(seconds));
+    }
+    if let Some(what) = &wanted.on_duplicate {
+        job = job.on_duplicate(what.parse().map_err(Failure::Invalid)?);
+    }
+    Ok(job)
 }

@@ -1,6 +1,11 @@
 //! A new job.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
+use jobkit::Admin;
+use jobkit::admin::jobs::ByKind;
+use jobkit::unique::{Enqueued, OnDuplicate, While};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure};
@@ -41,11 +46,43 @@ pub(super) struct Enqueue {
     /// The version of the payload [default: 1]
     #[arg(long, value_name = "NUMBER")]
     payload_version: Option<u16>,
+    /// Its unique key: it is enqueued unless a job has that
+    #[arg(long, value_name = "KEY")]
+    unique_key: Option<String>,
+    /// The group of the unique key [default: the kind]
+    #[arg(long, value_name = "GROUP", requires = "unique_key")]
+    unique_group: Option<String>,
+    /// How long it has the key: queued, running or unfinished [default: unfinished]
+    #[arg(long, value_name = "STATE", requires = "unique_key")]
+    unique_while: Option<While>,
+    /// How long it has the key at least
+    #[arg(long, value_name = "TIME", requires = "unique_key", value_parser = arguments::span)]
+    unique_for: Option<Duration>,
+    /// What a duplicate does: skip, replace or debounce [default: skip]
+    #[arg(long, value_name = "WHAT", requires = "unique_key")]
+    on_duplicate: Option<OnDuplicate>,
 }
 
 impl Enqueue {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
-        let mut job = desk.admin.enqueue(self.kind, self.args);
+        let job = self.job(&desk.admin);
+        let enqueued = job.enqueue_unique().await;
+        let enqueued = enqueued.map_err(|error| Failure::refused(error.to_string()))?;
+        let (id, answer) = (enqueued.id(), enqueued.as_str());
+        let json = json!({"job": id.to_string(), "answer": answer});
+        Ok(Answer::done(
+            json,
+            &match enqueued {
+                Enqueued::New(_) => format!("Job {id} is enqueued."),
+                Enqueued::Existing(_) => format!("Job {id} has this key; nothing is enqueued."),
+                Enqueued::Replaced(_) => format!("Job {id} has this key, and has been changed."),
+            },
+        ))
+    }
+
+    /// The job as it is wanted.
+    fn job(self, admin: &Admin) -> ByKind<'_> {
+        let mut job = self.unique(admin.enqueue(&self.kind, self.args.clone()));
         if let Some(queue) = self.queue {
             job = job.queue(queue);
         }
@@ -73,8 +110,26 @@ impl Enqueue {
         if let Some(version) = self.payload_version {
             job = job.version(version);
         }
-        let id = job.await.map_err(|error| Failure::refused(error.to_string()))?;
-        let json = json!({"job": id.to_string()});
-        Ok(Answer::done(json, &format!("Job {id} is enqueued.")))
+        job
+    }
+
+    /// The same with its unique key.
+    fn unique<'a>(&self, mut job: ByKind<'a>) -> ByKind<'a> {
+        if let Some(key) = &self.unique_key {
+            job = job.unique_key(key);
+        }
+        if let Some(group) = &self.unique_group {
+            job = job.unique_group(group);
+        }
+        if let Some(holds) = self.unique_while {
+            job = job.unique_while(holds);
+        }
+        if let Some(at_least) = self.unique_for {
+            job = job.unique_for(at_least);
+        }
+        if let Some(what) = self.on_duplicate {
+            job = job.on_duplicate(what);
+        }
+        job
     }
 }

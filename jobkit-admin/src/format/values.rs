@@ -225,6 +225,8 @@ pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redact
     value["crashes"] = json!(job.crashes);
     value["snoozes"] = json!(job.snoozes);
     value["reason"] = json!(job.reason);
+    value["unique_group"] = json!(job.unique_group);
+    value["unique_key"] = json!(job.unique_key);
     value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
     with_payloads(&value, &job.args, job.metadata.as_ref(), redaction)
 }

@@ -18,7 +18,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
-        replay_open take_dead_letters
+        replay_open take_dead_letters without_clash
     }
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
@@ -50,6 +50,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pause_schedule prune_runs resume_schedule run_schedule
     }
     stuck { set_aside stick stuck unclaim unstick }
+    unique {
+        enqueue_by_key enqueue_unique free_keys hold_waiting key_holder prune_keys put_back
+        require_unique retake_key supersede take_key take_over take_waiting
+    }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
         reap_workers recall register release_lost serving sleep stop_worker wake wake_due

@@ -27,6 +27,18 @@ pub(crate) struct NewJob {
     pub(crate) args: Box<RawValue>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) unique: Option<UniqueKey>,
+}
+
+/// A unique key, and what goes with it.
+#[derive(Debug)]
+pub(crate) struct UniqueKey {
+    /// The kind, or a group.
+    pub(crate) scope: String,
+    pub(crate) key: String,
+    pub(crate) holds: &'static str,
+    pub(crate) at_least: Option<Duration>,
+    pub(crate) on_duplicate: &'static str,
 }
 
 impl NewJob {
@@ -40,6 +52,16 @@ impl NewJob {
 pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sqlx::Result<i64> {
     let Insert { sql, parameters } = Insert::from(job);
     let insert = Statement::<One<i64>>::new(sql);
+    parameters.into_iter().fold(insert, Statement::bind).through(executor).await
+}
+
+/// Stores jobs in one statement, some of which have unique keys: says of each what became of it.
+pub(crate) async fn enqueue_unique<'c>(
+    insert: Insert,
+    executor: impl Executor<'c>,
+) -> sqlx::Result<Vec<(i64, String)>> {
+    let Insert { sql, parameters } = insert;
+    let insert = Statement::<Vec<(i64, String)>>::new(sql);
     parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }
 

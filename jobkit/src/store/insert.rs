@@ -34,8 +34,11 @@ impl From<NewJob> for Insert {
             args,
             tags,
             metadata,
+            unique,
         } = job;
-        let parameters = vec![
+        let json = (unique.is_some() && !tags.is_empty())
+            .then(|| serde_json::Value::from(tags.as_slice()).to_string());
+        let mut parameters = vec![
             Some(kind.to_owned()),
             Some(queue),
             Some(priority.to_string()),
@@ -48,7 +51,18 @@ impl From<NewJob> for Insert {
             metadata.map(|json| Box::<str>::from(json).into_string()),
             version.map(|version| version.to_string()),
         ];
-        Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters }
+        let Some(unique) = unique else {
+            return Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters };
+        };
+        parameters.extend([
+            Some(unique.scope),
+            Some(unique.key),
+            Some(unique.holds.to_owned()),
+            unique.at_least.map(interval),
+            Some(unique.on_duplicate.to_owned()),
+            json,
+        ]);
+        Self { sql: include_str!("sql/jobs_enqueue_unique_one.sql"), parameters }
     }
 }
 
@@ -59,7 +73,7 @@ impl From<&[NewJob]> for Insert {
             let tags = Some(&job.tags).filter(|tags| !tags.is_empty());
             tags.map(|tags| serde_json::Value::from(tags.as_slice()).to_string())
         };
-        let parameters = vec![
+        let mut parameters = vec![
             column(jobs, |job| Some(job.kind)),
             column(jobs, |job| Some(&*job.queue)),
             column(jobs, |job| Some(job.priority.to_string())),
@@ -74,7 +88,18 @@ impl From<&[NewJob]> for Insert {
             column(jobs, |job| job.dead_letter_key.as_deref()),
             column(jobs, |job| job.version.map(|version| version.to_string())),
         ];
-        Self { sql: include_str!("sql/jobs_enqueue_as_text.sql"), parameters }
+        let mut sql = include_str!("sql/jobs_enqueue_as_text.sql");
+        if jobs.iter().any(|job| job.unique.is_some()) {
+            sql = include_str!("sql/jobs_enqueue_unique.sql");
+            parameters.extend([
+                column(jobs, |job| Some(&*job.unique.as_ref()?.scope)),
+                column(jobs, |job| Some(&*job.unique.as_ref()?.key)),
+                column(jobs, |job| Some(job.unique.as_ref()?.holds)),
+                column(jobs, |job| job.unique.as_ref()?.at_least.map(interval)),
+                column(jobs, |job| Some(job.unique.as_ref()?.on_duplicate)),
+            ]);
+        }
+        Self { sql, parameters }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) use self::announce::{announce, announce_limits};
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
 pub(crate) use self::count::number;
-pub(crate) use self::enqueue::{NewJob, enqueue, enqueue_all};
+pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
 pub(crate) use self::insert::Insert;
@@ -52,10 +52,10 @@ pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
     expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,
-    prepare_days, promote, prune_audit, prune_measures, prune_resolved, prune_runs, reap_claim,
-    reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside,
-    sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note,
-    sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
+    prepare_days, promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs,
+    reap_claim, reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise,
+    set_aside, sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled,
+    sweep_note, sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};

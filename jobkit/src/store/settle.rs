@@ -155,6 +155,8 @@ pub(crate) enum Ending {
     Buried,
     /// The job was marked as cancelled.
     Cancelled,
+    /// It was to run again, and another job has its unique key by now.
+    Superseded,
 }
 
 /// What a settle answers.
@@ -246,6 +248,7 @@ fn ending(text: &str) -> Ending {
     match text {
         "bury" => Ending::Buried,
         "cancel" => Ending::Cancelled,
+        "discard" => Ending::Superseded,
         _ => Ending::Lost,
     }
 }

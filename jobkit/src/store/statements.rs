@@ -292,6 +292,10 @@ statements! {
     fn prune_audit(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_audit($1, $2)", debug_span!("jobkit.prune");
 
+    /// Removes rows of unique keys that hold nothing any more; answers how many.
+    fn prune_keys(limit: i32) -> One<i32>
+        = "select jobkit.prune_keys($1)", trace_span!("jobkit.prune");
+
     /// Removes old measures; answers how many rows.
     fn prune_measures(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_measures($1, $2)", debug_span!("jobkit.prune");

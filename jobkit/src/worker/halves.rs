@@ -23,8 +23,8 @@ pub(crate) async fn by_halves<'a, C: Call<Answer = i32>>(
     while let Some(some) = work.pop() {
         match (link.call(&call(some)).await, some) {
             (Ok(n), _) => *done += n,
-            (Err(error), [job]) if error.may_be_one_row() => stuck.push((*job, error)),
-            (Err(error), [_, _, ..]) if error.may_be_one_row() => {
+            (Err(error), [job]) if error.may_be_one_job() => stuck.push((*job, error)),
+            (Err(error), [_, _, ..]) if error.may_be_one_job() => {
                 let (first, second) = some.split_at(some.len() / 2);
                 work.extend([second, first]);
             }

@@ -3,7 +3,7 @@
 
 -- replay: replays one dead letter. Waits for whoever holds it, but no longer than a second.
 -- outcome: `replay` with the new job; `already` or `resolved` with the job that replays it or did;
--- `missing`.
+-- `taken` with the job that has its unique key by now; `missing`.
 create or replace function jobkit.replay(
     p_id bigint, p_actor text default null, p_queue text default null,
     p_run_at timestamptz default null, p_args jsonb default null,
@@ -20,7 +20,7 @@ begin
     perform jobkit.require_read_committed();
     perform jobkit.require_options(p_queue, null, p_max_attempts, variadic p_concurrency);
     perform jobkit.require_time(p_run_at);
-    select d.state, d.replay_id, d.generation into v_entry
+    select d.state, d.replay_id, d.generation, d.job_id, d.unique_scope, d.unique_key into v_entry
     from jobkit.dead_letters d where d.id = p_id for update;
     if not found then
         outcome := 'missing';
@@ -28,6 +28,13 @@ begin
         outcome := case v_entry.state when 'replaying' then 'already' else 'resolved' end;
         job_id := v_entry.replay_id;
     else
+        if v_entry.unique_key is not null then
+            job_id := jobkit.retake_key(v_entry.unique_scope, v_entry.unique_key, v_entry.job_id);
+        end if;
+        if job_id is not null then
+            outcome := 'taken';
+            return;
+        end if;
         outcome := 'replay';
         select r.job_id into job_id from jobkit.replay_open(array[p_id], p_queue, p_run_at,
             p_args, p_max_attempts::smallint, p_concurrency) r;

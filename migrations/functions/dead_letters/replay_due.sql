@@ -9,6 +9,7 @@ declare
     -- A constant: compared with a volatile function all that are open would be read.
     v_now constant timestamptz := clock_timestamp();
     v_due bigint[];
+    v_ids bigint[];                              -- those that can be
 begin
     perform jobkit.require_read_committed();
     v_due := array(
@@ -16,9 +17,15 @@ begin
         where d.state = 'open' and d.replay_at <= v_now
         order by d.replay_at, d.id limit p_limit for update skip locked
     );
-    if v_due <> '{}' then
-        perform from jobkit.replay_open(v_due);
+    v_ids := jobkit.without_clash(v_due);
+    if v_ids <> '{}' then
+        perform from jobkit.replay_open(v_ids);
     end if;
-    return cardinality(v_due);
+    if v_ids <> v_due then
+        -- Another job has their unique key: again when that may have ended.
+        update jobkit.dead_letters d set replay_at = v_now + interval '1 min'
+        where d.id = any (v_due) and d.id <> all (v_ids);
+    end if;
+    return cardinality(v_ids);
 end
 $$;

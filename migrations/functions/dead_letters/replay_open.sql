@@ -1,5 +1,6 @@
 -- replay_open: makes a job of each of these dead letters, which the caller has locked and seen to
--- be open, the one that failed first first. The job has all its attempts again.
+-- be open, the one that failed first first. The job has all its attempts again, and the unique key
+-- that `retake_key` took in the name of the dead one.
 --   p_queue, p_run_at, p_args, p_max_attempts  instead of what is stored; null = as stored
 --   p_concurrency  {group, key} that belong to p_args; null = as stored
 create or replace function jobkit.replay_open(
@@ -26,10 +27,11 @@ begin
     ), job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
             concurrency_group, concurrency_key, dead_letter_key, dead_letter_id, generation, args,
-            tags, metadata, version)
+            tags, metadata, version, unique_scope, unique_key, unique_while)
         select e.new_id, e.kind, e.to_queue, e.priority, coalesce(p_max_attempts, e.max_attempts),
             v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation,
-            coalesce(p_args::json, e.args), e.tags, e.metadata, e.version
+            coalesce(p_args::json, e.args), e.tags, e.metadata, e.version, e.unique_scope,
+            e.unique_key, e.unique_while
         from entry e
     ), later as (
         insert into jobkit.scheduled (run_at, job_id)
@@ -39,6 +41,10 @@ begin
         from entry e where d.id = e.id
     )
     select e.id, e.new_id from entry e;
+    update jobkit.unique_keys u set job_id = d.replay_id
+    from jobkit.dead_letters d
+    where d.id = any (p_ids) and u.scope = d.unique_scope and u.key = d.unique_key
+        and u.job_id = d.job_id;
     if v_run_at <= v_now then
         perform jobkit.make_ready(array(
             select d.replay_id from jobkit.dead_letters d where d.id = any (p_ids)

@@ -1,12 +1,12 @@
 -- take_dead_letters: replays or removes (p_verb) those of these dead letters that are in one of
 -- these states, have not failed after p_until, and are in nobody else's hands; never one that is
--- being replayed. Returns them, the oldest failure first.
+-- being replayed, or whose unique key is taken. Returns them, the oldest failure first.
 create or replace function jobkit.take_dead_letters(
     p_verb text, p_ids bigint[], p_states text[], p_until timestamptz
 ) returns bigint[]
 language plpgsql as $$
 declare
-    v_taken constant bigint[] := array(
+    v_taken bigint[] := array(
         select d.id from jobkit.dead_letters d
         where d.id = any (p_ids) and d.state = any (p_states) and d.failed_at <= p_until
             and d.state <> 'replaying'
@@ -15,8 +15,11 @@ declare
 begin
     if p_verb <> 'replay' then
         delete from jobkit.dead_letters d where d.id = any (v_taken);
-    elsif v_taken <> '{}' then
-        perform from jobkit.replay_open(v_taken);
+    else
+        v_taken := jobkit.without_clash(v_taken);
+        if v_taken <> '{}' then
+            perform from jobkit.replay_open(v_taken);
+        end if;
     end if;
     return v_taken;
 end

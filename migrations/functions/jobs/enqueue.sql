@@ -1,13 +1,17 @@
 -- enqueue: one job, for triggers and other languages. What is left out comes from what a binary
 -- announced for the kind; p_version is that of the payload, 1 when it is left out. What users may
--- rely on is in docs/sql.md:
+-- rely on is in docs/sql.md. With p_unique_key it returns the job that has the key, and the setting
+-- `jobkit.answer` of this transaction says whether that is new:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
 create or replace function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,
     p_run_at timestamptz default null, p_priority integer default null,
     p_max_attempts integer default null, p_concurrency_key text default null,
     p_tags text[] default null, p_metadata jsonb default null,
-    p_dead_letter_key text default null, p_version integer default null
+    p_dead_letter_key text default null, p_version integer default null,
+    p_unique_key text default null, p_unique_while text default null,
+    p_unique_for interval default null, p_on_duplicate text default null,
+    p_unique_group text default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,6 +19,7 @@ as $$
 declare
     v_kind jobkit.kinds;
     v_bytes bigint;
+    v_unique record;
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
@@ -43,7 +48,24 @@ begin
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
         p_concurrency_key, p_dead_letter_key);
     perform jobkit.refuse(case when p_version not between 1 and 32767 then
-        'a version is 1 to 32767, not ' || p_version end);
+        'a version is 1 to 32767, not ' || p_version
+        when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
+            p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
+            then 'what a unique key is like needs one: give p_unique_key => …' end);
+    if p_unique_key is not null then
+        select * into v_unique from jobkit.enqueue_unique(
+            array[p_kind], array[coalesce(p_queue, v_kind.queue)],
+            array[coalesce(p_priority, v_kind.priority)::smallint],
+            array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
+            array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
+            array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)],
+            array[p_metadata], array[p_dead_letter_key], array[nullif(p_version, 1)::smallint],
+            array[coalesce(p_unique_group, p_kind)], array[p_unique_key],
+            array[coalesce(p_unique_while, 'unfinished')], array[p_unique_for],
+            array[coalesce(p_on_duplicate, 'skip')]);
+        perform set_config('jobkit.answer', v_unique.answer, true);
+        return v_unique.job_id;
+    end if;
     return jobkit.enqueue_all(
         array[p_kind], array[coalesce(p_queue, v_kind.queue)],
         array[coalesce(p_priority, v_kind.priority)::smallint],

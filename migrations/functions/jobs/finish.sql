@@ -30,6 +30,9 @@ begin
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
+    if p_job.unique_key is not null then
+        perform jobkit.free_keys(array[p_job.id], v_success);
+    end if;
     if p_job.dead_letter_id is null then
         return;
     end if;

@@ -11,12 +11,16 @@ declare
     v_gaps boolean;
     v_gone bigint[];
     v_retried boolean;
+    v_unique boolean;                            -- whether some had a unique key
 begin
     if array_remove(p_keep, null) = '{}' then
         with gone as (
-            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt
+            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt,
+                j.unique_key
         )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
+            coalesce(bool_or(g.unique_key is not null), false)
+        into v_gone, v_retried, v_unique
         from gone g;
     else
         -- What `expiry` says, which would ask for each row: here only where a day is missing.
@@ -46,11 +50,16 @@ begin
             join gone g on g.id = i.job
             where i.keep is not null
         )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false) into v_gone, v_retried
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
+            coalesce(bool_or(g.unique_key is not null), false)
+        into v_gone, v_retried, v_unique
         from gone g;
     end if;
     if v_retried then
         delete from jobkit.attempts a where a.job_id = any (p_finish);
+    end if;
+    if v_unique then
+        perform jobkit.free_keys(p_finish, true);
     end if;
     return v_gone;
 end

@@ -8,6 +8,7 @@ declare
     v_attempt constant integer := p_job.attempt + 1;
     v_ending text := p_outcome;
     v_run_at constant timestamptz := clock_timestamp() + coalesce(p_delay, '0');
+    v_by bigint;                                 -- who has its unique key by now
 begin
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
         v_ending := 'cancel';
@@ -26,7 +27,13 @@ begin
         perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
             p_took);
     end if;
+    if v_ending in ('retry', 'snooze', 'release') and p_job.unique_while = 'queued' then
+        v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
+    end if;
     case
+        when v_by is not null then
+            v_ending := 'discard';
+            perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, p_took);
         when v_ending = 'bury' then
             perform jobkit.bury(
                 p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);

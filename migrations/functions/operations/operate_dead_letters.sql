@@ -28,9 +28,13 @@ begin
             select case when d.id is null then 'there is none'
                 when d.state <> all (v_states) then d.state
                 when d.failed_at > p_operation.until then 'failed again'
+                when v_replay and d.unique_key is not null and k.job_id <> d.job_id
+                    then 'its unique key is held by job ' || k.job_id
                 else 'in other hands' end
             from unnest(v_left) as u (id)
-            left join jobkit.dead_letters d on d.id = u.id order by u.id
+            left join jobkit.dead_letters d on d.id = u.id
+            left join jobkit.unique_keys k on k.scope = d.unique_scope and k.key = d.unique_key
+            order by u.id
         ));
     update jobkit.operations o set after_at = coalesce(v_page.last_at, o.after_at),
         after_id = coalesce(v_page.last_id, o.after_id)

@@ -39,6 +39,18 @@ create or replace view jobkit.job_violations as
         or greatest(octet_length(j.concurrency_key), octet_length(j.dead_letter_key)) > 512
         or j.priority not between -3 and 3 or j.max_attempts < 1
     union all
+    select j.id, 'without its unique key, or with half of one' from jobkit.jobs j
+    where (j.unique_key is null) <> (j.unique_scope is null)
+        or (j.unique_key is null) <> (j.unique_while is null)
+        or j.unique_key is not null and j.cancel_requested_at is null
+            and (j.unique_while <> 'queued' or exists (
+                select from jobkit.places p where p.job_id = j.id and p.place <> 'claimed'
+            ))
+            and not exists (
+                select from jobkit.unique_keys u
+                where u.scope = j.unique_scope and u.key = j.unique_key and u.job_id = j.id
+            )
+    union all
     select s.job_id, 'scheduled at another time'
     from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id where s.run_at <> j.run_at
     union all

@@ -6,6 +6,7 @@ language plpgsql as $$
 declare
     v_attempt constant integer := p_job.attempt + 1;
     v_run_at timestamptz := clock_timestamp();
+    v_by bigint;                                 -- who has its unique key by now
 begin
     if p_job.cancel_requested_at is not null then
         perform jobkit.finish(p_job, 'cancel', v_attempt, 'cancelled', null, p_worker, null);
@@ -15,6 +16,13 @@ begin
     if v_attempt >= p_job.max_attempts then
         perform jobkit.bury(p_job, v_attempt, 'crashed', p_error, p_worker);
         return;
+    end if;
+    if p_job.unique_while = 'queued' then
+        v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
+        if v_by is not null then
+            perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, null);
+            return;
+        end if;
     end if;
     if p_job.crashes > 0 then
         v_run_at := v_run_at + interval '1 second'

@@ -24,6 +24,11 @@ pub enum ReplayError {
     /// A replay has succeeded.
     #[error("the dead letter was resolved by job {0}")]
     Resolved(JobId),
+    /// Another job has the unique key that the replay would need.
+    #[error(
+        "job {0} has the unique key of this dead letter; it can be replayed when that has ended"
+    )]
+    KeyTaken(JobId),
     /// There is no such dead letter: it never was, or was removed.
     #[error("there is no such dead letter")]
     NotFound,
@@ -98,6 +103,7 @@ impl Replay<'_> {
         match (&*outcome, job) {
             ("replay", Some(job)) => Ok(job),
             ("already", Some(job)) => Err(ReplayError::AlreadyReplayed(job)),
+            ("taken", Some(job)) => Err(ReplayError::KeyTaken(job)),
             ("resolved", Some(job)) => Err(ReplayError::Resolved(job)),
             _ => Err(ReplayError::NotFound),
         }

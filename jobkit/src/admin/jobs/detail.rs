@@ -34,6 +34,10 @@ pub struct JobDetail {
     pub permit_since: Option<DateTime<Utc>>,
     /// Its dead-letter key.
     pub dead_letter_key: Option<String>,
+    /// The group of its unique key, or its kind.
+    pub unique_group: Option<String>,
+    /// Its unique key: while it lives, as a dead letter, and as long as the key is kept.
+    pub unique_key: Option<String>,
     /// The dead letter that it replays, or replayed.
     pub replays: Option<DeadLetterId>,
     /// The dead letter that it became.

@@ -2,15 +2,17 @@
 
 use std::future::IntoFuture;
 use std::pin::Pin;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::statements;
 use crate::admin::Admin;
-use crate::draft::key;
-use crate::limits::{self, NAME_BYTES};
+use crate::draft::{Uniqueness, key};
+use crate::limits::{self, KEPT, NAME_BYTES};
 use crate::registry::Registry;
+use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
 
 /// Why a job was not enqueued by its kind's name. Nothing was stored then.
@@ -66,6 +68,7 @@ pub(super) struct Wishes {
     pub(super) metadata: Option<Value>,
     pub(super) dead_letter_key: Option<String>,
     pub(super) version: Option<u16>,
+    pub(super) unique: Uniqueness,
 }
 
 /// A job that is about to be enqueued by the name of its kind, see [`Admin::enqueue`].
@@ -134,14 +137,55 @@ impl ByKind<'_> {
         self
     }
 
-    async fn run(mut self) -> Result<JobId, EnqueueError> {
+    /// Makes it [unique](crate::unique) by this key, of at most 512 bytes. (What its type declares
+    /// about a unique key does not count here.)
+    pub fn unique_key(mut self, key: impl Into<String>) -> Self {
+        self.wishes.unique.key = Some(key.into());
+        self
+    }
+
+    /// The group that its unique key belongs to, instead of the kind.
+    pub fn unique_group(mut self, group: impl Into<String>) -> Self {
+        self.wishes.unique.group = Some(group.into());
+        self
+    }
+
+    /// How long it has its unique key.
+    pub fn unique_while(mut self, holds: While) -> Self {
+        self.wishes.unique.holds = Some(holds);
+        self
+    }
+
+    /// How long it has its unique key at least.
+    pub fn unique_for(mut self, at_least: Duration) -> Self {
+        self.wishes.unique.at_least = Some(at_least);
+        self
+    }
+
+    /// What becomes of it where another job has its unique key.
+    pub fn on_duplicate(mut self, what: OnDuplicate) -> Self {
+        self.wishes.unique.on_duplicate = Some(what);
+        self
+    }
+
+    /// Enqueues it, and says what became of it; awaited without this it says which job it is, or
+    /// which has its unique key.
+    ///
+    /// # Errors
+    /// [`EnqueueError`] says which.
+    pub async fn enqueue_unique(self) -> Result<Enqueued, EnqueueError> {
+        self.run().await
+    }
+
+    async fn run(mut self) -> Result<Enqueued, EnqueueError> {
         self.check()?;
         let Self { admin, kind, args, wishes } = &self;
         let mut link = admin.link();
         let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
-        let job = link.call(&enqueue).await.map_err(|error| EnqueueError::of(error, kind))?;
+        let answer = link.call(&enqueue).await;
+        let (job, answer) = answer.map_err(|error| EnqueueError::of(error, kind))?;
         link.close().await;
-        Ok(job)
+        Ok(Enqueued::of(job, &answer))
     }
 
     /// Refuses what the database could not even be told, and what is no payload of a linked kind.
@@ -167,6 +211,12 @@ impl ByKind<'_> {
                 wishes.concurrency_key = own;
             }
         }
+        wishes.unique.key = key("unique key", wishes.unique.key.take())?;
+        if let Some(group) = &wishes.unique.group {
+            limits::name("group of a unique key", group, NAME_BYTES)?;
+        }
+        let seconds = wishes.unique.at_least.map_or(1, |at_least| at_least.as_secs());
+        limits::range("seconds that a unique key is held", seconds, KEPT, "1 to 31622400")?;
         wishes.concurrency_key = key("concurrency key", wishes.concurrency_key.take())?;
         wishes.dead_letter_key = key("dead-letter key", wishes.dead_letter_key.take())?;
         Ok(())
@@ -178,7 +228,7 @@ impl<'a> IntoFuture for ByKind<'a> {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
+        Box::pin(async { self.run().await.map(Enqueued::id) })
     }
 }
 

@@ -13,8 +13,9 @@ use crate::admin::Count;
 use crate::admin::columns::{concurrency, metadata, payload, tags};
 use crate::schedule::scheduled;
 use crate::store::{
-    Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, statements,
+    Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, interval, statements,
 };
+use crate::unique::{OnDuplicate, While};
 
 statements! {
     /// How many jobs each of these listings has, as far as was counted.
@@ -55,13 +56,14 @@ statements! {
         = "select j.id from jobkit.jobs j where j.id = any ($1) order by j.id";
 }
 
-/// Enqueues a job by the name of its kind. Answers its id.
+/// Enqueues a job by the name of its kind. Answers its id, and what became of it.
 pub(super) fn enqueue_by_kind(
     actor: Option<&str>,
     kind: &str,
     args: &Value,
     wishes: &Wishes,
-) -> Statement<One<JobId>> {
+) -> Statement<One<(i64, String)>> {
+    let unique = &wishes.unique;
     Statement::new(include_str!("sql/jobs_enqueue_by_kind.sql"))
         .bind(actor)
         .bind(kind)
@@ -75,6 +77,11 @@ pub(super) fn enqueue_by_kind(
         .bind(&wishes.metadata)
         .bind(&wishes.dead_letter_key)
         .bind(wishes.version.map(i32::from))
+        .bind(&unique.key)
+        .bind(unique.holds.map(While::as_str))
+        .bind(unique.at_least.map(interval))
+        .bind(unique.on_duplicate.map(OnDuplicate::as_str))
+        .bind(&unique.group)
 }
 
 /// A page of a listing.
@@ -165,7 +172,8 @@ impl Call for OneJob {
 
 from_row! {
     JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
-        dead_letter_key, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
+        dead_letter_key, unique_group: "unique_scope", unique_key, replays, dead_letter,
+        replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata, schedule: schedule }
 }
 

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::store::{
-    Link, expired_days, interval, prepare_days, prune_audit, prune_measures, prune_resolved,
-    prune_runs,
+    Link, expired_days, interval, prepare_days, prune_audit, prune_keys, prune_measures,
+    prune_resolved, prune_runs,
 };
 use crate::worker::ticker::Duty;
 
@@ -15,8 +15,8 @@ const DAY: u64 = 24 * 60 * 60;
 const PAGE: i32 = 1000;
 
 /// Makes the partitions of the history for the days to come, drops those that have expired, and
-/// removes dead letters that were resolved long ago, what the audit has of old, and old
-/// measures.
+/// removes dead letters that were resolved long ago, what the audit has of old, old measures, and
+/// unique keys that nobody has any more.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
@@ -51,6 +51,7 @@ impl Duty for Pruner {
             prune_audit(interval(self.keep_audit), PAGE),
             prune_measures(interval(self.keep_measures), PAGE),
             prune_runs(interval(self.keep_runs), PAGE),
+            prune_keys(PAGE),
         ] {
             while self.link.call(&prune).await? >= PAGE {}
         }

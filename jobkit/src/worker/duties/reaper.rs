@@ -92,7 +92,7 @@ impl Reaper {
     async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), Error> {
         let ClaimId { worker, n } = claim;
         match self.link.call(&reap_claim(worker, n, None)).await {
-            Err(error) if error.may_be_one_row() => {
+            Err(error) if error.may_be_one_job() => {
                 let jobs = self.link.call(&claim_jobs(worker, n)).await?;
                 let part = |jobs| reap_claim(worker, n, Some(jobs));
                 let stuck = halves::by_halves(&mut self.link, &jobs, reaped, part).await?;

@@ -29,6 +29,7 @@ impl Measures {
             (Some(Ending::Lost), _) | (None, Outcome::Release(_)) => return,
             (Some(Ending::Buried), _) => "bury",
             (Some(Ending::Cancelled), _) => "cancel",
+            (Some(Ending::Superseded), _) => "discard",
             (None, outcome) => outcome.as_str(),
         };
         let mut counted = self.0.lock();

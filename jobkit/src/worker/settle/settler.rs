@@ -277,7 +277,9 @@ impl Settler {
                 (None, Outcome::Finish) => &self.counters.finished,
                 (None, Outcome::Retry { .. }) => &self.counters.retried,
                 (None, Outcome::Snooze(_)) => &self.counters.snoozed,
-                (None, Outcome::Discard(_)) => &self.counters.discarded,
+                (Some(Ending::Superseded), _) | (None, Outcome::Discard(_)) => {
+                    &self.counters.discarded
+                }
                 (None, Outcome::Release(_)) => &self.counters.released,
             };
             counter.add(1);

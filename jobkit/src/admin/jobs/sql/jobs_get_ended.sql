@@ -1,7 +1,9 @@
 -- A job that has ended, as jobs_get.sql has a live one: from the history, or as the last one of a
 -- dead letter.
 -- $1 job
-select e.*, false as cancel_requested, null::timestamptz as cancel_requested_at,
+select e.*, coalesce(e.own_scope, u.scope) as unique_scope,
+    coalesce(e.own_key, u.key) as unique_key,
+    false as cancel_requested, null::timestamptz as cancel_requested_at,
     null::timestamptz as permit_since, k.redact, jobkit.timed_errors(e.failed, e.id) as errors
 from (
     select f.job_id as id, 'finished' as state, f.outcome, f.kind, f.queue, f.priority, f.attempt,
@@ -11,15 +13,16 @@ from (
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,
         null::bigint as dead_letter, null::bigint as replay_id, f.expires_at, f.reason,
         f.args::jsonb::text as args, f.metadata::text as metadata, f.errors as failed,
-        coalesce(f.version, 1::smallint) as version
+        coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key
     from jobkit.finished f where f.job_id = $1
     union all
     select d.job_id, 'dead', null, d.kind, d.queue, d.priority, d.attempt, d.max_attempts,
         d.worker_id, d.created_at, d.created_at, d.failed_at, null, d.concurrency_group,
         d.concurrency_key, d.tags, left(d.error, 300), 0, d.snoozes, d.key, null, d.id, d.replay_id,
         null, d.reason, d.args::jsonb::text, d.metadata::text, d.errors,
-        coalesce(d.version, 1::smallint)
+        coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key
     from jobkit.dead_letters d where d.job_id = $1
 ) e
 left join jobkit.kinds k on k.kind = e.kind
+left join jobkit.unique_keys u on u.job_id = e.id
 limit 1

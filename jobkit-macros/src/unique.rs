@@ -1,0 +1,113 @@
+//! `unique_key` and what goes with it.
+
+use std::time::Duration;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::Expr;
+
+use crate::duration;
+use crate::key;
+use crate::kind;
+use crate::literal::word;
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+use crate::redact::Fields;
+
+/// The words for how long a job has its key, and for what becomes of a duplicate: each is a
+/// variant of the library's.
+const WHILE: [(&str, &str); 3] =
+    [("queued", "Queued"), ("running", "Running"), ("unfinished", "Unfinished")];
+const ON_DUPLICATE: [(&str, &str); 3] =
+    [("skip", "Skip"), ("replace", "Replace"), ("debounce", "Debounce")];
+
+/// A key of which there is one job at a time.
+pub(crate) struct Unique {
+    pub(crate) key: Expr,
+    group: String,
+    holds: &'static str,
+    at_least: Option<Duration>,
+    on_duplicate: &'static str,
+}
+
+impl Unique {
+    pub(crate) fn read(
+        args: &mut Args,
+        fields: &Fields,
+        kind: &str,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
+        let key = args.unique_key.take().map(|given| key::unquoted(given, fields, mistakes));
+        let group = args.unique_group.as_ref();
+        let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+        let at_least = args.unique_for.as_ref();
+        let at_least = at_least
+            .and_then(|given| mistakes.sift(duration::read(&given.value, &duration::UNIQUE)));
+        let holds = variant(args.unique_while.as_ref(), &WHILE, mistakes);
+        let on_duplicate = variant(args.on_duplicate.as_ref(), &ON_DUPLICATE, mistakes);
+        Some(Self {
+            key: key?,
+            group: group.unwrap_or_else(|| kind.to_owned()),
+            holds: holds.unwrap_or("Unfinished"),
+            at_least,
+            on_duplicate: on_duplicate.unwrap_or("Skip"),
+        })
+    }
+
+    /// The value for the policy.
+    pub(crate) fn code(&self) -> TokenStream {
+        let Self { group, holds, at_least, on_duplicate, .. } = self;
+        let [holds, on_duplicate] =
+            [holds, on_duplicate].map(|variant| Ident::new(variant, Span::call_site()));
+        let at_least = match at_least.map(duration::code) {
+            Some(duration) => quote!(::core::option::Option::Some(#duration)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote!(::jobkit::private::Unique {
+            group: #group,
+            holds: ::jobkit::private::While::#holds,
+            at_least: #at_least,
+            on_duplicate: ::jobkit::private::OnDuplicate::#on_duplicate,
+        })
+    }
+}
+
+/// What says something about a key needs one.
+pub(crate) fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
+    if args.mentions("unique_key") {
+        return;
+    }
+    let names = [
+        args.unique_group.as_ref().map(|given| &given.name),
+        args.unique_while.as_ref().map(|given| &given.name),
+        args.unique_for.as_ref().map(|given| &given.name),
+        args.on_duplicate.as_ref().map(|given| &given.name),
+    ];
+    for name in names.into_iter().flatten() {
+        mistakes.add(
+            name,
+            format_args!(
+                "`{name}` needs a key: add `unique_key = self.account_id`, or `unique_key = \
+                 \"all\"` for one key shared by every job"
+            ),
+        );
+    }
+}
+
+/// The variant that a word names.
+fn variant(
+    given: Option<&Given<Expr>>,
+    words: &[(&'static str, &'static str); 3],
+    mistakes: &mut Mistakes,
+) -> Option<&'static str> {
+    let Given { name, value } = given?;
+    let written = word(value).map(ToString::to_string);
+    let known = words.iter().find(|(word, _)| written.as_deref() == Some(word));
+    if known.is_none() {
+        let [first, second, third] = words.map(|(word, _)| word);
+        let message =
+            format_args!("`{name}` is one of the words `{first}`, `{second}` and `{third}`");
+        mistakes.add(value, message);
+    }
+    known.map(|(_, variant)| *variant)
+}

@@ -1,0 +1,37 @@
+-- enqueue_unique: enqueues jobs some of which have unique keys, all in one call. Returns for each,
+-- in the order given, what became of it and with which job: `enqueued`, `existing` or `replaced`.
+--   p_kind … p_version  as for `enqueue_all`
+--   p_scope, p_unique   the key, and the kind or group that it belongs to; null: none
+--   p_while             queued | running | unfinished
+--   p_for               how long it is held at least, from now; null: as p_while says
+--   p_on_duplicate      skip | replace | debounce
+-- It waits for open transactions that have one of these keys in hand, and for nothing else; at any
+-- isolation level. Keys are taken in their order, so that two calls cannot wait for each other.
+-- Many are taken at a go where none has to be waited for; else one by one, from the beginning.
+create or replace function jobkit.enqueue_unique(
+    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
+    p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
+    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[],
+    p_version smallint[], p_scope text[], p_unique text[], p_while text[], p_for interval[],
+    p_on_duplicate text[]
+) returns table (job_id bigint, answer text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform jobkit.require_unique(p_scope, p_unique, p_while, p_for, p_on_duplicate);
+    if cardinality(p_kind) > 1 then
+        begin
+            return query select * from jobkit.enqueue_by_key(true, p_kind, p_queue, p_priority,
+                p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
+                p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
+            return;
+        exception when sqlstate 'JK010' or unique_violation then
+            -- What it had taken is given back.
+        end;
+    end if;
+    return query select * from jobkit.enqueue_by_key(false, p_kind, p_queue, p_priority,
+        p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
+        p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
+end
+$$;

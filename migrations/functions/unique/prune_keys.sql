@@ -1,0 +1,20 @@
+-- prune_keys: removes rows of keys that hold nothing any more, p_limit at most: those that
+-- `unique_for` has kept until now, and those that were left behind. Returns how many.
+create or replace function jobkit.prune_keys(p_limit integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_pruned integer;
+begin
+    delete from jobkit.unique_keys u
+    where u.ctid = any (array(
+        select k.ctid from jobkit.unique_keys k
+        where (k.held_until is null or k.held_until <= clock_timestamp())
+            and not exists (select from jobkit.jobs j where j.id = k.job_id)
+        limit p_limit for update of k skip locked
+    ));
+    get diagnostics v_pruned = row_count;
+    return v_pruned;
+end
+$$;

@@ -1,0 +1,19 @@
+-- put_back: a job that `take_waiting` took waits again, until another time.
+create or replace function jobkit.put_back(p_job bigint, p_run_at timestamptz) returns void
+language plpgsql as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_job record;
+begin
+    perform jobkit.require_time(p_run_at);
+    update jobkit.jobs j set run_at = greatest(p_run_at, v_now)
+    where j.id = p_job returning j.queue, j.attempt, j.run_at into v_job;
+    if v_job.run_at = v_now then
+        perform jobkit.make_ready(array[p_job]);
+        perform jobkit.wake(array[v_job.queue]);
+    else
+        perform jobkit.make_scheduled(p_job, v_job.run_at, v_job.attempt > 0);
+        perform jobkit.wake_due(v_job.run_at);
+    end if;
+end
+$$;

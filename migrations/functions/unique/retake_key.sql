@@ -1,0 +1,24 @@
+-- retake_key: a job that waits again, or is replayed as another one, needs its unique key again.
+-- Returns the job that has it instead, or null. Somebody may be taking it just now, in a
+-- transaction that stays open: that fails with 55P03, after a millisecond, and is tried later,
+-- since nobody knows before it ends.
+create or replace function jobkit.retake_key(p_scope text, p_key text, p_job bigint) returns bigint
+language plpgsql
+set lock_timeout = '1ms'
+as $$
+declare
+    v_holder record;
+begin
+    -- The update locks the row: whoever would take it over waits for us, and looks again.
+    insert into jobkit.unique_keys as u (scope, key, job_id) values (p_scope, p_key, p_job)
+    on conflict (scope, key) do update set job_id = u.job_id;
+    select * into v_holder from jobkit.key_holder(p_scope, p_key);
+    if v_holder.job_id <> p_job and v_holder.state = 'free' then
+        update jobkit.unique_keys u set job_id = p_job, held_until = null
+        where u.scope = p_scope and u.key = p_key;
+    elsif v_holder.job_id <> p_job then
+        return v_holder.job_id;
+    end if;
+    return null;
+end
+$$;

@@ -1,0 +1,47 @@
+-- take_key: a unique key for a job that is about to be enqueued, or what it meets there. answer:
+--   enqueued   the key is its own
+--   existing   of job_id; one that waits stays where it waits until this transaction ends, so that
+--              it runs only after what the caller writes is there
+--   replaced   job_id waited and has left its place: the caller changes it and puts it back
+--   null       it would have to wait, and may not (not p_wait)
+-- With p_wait it waits for whoever has the key in an open transaction: its insert, a change of its
+-- job, or the claim or the end of that job. A worker never waits for it in turn: what it locks here
+-- are rows of jobs that wait, which workers skip, and rows of keys, which they do not wait for.
+-- The first INSERT does not say who was faster: that is read afterwards, in a new snapshot, and it
+-- may be gone by then. (At REPEATABLE READ the server refuses instead: 40001.)
+create or replace function jobkit.take_key(
+    p_scope text, p_key text, p_job bigint, p_kind text, p_until timestamptz,
+    p_on_duplicate text, p_wait boolean, out job_id bigint, out answer text
+)
+language plpgsql as $$
+declare
+    v_holder record;
+begin
+    loop
+        if p_wait then
+            insert into jobkit.unique_keys (scope, key, job_id, held_until)
+            values (p_scope, p_key, p_job, p_until) on conflict do nothing;
+            if found then
+                job_id := p_job;
+                answer := 'enqueued';
+                return;
+            end if;
+        end if;
+        select * into v_holder from jobkit.key_holder(p_scope, p_key);
+        job_id := v_holder.job_id;
+        if v_holder.state in ('blocked', 'runs', 'kept') then
+            answer := 'existing';
+        elsif v_holder.state = 'waits' and p_on_duplicate in ('replace', 'debounce')
+            and v_holder.changeable and v_holder.kind = p_kind
+        then
+            answer := case when p_wait and jobkit.take_waiting(job_id) then 'replaced' end;
+        elsif v_holder.state = 'waits' then
+            answer := case when jobkit.hold_waiting(job_id, p_wait) then 'existing' end;
+        elsif p_wait and jobkit.take_over(p_scope, p_key, job_id, p_job, p_until) then
+            job_id := p_job;
+            answer := 'enqueued';
+        end if;
+        exit when answer is not null or not p_wait;
+    end loop;
+end
+$$;

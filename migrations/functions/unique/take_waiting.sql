@@ -1,0 +1,16 @@
+-- take_waiting: takes a job without a permit from where it waits, waiting for whoever has it in
+-- hand. Whether it was there. For producers: workers have `withdraw`, which waits for nobody.
+create or replace function jobkit.take_waiting(p_job bigint) returns boolean
+language plpgsql as $$
+declare
+    v_job record;
+begin
+    select j.queue, j.priority, j.run_at into v_job from jobkit.jobs j where j.id = p_job;
+    delete from jobkit.ready r where r.queue = v_job.queue and r.priority = v_job.priority
+        and r.without_permit and r.job_id = p_job;
+    if not found then
+        delete from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job;
+    end if;
+    return found;
+end
+$$;
