@@ -9,7 +9,8 @@ use crate::{Draft, Error};
 ///
 /// Every parameter is text or null; send it as the type `text`. The first column of the rows,
 /// `job_id`, is the id of a job, a `bigint`; there is a row for each job, in their order. The
-/// statement only inserts, at any isolation level, and waits for nobody. Its text is one of a few
+/// statement only inserts, at any isolation level, and waits for nobody; for jobs with a unique key
+/// it waits for whoever has the same key in hand. Its text is one of a few
 /// that never change within a build, so that a driver may keep it prepared.
 ///
 /// The crate `jobkit-drivers` does this for tokio-postgres, SeaORM, diesel and sqlx 0.8. For a

@@ -160,8 +160,8 @@ impl Enqueued {
 }
 
 /// Enqueues any number of jobs in one statement, as [`enqueue_all`](crate::enqueue_all) does, and
-/// says of each, in the same order, what became of it. Of duplicates among them the first counts,
-/// and the others find it.
+/// says of each, in the same order, what became of it. Of duplicates among them the first is
+/// enqueued, and the others are its duplicates.
 ///
 /// # Errors
 /// As [`enqueue_all`](crate::enqueue_all).

@@ -256,8 +256,7 @@ impl Worker {
         self
     }
 
-    /// Whether to listen for wake-ups (the default). Without, jobs start up to one
-    /// [poll](Self::poll) later.
+    /// Whether to listen for wake-ups (the default). Else jobs start up to one poll later.
     pub fn listen(mut self, listen: bool) -> Self {
         self.settings.listen = listen;
         self

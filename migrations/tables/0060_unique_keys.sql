@@ -8,7 +8,6 @@ create table jobkit.unique_keys (
     primary key (scope, key)
 );
 create index unique_keys_job on jobkit.unique_keys (job_id);
-create index unique_keys_held on jobkit.unique_keys (held_until) where held_until is not null;
 
 -- The key of a job, which it may hold again: after a retry, after a replay.
 -- Where somebody's long transaction is in the way, nobody has to wait behind us, as in step 31.

@@ -38,9 +38,9 @@ impl Job for Plain {
 /// Of a queue that nobody serves.
 #[derive(Serialize, Deserialize)]
 #[job(queue = "other")]
-struct Elsewhere;
+struct Faraway;
 
-impl Job for Elsewhere {
+impl Job for Faraway {
     async fn run(self, _cx: JobContext) -> jobkit::Result {
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Job for Elsewhere {
 #[tokio::test(flavor = "multi_thread")]
 async fn they_are_three_whatever_there_is_to_do() {
     let lab = Lab::new().await;
-    jobkit::enqueue_all((0..3000).map(|_| Elsewhere), lab.pool()).await.unwrap();
+    jobkit::enqueue_all((0..3000).map(|_| Faraway), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..3000).map(|_| Plain), lab.pool()).await.unwrap();
     let every = Duration::from_millis(20);
     let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);
@@ -118,7 +118,7 @@ async fn until_it_waits_long(lab: &Lab, call: &str, holder: i32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_duty_whose_lock_is_never_free_for_a_short_while_has_it_in_the_end() {
     let lab = Lab::guarded().await;
-    Elsewhere.enqueue(lab.pool()).await.unwrap();
+    Faraway.enqueue(lab.pool()).await.unwrap();
     let mut holder = lab.session("holder").await;
     holder.run("begin; select from jobkit.jobs for update").await.unwrap();
     let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);

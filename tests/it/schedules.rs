@@ -114,6 +114,7 @@ async fn a_schedule_fires_to_the_second_and_its_jobs_run() {
         .await;
     println!("{late} s late at most");
     assert!(late < 1.5, "{late} s");
+    assert_eq!(lab.count("jobkit.schedule_runs where skipped is not null").await, 0);
     lab.check_invariants().await;
 }
 
@@ -141,6 +142,44 @@ async fn a_start_declares_and_changes_nothing_that_operators_changed() {
     lab.run("select jobkit.delete_schedule('nightly', 'me')").await;
     declare(nightly("0 7 * * *", 3)).await;
     assert_eq!(lab.count("jobkit.schedules where removed_at is not null").await, 1);
+}
+
+/// The job of a schedule that an operator made, or gave another payload, is all his.
+#[tokio::test]
+async fn a_start_mixes_nothing_of_its_own_into_the_job_of_an_operator() {
+    let lab = Lab::new().await;
+    declare(worker(&lab).schedule("theirs", "@daily", Noop)).await;
+    lab.run(
+        "select jobkit.create_schedule('{\"name\": \"ours\", \"times\": \"@daily\",
+            \"catch_up\": \"latest\", \"catch_up_max\": 1, \"catch_up_window\": \"0\",
+            \"overlap\": \"allow\", \"jitter\": \"0\", \"kind\": \"noop\", \"priority\": 2}',
+            '{}', 'me');
+        update jobkit.schedules set concurrency_group = 'g', concurrency_key = 'k',
+            edited = edited || '{args}' where name = 'theirs'",
+    )
+    .await;
+    let job = || Noop.options().priority(-3).tags(["code"]);
+    declare(worker(&lab).schedule("ours", "@hourly", job()).schedule("theirs", "@daily", job()))
+        .await;
+    let kept = "priority = 2 and tags is null and times = '@daily'";
+    assert_eq!(lab.count(&format!("jobkit.schedules where name = 'ours' and {kept}")).await, 1);
+    let whole = "concurrency_group = 'g' and concurrency_key = 'k' and priority = -3";
+    assert_eq!(lab.count(&format!("jobkit.schedules where name = 'theirs' and {whole}")).await, 1);
+    let edit = "select jobkit.edit_schedule('theirs', '{}', '{\"other\": 1}', 'me')";
+    let error = lab.session("editor").await.run(edit).await.unwrap_err();
+    assert!(error.to_string().contains("does not know its concurrency key"), "{error}");
+}
+
+/// A deploy with other times comes while an instant is due.
+#[tokio::test]
+async fn what_is_due_by_the_old_times_is_recorded_when_a_start_brings_new_ones() {
+    let lab = Lab::new().await;
+    declare(worker(&lab).schedule("nightly", "0 3 * * *", Noop)).await;
+    lab.run("update jobkit.schedules set next_at = '2026-01-01 03:00Z'").await;
+    declare(worker(&lab).schedule("nightly", "0 4 * * *", Noop)).await;
+    let missed = "instant = '2026-01-01 03:00Z' and skipped = 'missed'";
+    assert_eq!(lab.count(&format!("jobkit.schedule_runs where {missed}")).await, 1);
+    assert_eq!(lab.count("jobkit.schedules where next_at > now()").await, 1);
 }
 
 /// Old and new, one beside the other, and the old one restarts.

@@ -12,7 +12,7 @@ const GRACE: TimeDelta = TimeDelta::minutes(1);
 /// How many instants that are skipped are recorded one by one; those before as one.
 const RECORDED: usize = 100;
 
-/// How much payload one call may enqueue.
+/// How much payload of one schedule one call may enqueue.
 const BYTES: u64 = 64 * 1024 * 1024;
 
 /// Most jobs of one schedule in one call.

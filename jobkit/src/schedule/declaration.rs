@@ -32,6 +32,12 @@ impl Declaration {
         if job.after.is_some() || job.at.is_some() {
             return Err(wrong(&"its job is for the instant: leave out `after` and `at`"));
         }
+        if job.unique.is_some() {
+            return Err(wrong(
+                &"its job has a unique key, which would have firing wait: use \
+                               `Overlap::SkipIfRunning`, or enqueue it in a handler",
+            ));
+        }
         let (catch_up, catch_up_max, window) = schedule.catch_up.stored();
         let stored = NewSchedule {
             times: times.to_string(),

@@ -53,14 +53,6 @@ impl Parts {
             operating: Arc::clone(&operating),
             firing: Arc::clone(&firing),
         };
-        let pruner = Pruner {
-            link: self.patient_link("prune"),
-            days: self.days,
-            keep_resolved: self.settings.keep_resolved,
-            keep_audit: self.settings.keep_audit,
-            keep_measures: self.settings.keep_measures,
-            keep_runs: self.settings.keep_runs,
-        };
         let watchdog = Watchdog {
             link: self.patient_link("watchdog"),
             queues: self.queues.iter().map(|queue| queue.name.to_string()).collect(),
@@ -75,7 +67,7 @@ impl Parts {
             tokio::spawn(ticker::run(self.operation_runner(operating), stop())),
             tokio::spawn(ticker::run(self.replayer(), stop())),
             tokio::spawn(ticker::run(self.scheduler(firing), stop())),
-            tokio::spawn(ticker::run(pruner, stop())),
+            tokio::spawn(ticker::run(self.pruner(), stop())),
             tokio::spawn(ticker::run(watchdog, stop())),
         ];
         if self.settings.listen {
@@ -114,10 +106,22 @@ impl Parts {
         }
     }
 
+    fn pruner(&self) -> Pruner {
+        Pruner {
+            link: self.patient_link("prune"),
+            days: self.days,
+            keep_resolved: self.settings.keep_resolved,
+            keep_audit: self.settings.keep_audit,
+            keep_measures: self.settings.keep_measures,
+            keep_runs: self.settings.keep_runs,
+        }
+    }
+
     fn scheduler(&self, firing: Arc<Notify>) -> Scheduler {
         Scheduler {
             link: self.patient_link("fire"),
             wake: Arc::clone(&self.wake),
+            due: Arc::clone(&self.due),
             firing,
             put_off: HashMap::new(),
             read: HashMap::new(),

@@ -1,7 +1,9 @@
 -- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
 -- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
--- Returns those that are live, which have no unique key any more. In the order of their ids, or two
--- callers could deadlock.
+-- Returns those that were marked, which have no unique key any more. Of one job it waits for
+-- whoever has it in hand. Of many it waits for nobody while it holds others, since a producer may
+-- have one (`replace`) for as long as its transaction is open: it tries for a fifth of a second,
+-- and leaves it.
 --   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
 create or replace function jobkit.cancel_mark(
     p_jobs bigint[], p_action text default 'cancel', p_actor text default null,
@@ -12,12 +14,23 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_marked bigint[];
+    v_held bigint[];
 begin
-    perform from jobkit.jobs j where j.id = any (p_jobs) order by j.id for no key update;
+    for tries in 1..20 loop
+        v_held := array(
+            select j.id from jobkit.jobs j
+            where j.id = any (p_jobs) and cardinality(p_jobs) > 1 for no key update skip locked
+        );
+        exit when cardinality(p_jobs) = 1 or not exists (
+            select from jobkit.jobs j where j.id = any (p_jobs) and j.id <> all (v_held)
+        );
+        perform pg_sleep(0.01);
+    end loop;
     with marked as (
         update jobkit.jobs j
         set cancel_requested_at = coalesce(j.cancel_requested_at, clock_timestamp())
-        where j.id = any (p_jobs) returning j.id
+        where j.id = any (case when cardinality(p_jobs) = 1 then p_jobs else v_held end)
+        returning j.id
     )
     select coalesce(array_agg(m.id order by m.id), '{}') into v_marked from marked m;
     perform jobkit.free_keys(v_marked, false);

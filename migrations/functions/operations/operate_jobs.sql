@@ -1,8 +1,8 @@
 -- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
--- they are, tells of those that have ended by now, and marks those that are to be cancelled:
--- nothing but an end awaits them from its commit on. The second takes them from where they wait;
--- what a claim has in hand just now is tried again, three times in all; but not where p_rows has it
--- done in parts.
+-- they are, tells of those that have ended by now or that a producer is changing, and marks those
+-- that are to be cancelled: nothing but an end awaits them from its commit on. The second takes
+-- them from where they wait; what a claim has in hand just now is tried again, three times in all;
+-- but not where p_rows has it done in parts.
 create or replace function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
 returns boolean
 language plpgsql as $$
@@ -20,8 +20,10 @@ begin
         v_batch := case when v_ended then array(select jobkit.cancel_mark(v_page.ids, null))
             else array(select j.id from jobkit.jobs j where j.id = any (v_page.ids) order by 1) end;
         v_left := array(select unnest(v_page.ids) except select unnest(v_batch) order by 1);
-        perform jobkit.operation_took(p_operation.id, 0, v_left,
-            array_fill('ended by itself'::text, array[cardinality(v_left)]));
+        perform jobkit.operation_took(p_operation.id, 0, v_left, array(
+            select case when j.id is null then 'ended by itself' else 'in other hands' end
+            from unnest(v_left) as u (id) left join jobkit.jobs j on j.id = u.id order by u.id
+        ));
         update jobkit.operations o set batch = v_batch, tries = 0,
             after_id = coalesce(v_page.last_id, o.up_to)
         where o.id = p_operation.id;

@@ -32,10 +32,13 @@ begin
         coalesce(v_new.queue, v_kind.queue), coalesce(v_new.priority, v_kind.priority),
         coalesce(v_new.max_attempts, v_kind.max_attempts), v_kind.concurrency_group,
         v_new.concurrency_key, v_new.dead_letter_key, p_args::json, v_new.tags, v_new.metadata,
-        '{times,catch_up,overlap,jitter,args,queue}')
+        '{times,catch_up,overlap,jitter,args,queue,job}')
     on conflict (name) do nothing;
     if not found then
         return false;
+    end if;
+    if v_new.next_at is not null then
+        perform jobkit.wake_due(v_new.next_at);
     end if;
     perform jobkit.note(p_actor, 'create', 'schedule', null,
         jsonb_build_object('times', v_new.times, 'kind', v_new.kind), v_new.name);

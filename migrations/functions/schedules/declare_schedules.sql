@@ -17,6 +17,13 @@ begin
         cross join lateral jsonb_populate_record(null::jobkit.schedules, d.schedule) r
         order by r.name
     loop
+        -- What is due by times that change is missed. Whoever fires passes over a locked row.
+        perform from jobkit.schedules s where s.name = v_new.name for update;
+        insert into jobkit.schedule_runs (schedule, instant, skipped)
+        select s.name, s.next_at, 'missed' from jobkit.schedules s
+        where s.name = v_new.name and s.times <> v_new.times and s.next_at <= clock_timestamp()
+            and s.removed_at is null and 'times' <> all (s.edited)
+        on conflict do nothing;
         insert into jobkit.schedules as s (name, times, next_at, catch_up, catch_up_max,
             catch_up_window, overlap, jitter, kind, version, queue, priority, max_attempts,
             concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, declared_at)
@@ -45,9 +52,14 @@ begin
             dead_letter_key = case when 'args' = any (s.edited) then s.dead_letter_key
                 else v_new.dead_letter_key end,
             queue = case when 'queue' = any (s.edited) then s.queue else v_new.queue end,
-            priority = v_new.priority, max_attempts = v_new.max_attempts,
-            concurrency_group = v_new.concurrency_group, tags = v_new.tags,
-            metadata = v_new.metadata, declared_at = clock_timestamp();
+            concurrency_group = case when 'args' = any (s.edited) then s.concurrency_group
+                else v_new.concurrency_group end,
+            priority = case when 'job' = any (s.edited) then s.priority else v_new.priority end,
+            max_attempts = case when 'job' = any (s.edited) then s.max_attempts
+                else v_new.max_attempts end,
+            tags = case when 'job' = any (s.edited) then s.tags else v_new.tags end,
+            metadata = case when 'job' = any (s.edited) then s.metadata else v_new.metadata end,
+            declared_at = clock_timestamp();
     end loop;
 end
 $$;

@@ -19,6 +19,13 @@ begin
     if not found then
         return false;
     end if;
+    if p_args is not null and v_old.concurrency_key is not null
+        and not p_changes ? 'concurrency_key'
+    then
+        raise exception 'jobkit: who edits the payload does not know its concurrency key'
+            using errcode = 'JK004',
+                hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
+    end if;
     v_new := jsonb_populate_record(v_old, p_changes);
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
@@ -32,6 +39,9 @@ begin
         edited = array(select distinct e.field from unnest(s.edited || v_fields) as e (field)
             order by e.field)
     where s.name = p_name;
+    if v_new.next_at is not null then
+        perform jobkit.wake_due(v_new.next_at);
+    end if;
     perform jobkit.note(p_actor, 'edit', 'schedule', null, jsonb_strip_nulls(jsonb_build_object(
         'changed', v_fields, 'times', case when p_changes ? 'times' then v_new.times end,
         'times_before', case when p_changes ? 'times' then v_old.times end)), p_name);

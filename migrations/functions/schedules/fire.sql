@@ -2,7 +2,8 @@
 --   p_names, p_seen, p_next  schedules, the `next_at` that the caller has seen of each, and the new
 --   p_of, p_instants, p_skipped, p_since  instants, each of the schedule that it names; why none is
 --   enqueued (null: one is); since when it stands for others too
--- A schedule that somebody else has in hand, or that has moved on, is left out. Whatever two
+-- A schedule that somebody else has in hand, that has moved on, or that is not due by the clock of
+-- this server, is left out. Whatever two
 -- callers think: an instant is in `schedule_runs` once, and its job is in the same transaction.
 -- Returns how many were fired, and how many skipped.
 create or replace function jobkit.fire(
@@ -26,7 +27,11 @@ begin
         from (
             select s.name from unnest(p_names, p_seen) as c (name, seen)
             join jobkit.schedules s on s.name = c.name and s.next_at = c.seen
-            where s.removed_at is null
+            left join (
+                select i.schedule, max(i.instant) as last
+                from unnest(p_of, p_instants) as i (schedule, instant) group by i.schedule
+            ) i on i.schedule = c.name
+            where s.removed_at is null and i.last <= v_now is not false
             order by s.name for update of s skip locked
         ) l
     );
@@ -48,8 +53,8 @@ begin
             ) then 'running' end as skipped
         from unnest(p_of, p_instants, p_skipped, p_since) as p (schedule, instant, skipped, since)
         join jobkit.schedules s on s.name = p.schedule
-        where s.name = any (v_taken) and p.instant <= v_now
-            and p.instant > coalesce(s.last_at, '-infinity') and not exists (
+        where s.name = any (v_taken) and p.instant > coalesce(s.last_at, '-infinity')
+            and not exists (
                 select from jobkit.schedule_runs r
                 where r.schedule = s.name and r.instant = p.instant
             )

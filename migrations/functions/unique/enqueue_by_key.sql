@@ -1,6 +1,6 @@
 -- enqueue_by_key: the work of `enqueue_unique`. With p_at_once all keys that are free are taken by
 -- one statement, and the duplicates come behind. Of those it waits for nobody, since it has keys
--- that come later in the order by then: it fails with JK010 where it would have to, and with 23505
+-- that come later in the order by then: it fails with 23505 where it would have to, as it does
 -- where somebody was faster (ON CONFLICT would take twice as long). Else key by key.
 create or replace function jobkit.enqueue_by_key(
     p_at_once boolean,
@@ -55,7 +55,7 @@ begin
         select * into v_met from jobkit.take_key(p_scope[i], p_unique[i], v_new[i], p_kind[i],
             v_now + p_for[i], p_on_duplicate[i], not p_at_once);
         if v_met.answer is null then
-            raise exception 'jobkit: a key is in other hands' using errcode = 'JK010';
+            raise unique_violation using message = 'jobkit: a key is in other hands';
         elsif v_met.answer = 'enqueued' then
             perform jobkit.enqueue_all(p_kind[i:i], p_queue[i:i], p_priority[i:i],
                 p_max_attempts[i:i], p_delay[i:i], p_run_at[i:i], p_group[i:i], p_key[i:i],

@@ -20,13 +20,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform jobkit.require_unique(p_scope, p_unique, p_while, p_for, p_on_duplicate);
+    if array_remove(p_tags, null) <> '{}' then
+        perform jobkit.require_tags(p_tags);
+    end if;
     if cardinality(p_kind) > 1 then
         begin
             return query select * from jobkit.enqueue_by_key(true, p_kind, p_queue, p_priority,
                 p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
                 p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
             return;
-        exception when sqlstate 'JK010' or unique_violation then
+        exception when unique_violation then
             -- What it had taken is given back.
         end;
     end if;

@@ -1,5 +1,6 @@
 -- take_waiting: takes a job without a permit from where it waits, waiting for whoever has it in
--- hand. Whether it was there. For producers: workers have `withdraw`, which waits for nobody.
+-- hand. Whether it was there; one that was marked as cancelled meanwhile holds no key any more, and
+-- goes back to be ended. For producers: workers have `withdraw`, which waits for nobody.
 create or replace function jobkit.take_waiting(p_job bigint) returns boolean
 language plpgsql as $$
 declare
@@ -11,6 +12,15 @@ begin
     if not found then
         delete from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job;
     end if;
-    return found;
+    if not found then
+        return false;
+    end if;
+    perform from jobkit.jobs j
+    where j.id = p_job and j.cancel_requested_at is null for no key update;
+    if not found then
+        perform jobkit.make_ready(array[p_job]);
+        return false;
+    end if;
+    return true;
 end
 $$;

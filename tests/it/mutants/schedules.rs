@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         schedules::t89_what_was_decided_is_not_decided_again;
     fire: "where r.schedule = s.name and r.instant = p.instant" => "where false",
         schedules::t89_what_was_decided_is_not_decided_again;
-    fire: "and p.instant <= v_now" => "",
+    fire: "and i.last <= v_now is not false" => "",
         schedules::t89_what_was_decided_is_not_decided_again;
     fire: "when s.paused_at is not null then 'paused'" => "",
         schedules::a_pause_between_the_look_and_the_firing_is_heeded;

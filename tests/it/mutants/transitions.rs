@@ -213,9 +213,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     release_lost: "v_claim.n = any (p_suspect)" => "true",
         reap::a_job_lost_alone_uses_up_its_attempts;
     // Cancels and promotions.
-    cancel_mark: "order by j.id for no key update" => "order by j.id desc for no key update",
-        order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
-    lock_jobs: "order by j.id for update" => "order by j.id desc for update",
+    cancel_mark: "for no key update skip locked" => "for no key update",
         order::a_mark_and_the_end_of_the_same_jobs_do_not_deadlock;
     withdraw: "))
                 for update skip locked" =>

@@ -23,6 +23,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique::t87_an_enqueue_behind_a_claim_is_told_what_the_claim_decides;
     enqueue_by_key: "order by u.scope collate \"C\", u.key collate \"C\", u.at" => "order by u.at",
         unique_bulk::a_bulk_enqueue_gives_back_what_it_took_before_it_waits;
+    take_waiting: " and j.cancel_requested_at is null" => "",
+        unique::a_job_that_is_cancelled_while_it_is_waited_for_is_not_replaced;
     // Who takes a key over.
     take_over: "u.job_id = p_old for update" => "u.job_id = p_old",
         unique_ends::of_two_that_take_a_key_over_one_waits;

@@ -94,6 +94,8 @@ pub(crate) async fn t89_what_was_decided_is_not_decided_again(lab: Lab) {
     let future = fire("a", 12, 12, 13).replace("2026", "2100");
     assert_eq!(world.call(future).await, NOTHING);
     assert_eq!(world.lab.count("jobkit.jobs").await, 2);
+    let kept = "next_at = '2100-01-01 12:00Z' and last_at < '2100-01-01'";
+    assert_eq!(world.lab.count(&format!("jobkit.schedules where {kept}")).await, 1);
 }
 
 fn edit(name: &str) -> String {

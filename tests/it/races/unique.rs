@@ -14,6 +14,7 @@ in_a_lab![
     t122_a_replacement_behind_a_claim_changes_no_running_job,
     a_duplicate_keeps_the_job_it_found_where_it_waits,
     a_cancel_frees_a_key_in_its_transaction,
+    a_job_that_is_cancelled_while_it_is_waited_for_is_not_replaced,
     a_snapshot_that_is_too_old_is_refused_and_never_wrong,
     a_job_of_another_kind_is_not_changed,
 ];
@@ -197,6 +198,21 @@ pub(crate) async fn a_cancel_frees_a_key_in_its_transaction(lab: Lab) {
             world.clear().await;
         }
     }
+}
+
+/// It holds no key from then on: a change of it would be lost.
+pub(crate) async fn a_job_that_is_cancelled_while_it_is_waited_for_is_not_replaced(lab: Lab) {
+    let world = World::new(lab).await;
+    let job = id(&world.call(once("k")).await);
+    let reader = world.hold(once("k")).await;
+    let change = Once { on_duplicate: "replace", payload: 7, ..Once::of("k") };
+    let change = reader.waiter(enqueue_unique(&[change])).await;
+    assert_eq!(reader.bystander(cancel_mark(job)).await, "true");
+    reader.end(End::Commit).await;
+    let answer = change.answer().await.unwrap();
+    assert!(answer.starts_with("enqueued ") && id(&answer) != job, "{answer}");
+    assert_eq!(world.call(cancel_take(job)).await, "true");
+    world.lab.check_invariants().await;
 }
 
 /// Where a snapshot from before the wait would decide, the server refuses.

@@ -8,10 +8,10 @@ use crate::Shop;
 
 /// Sums up the orders of a day, after its end, and enqueues the report of the next day.
 ///
-/// jobkit has no schedules. This one cannot be missed or doubled: a row of `reports` stands for
-/// each day, and is made in the transaction that enqueues the day's job. After an outage it catches
-/// up day by day. If a report becomes a dead letter the chain waits there, and goes on with its
-/// replay.
+/// A [schedule](jobkit::schedule) would come each night whatever became of the night before. This
+/// is a chain, each report behind the last: a row of `reports` stands for each day, and is made in
+/// the transaction that enqueues the day's job. After an outage it catches up day by day. If a
+/// report becomes a dead letter the chain waits there, and goes on with its replay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[job(queue = "bulk", max_attempts = 5, backoff = fixed("1m"))]
 pub struct NightlyReport {

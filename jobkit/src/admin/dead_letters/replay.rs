@@ -71,8 +71,8 @@ impl Replay<'_> {
     ///
     /// When this process has the kind linked, in the version of the dead letter, the payload must
     /// decode into its type, and the job gets the concurrency key that belongs to it; otherwise it
-    /// is taken as it is, and the job has the old key. The dead-letter key stays what it was in any
-    /// case.
+    /// is taken as it is, and the job has the old key. The dead-letter key and the unique key stay
+    /// what they were in any case.
     pub fn args(mut self, args: Value) -> Self {
         self.overrides.args = Some(args);
         self

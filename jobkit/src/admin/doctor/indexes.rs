@@ -35,10 +35,16 @@ const INDEXES: &[&str] = &[
     "ready_pkey",
     "scheduled_pkey",
     "scheduled_retrying",
+    "schedule_runs_old",
+    "schedule_runs_pkey",
+    "schedules_due",
+    "schedules_pkey",
     "semaphores_pkey",
     "sleepers_pkey",
     "stuck_jobs_pkey",
     "sweeps_pkey",
+    "unique_keys_job",
+    "unique_keys_pkey",
     "workers_pkey",
 ];
 

@@ -93,7 +93,7 @@ impl ScheduledJob {
         let version = self.version.unwrap_or(1);
         limits::range("version", version, limits::VERSIONS, "1 to 32767")?;
         let own = key_of(&self.kind, version, &self.args)?;
-        let key = key("concurrency key", self.concurrency_key.or(own))?;
+        let key = key("concurrency key", self.concurrency_key.or(own.flatten()))?;
         let mut stored = json!({
             "name": name, "times": times.to_string(), "overlap": schedule.overlap.stored(),
             "jitter": interval(schedule.jitter), "kind": self.kind, "queue": self.queue,
@@ -111,21 +111,25 @@ fn catch_up_of(catch_up: CatchUp, stored: &mut Value) {
     stored["catch_up_window"] = interval(window).into();
 }
 
-/// The concurrency key of a payload, where its kind is linked and has one.
+/// The concurrency key of a payload, if it has one, where its kind is linked.
 ///
 /// # Errors
-/// It is too large, or none of this kind.
+/// It is too large, or none of this kind; or its jobs are unique.
 pub(super) fn key_of(
     kind: &str,
     version: u16,
     args: &Value,
-) -> Result<Option<String>, ScheduleError> {
+) -> Result<Option<Option<String>>, ScheduleError> {
     let text = args.to_string();
     limits::payload(&text, 0)?;
     let registry = Registry::linked();
     let Some(registration) = registry.of_kind(kind) else { return Ok(None) };
+    if registration.policy().unique.is_some() {
+        let why = format!("jobs of the kind `{kind}` are unique, which would have firing wait");
+        return Err(ScheduleError::Refused(why));
+    }
     let key = registration.key_of(version, text.as_bytes()).map_err(ScheduleError::Refused)?;
-    Ok(key.filter(|_| registration.policy().concurrency.is_some()))
+    Ok(Some(key.filter(|_| registration.policy().concurrency.is_some())))
 }
 
 /// What is to change of a schedule; what is not named stays.
@@ -182,7 +186,8 @@ impl ScheduleEdit {
         self
     }
 
-    /// Their payload. When this process has the kind linked it must decode into its type.
+    /// Their payload. When this process has the kind linked it must decode into its type. Where
+    /// the schedule has a concurrency key, the kind has to be linked.
     pub fn args(mut self, args: Value) -> Self {
         self.args = Some(args);
         self

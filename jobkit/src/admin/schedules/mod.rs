@@ -98,6 +98,8 @@ impl Admin {
             }
         }
         if let Some(times) = times {
+            // New times begin after now.
+            decide_due(&mut link, name).await?;
             stored["next_at"] = next(&mut link, &times).await?.into();
         }
         let args = edit.args.map(|args| args.to_string());

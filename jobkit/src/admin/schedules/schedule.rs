@@ -22,11 +22,13 @@ pub struct ScheduleSummary {
     pub next_at: Option<DateTime<Utc>>,
     /// For how long that has passed without anybody deciding about it.
     pub overdue: Option<Duration>,
-    /// The last instant for which a job was enqueued, and the job.
+    /// The last instant for which a job was enqueued, or when it was run by hand, and the job;
+    /// among the latest 200 rows of the history.
     pub last: Option<(DateTime<Utc>, JobId)>,
-    /// Instants of the last day that were missed, among the latest 200 rows of the history.
+    /// Rows of the last day that say what was missed, among the latest 200 of the history. One of
+    /// them can stand for many instants.
     pub missed: u32,
-    /// Those that a pause skipped.
+    /// Those that say what a pause skipped.
     pub skipped_by_pause: u32,
     /// What becomes of what is missed.
     pub catch_up: CatchUp,

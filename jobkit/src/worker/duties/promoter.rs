@@ -54,8 +54,10 @@ impl Duty for Promoter {
         if promoted.jobs == BATCH {
             return Ok(Duration::ZERO);
         }
-        // Not sooner than this: a row another session holds is due and cannot be promoted.
-        let soonest = Duration::from_millis(5).min(self.poll);
+        // Not sooner than this: a row another session holds is due and cannot be promoted, perhaps
+        // for as long as a producer's transaction is open.
+        let is_held = promoted.jobs == 0 && promoted.next.is_some_and(|next| next.is_zero());
+        let soonest = Duration::from_millis(if is_held { 50 } else { 5 }).min(self.poll);
         let next = promoted.next.map(|next| next.max(soonest));
         // While this worker does not sleep enqueues tell only of what is due soon.
         let told = promoted.told || !self.listens;

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::schedule::{Times, decide};
 use crate::store::{Decided, DueSchedule, Link, due_schedules, fire};
 use crate::worker::claim::wake::Wake;
+use crate::worker::due::Due;
 use crate::worker::ticker::Duty;
 
 /// Schedules fired by one call.
@@ -40,6 +41,8 @@ const MOST_PUT_OFF: usize = 1000;
 pub(crate) struct Scheduler {
     pub(crate) link: Link,
     pub(crate) wake: Arc<Wake>,
+    /// When the promoter looks again.
+    pub(crate) due: Arc<Due>,
     /// Rung by the promoter when a schedule is due.
     pub(crate) firing: Arc<Notify>,
     /// Schedules to leave alone, and until when.
@@ -59,15 +62,21 @@ impl Duty for Scheduler {
         let but: Vec<String> = self.put_off.keys().take(MOST_PUT_OFF).cloned().collect();
         let due = self.link.call(&due_schedules(BATCH, &but, None)).await?;
         if due.is_empty() {
-            if !std::mem::replace(&mut self.idle, true) {
+            if !std::mem::replace(&mut self.idle, true) || !self.put_off.is_empty() {
                 return Ok(KEPT);
             }
             self.link.disconnect().await;
             return Ok(IDLE);
         }
         self.idle = false;
+        let now = due[0].now;
         let decided: Vec<Decided> = due.iter().filter_map(|due| self.decided(due)).collect();
+        let next = decided.iter().filter_map(|decided| decided.next).min();
         let (fired, skipped) = self.fire(decided).await?;
+        // The promoter looked while these were due, and knows of nothing that comes after.
+        if let Some(next) = next {
+            self.due.after((next - now).to_std().unwrap_or_default());
+        }
         if fired > 0 {
             self.wake.ring();
         }

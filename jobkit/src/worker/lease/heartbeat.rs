@@ -156,7 +156,7 @@ impl Heartbeat {
         let release = |jobs| release_lost(worker, concluded, held, suspect, jobs);
         let mut released = 0;
         match self.link.call(&release(None)).await {
-            Err(error) if error.may_be_one_row() => {
+            Err(error) if error.may_be_one_job() => {
                 let jobs = self.link.call(&lost_jobs(worker, concluded, held)).await?;
                 let part = |jobs| release(Some(jobs));
                 let stuck = halves::by_halves(&mut self.link, &jobs, &mut released, part).await?;
