@@ -1,8 +1,8 @@
 //! One job at a time: cancel, discard and reschedule, wherever it is.
 
 use chrono::{TimeDelta, Utc};
-use jobkit::JobId;
 use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
+use jobkit::{Error, JobId};
 use jobkit_tests::wait;
 use std::time::Duration;
 
@@ -172,7 +172,8 @@ async fn a_job_in_the_hands_of_another_session_is_waited_for_a_moment() {
         let mut other = desk.lab.session("other").await;
         let hold = format!("begin; select from jobkit.{place} where job_id = {job} for update");
         other.run(&hold).await.unwrap();
-        assert_eq!(desk.admin.reschedule(job, None).await.unwrap(), Rescheduled::Running);
+        let error = desk.admin.reschedule(job, None).await.unwrap_err();
+        assert!(matches!(error, Error::Busy), "{error}");
         assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::Requested);
         other.run("rollback").await.unwrap();
         let left = desk.admin.reschedule(job, None).await.unwrap();

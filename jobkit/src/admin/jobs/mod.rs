@@ -109,6 +109,10 @@ impl Admin {
 
     /// Gives a waiting job another time: `None` is at once, and so is a time in the past. A permit
     /// it may hold goes to the next of its key, and the job asks for one again when it is due.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when somebody has it in hand all the while, such as a producer whose open
+    /// transaction found it to have its unique key.
     pub async fn reschedule(
         &self,
         id: JobId,
@@ -145,5 +149,5 @@ async fn reschedule(
             State::Scheduled | State::Ready | State::Blocked => {}
         }
     }
-    Ok(Rescheduled::Running)
+    Err(Error::Busy)
 }
