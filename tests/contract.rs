@@ -103,6 +103,37 @@ async fn calls_of_the_first_version_go_on_working() {
 }
 
 #[tokio::test]
+async fn the_rights_on_the_page_are_enough_for_a_producer() {
+    let lab = Lab::new().await;
+    jobkit::announce(lab.pool()).await.unwrap();
+    let role = format!("shop_{:x}", fastrand::u64(..));
+    lab.run(&format!("create role {role}")).await;
+    for grant in PAGE.lines().filter(|line| line.starts_with("grant ")) {
+        lab.run(&grant.replace(" to shop;", &format!(" to {role};"))).await;
+    }
+    let mut shop = lab.session("shop").await;
+    shop.run(&format!("set role {role}")).await.unwrap();
+    let unique = "'send_receipt', p_unique_key => 'k', p_unique_while => 'running'";
+    for (more, answer) in [
+        ("", "enqueued"),
+        ("", "existing"),
+        (", p_on_duplicate => 'replace'", "replaced"),
+        (", p_on_duplicate => 'debounce', p_run_at => now() + interval '1 h'", "replaced"),
+    ] {
+        let call = format!("begin; select jobkit.enqueue({unique}{more})");
+        shop.run(&call).await.unwrap();
+        let said: String = shop.value("select current_setting('jobkit.answer')").await.unwrap();
+        assert_eq!(said, answer, "{more}");
+        shop.run("commit; select jobkit.enqueue('send_receipt')").await.unwrap();
+    }
+    // A job that waits for another attempt ends as superseded.
+    lab.run("update jobkit.jobs set attempt = 1 where unique_key = 'k'").await;
+    shop.run(&format!("select jobkit.enqueue({unique})")).await.unwrap();
+    assert_eq!(lab.count("jobkit.finished where reason like 'superseded by%'").await, 1);
+    lab.run(&format!("drop owned by {role}; drop role {role}")).await;
+}
+
+#[tokio::test]
 async fn kinds_are_known_without_a_worker_and_nothing_is_written_twice() {
     let lab = Lab::guarded().await;
     jobkit::announce(lab.pool()).await.unwrap();
