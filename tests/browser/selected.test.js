@@ -36,7 +36,8 @@ test("what can be done with rows is shown once some are selected", async () => {
   assert.equal(await said(page), `${await rows(page).count()} selected`);
   await page.getByRole("button", { name: "Clear" }).click();
   await bar.waitFor({ state: "hidden" });
-  assert.equal(await all.isChecked(), false);
+  // A moment after the rows.
+  await page.locator("input[data-all]:not(:checked)").waitFor({ state: "attached" });
   await close(visit);
 });
 
