@@ -22,7 +22,7 @@ mod declaration;
 mod times;
 
 pub(crate) use self::decide::decide;
-pub(crate) use self::declaration::{Declaration, interval};
+pub(crate) use self::declaration::Declaration;
 pub use self::times::{Times, TimesError};
 
 /// Longest jitter.

@@ -1,10 +1,8 @@
 //! A schedule that is declared in code.
 
-use std::time::Duration;
-
 use super::{Schedule, Times};
 use crate::limits::{self, NAME_BYTES};
-use crate::store::{NewJob, NewSchedule};
+use crate::store::{NewJob, NewSchedule, interval_text};
 use crate::{Draft, Error};
 
 /// A schedule of [`Worker::schedule`](crate::Worker::schedule), or of `#[job(schedule = "…")]`.
@@ -44,9 +42,9 @@ impl Declaration {
             next_at: None,
             catch_up,
             catch_up_max,
-            catch_up_window: interval(window),
+            catch_up_window: interval_text(window),
             overlap: schedule.overlap.stored(),
-            jitter: interval(schedule.jitter),
+            jitter: interval_text(schedule.jitter),
             kind: job.kind.to_owned(),
             version: job.version,
             queue: job.queue,
@@ -62,11 +60,4 @@ impl Declaration {
         };
         Ok((times, stored))
     }
-}
-
-/// As the server reads an interval; a thousand years at most.
-pub(crate) fn interval(duration: Duration) -> String {
-    const LONGEST: u64 = 1_000 * 365 * 24 * 60 * 60;
-    let seconds = duration.as_secs().min(LONGEST);
-    format!("{seconds}.{:06} s", duration.subsec_micros())
 }

@@ -58,7 +58,7 @@ impl From<NewJob> for Insert {
             Some(unique.scope),
             Some(unique.key),
             Some(unique.holds.to_owned()),
-            unique.at_least.map(interval),
+            unique.at_least.map(interval_text),
             Some(unique.on_duplicate.to_owned()),
             json,
         ]);
@@ -78,7 +78,7 @@ impl From<&[NewJob]> for Insert {
             column(jobs, |job| Some(&*job.queue)),
             column(jobs, |job| Some(job.priority.to_string())),
             column(jobs, |job| Some(job.max_attempts.to_string())),
-            column(jobs, |job| job.after.map(interval)),
+            column(jobs, |job| job.after.map(interval_text)),
             column(jobs, |job| job.at.map(time)),
             column(jobs, |job| job.group),
             column(jobs, |job| job.key.as_deref()),
@@ -95,7 +95,7 @@ impl From<&[NewJob]> for Insert {
                 column(jobs, |job| Some(&*job.unique.as_ref()?.scope)),
                 column(jobs, |job| Some(&*job.unique.as_ref()?.key)),
                 column(jobs, |job| Some(job.unique.as_ref()?.holds)),
-                column(jobs, |job| job.unique.as_ref()?.at_least.map(interval)),
+                column(jobs, |job| job.unique.as_ref()?.at_least.map(interval_text)),
                 column(jobs, |job| Some(job.unique.as_ref()?.on_duplicate)),
             ]);
         }
@@ -140,7 +140,7 @@ fn array<T: AsRef<str>>(items: impl Iterator<Item = Option<T>>) -> String {
 
 /// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike; 1,000 years at
 /// the longest.
-fn interval(duration: Duration) -> String {
+pub(crate) fn interval_text(duration: Duration) -> String {
     let micros = super::time::interval(duration).microseconds;
     let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
     let (minutes, seconds) = (seconds / 60, seconds % 60);
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn intervals_are_hours_whatever_their_length() {
-        assert_eq!(interval(Duration::from_micros(1)), "0:00:00.000001");
-        assert_eq!(interval(Duration::from_secs(90_061)), "25:01:01.000000");
-        assert_eq!(interval(Duration::MAX), "8760000:00:00.000000");
+        assert_eq!(interval_text(Duration::from_micros(1)), "0:00:00.000001");
+        assert_eq!(interval_text(Duration::from_secs(90_061)), "25:01:01.000000");
+        assert_eq!(interval_text(Duration::MAX), "8760000:00:00.000000");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) use self::count::number;
 pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
-pub(crate) use self::insert::Insert;
+pub(crate) use self::insert::{Insert, interval_text};
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};

@@ -8,7 +8,8 @@ use crate::Error;
 use crate::draft::key;
 use crate::limits::{self, NAME_BYTES};
 use crate::registry::Registry;
-use crate::schedule::{CatchUp, Overlap, Schedule, Times, interval};
+use crate::schedule::{CatchUp, Overlap, Schedule, Times};
+use crate::store::interval_text;
 
 /// Why a schedule was not made or changed. Nothing was stored then.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +97,7 @@ impl ScheduledJob {
         let key = key("concurrency key", self.concurrency_key.or(own.flatten()))?;
         let mut stored = json!({
             "name": name, "times": times.to_string(), "overlap": schedule.overlap.stored(),
-            "jitter": interval(schedule.jitter), "kind": self.kind, "queue": self.queue,
+            "jitter": interval_text(schedule.jitter), "kind": self.kind, "queue": self.queue,
             "concurrency_key": key, "version": Some(version).filter(|version| *version != 1),
         });
         catch_up_of(schedule.catch_up, &mut stored);
@@ -108,7 +109,7 @@ fn catch_up_of(catch_up: CatchUp, stored: &mut Value) {
     let (text, max, window) = catch_up.stored();
     stored["catch_up"] = text.into();
     stored["catch_up_max"] = max.into();
-    stored["catch_up_window"] = interval(window).into();
+    stored["catch_up_window"] = interval_text(window).into();
 }
 
 /// The concurrency key of a payload, if it has one, where its kind is linked.
@@ -211,7 +212,7 @@ impl ScheduleEdit {
             stored["overlap"] = overlap.stored().into();
         }
         if let Some(jitter) = self.jitter {
-            stored["jitter"] = interval(jitter).into();
+            stored["jitter"] = interval_text(jitter).into();
         }
         if let Some(queue) = &self.queue {
             limits::name("queue", queue, NAME_BYTES)?;
