@@ -38,7 +38,7 @@ begin
         update jobkit.claims c
         set job_ids = array(
             select unnest(c.job_ids)
-            except select o.job from unnest(p_n, p_job) as o (n, job) where o.n = c.n
+            except select o.job from unnest(p_n, p_job) as o (n, job) where o.n = c.n order by 1
         )
         where c.ctid = any (v_part);
     end if;

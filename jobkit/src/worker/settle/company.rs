@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -8,7 +9,9 @@ use super::ledger::Ledger;
 use crate::store::{Outcome, Settlement};
 
 /// The most outcomes of one call.
-pub(super) const LARGEST_BATCH: usize = 500;
+const LARGEST_BATCH: usize = 500;
+/// The most outcomes among which those of one call are chosen.
+pub(super) const LARGEST_CHOICE: usize = 2 * LARGEST_BATCH;
 /// How long after a write the next one begins, unless somebody waits for it.
 const GAP: Duration = Duration::from_millis(5);
 /// So many outcomes are worth a write of their own.
@@ -42,7 +45,7 @@ impl Company {
             known = batch.len();
             tokio::select! {
                 biased;
-                received = outcomes.recv_many(batch, LARGEST_BATCH - known) => {
+                received = outcomes.recv_many(batch, LARGEST_CHOICE - known) => {
                     if received == 0 {
                         break;
                     }
@@ -70,14 +73,51 @@ async fn gather(
     ledger: &Ledger,
 ) {
     let (in_turn, put_off) = ledger.unsettled();
-    let most = (in_turn + put_off).min(LARGEST_BATCH);
+    let most = (in_turn + put_off).min(LARGEST_CHOICE);
     let mut before = 0;
     while before < batch.len() && batch.len() < most {
         before = batch.len();
         tokio::task::yield_now().await;
         let more = std::iter::from_fn(|| outcomes.try_recv().ok());
-        batch.extend(more.take(LARGEST_BATCH - before));
+        batch.extend(more.take(LARGEST_CHOICE - before));
     }
+}
+
+/// Takes the outcomes that are written next, and leaves the others for the call after that: of many
+/// those of whole claims go first, since such a claim is removed by its key, and of one that is
+/// settled in parts what is left is written anew. Those that were `left` before wait no longer.
+pub(super) fn take_next(
+    outcomes: &mut Vec<Settlement>,
+    left: &mut usize,
+    held: impl Fn(i64) -> usize,
+) -> Vec<Settlement> {
+    if outcomes.len() < LARGEST_BATCH {
+        *left = 0;
+        return std::mem::take(outcomes);
+    }
+    let mut claims: BTreeMap<i64, (usize, bool)> = BTreeMap::new();
+    for (place, outcome) in outcomes.iter().enumerate() {
+        let (count, waits) = claims.entry(outcome.claim.n).or_default();
+        *count += 1;
+        *waits |= place < *left;
+    }
+    let mut room = LARGEST_BATCH;
+    let mut chosen = BTreeSet::new();
+    for urgent in [true, false] {
+        for (n, (count, waits)) in &claims {
+            if *waits == urgent && (urgent || *count == held(*n)) && *count <= room {
+                room -= count;
+                chosen.insert(*n);
+            }
+        }
+    }
+    let next: Vec<_> = if chosen.is_empty() {
+        outcomes.drain(..LARGEST_BATCH).collect()
+    } else {
+        outcomes.extract_if(.., |outcome| chosen.contains(&outcome.claim.n)).collect()
+    };
+    *left = outcomes.len();
+    next
 }
 
 /// Whether somebody waits for this outcome: the next job of its key for the permit, or any worker
@@ -101,6 +141,50 @@ mod tests {
         assert!(!waits(1, 1), "a lone job waits for nobody");
         assert!(waits(ENOUGH - 1, 1000));
         assert!(!waits(ENOUGH, 1000));
+    }
+
+    /// So many outcomes of a claim.
+    fn of_claim(n: i64, outcomes: i64) -> impl Iterator<Item = Settlement> {
+        let job = move |job| (n * 1000 + job, ClaimId { worker: 1, n });
+        (0..outcomes).map(job).map(|(job, claim)| Settlement::of(claim, job, Outcome::Finish))
+    }
+
+    fn claims(outcomes: &[Settlement]) -> Vec<(i64, usize)> {
+        let mut claims = BTreeMap::new();
+        outcomes.iter().for_each(|outcome| *claims.entry(outcome.claim.n).or_default() += 1);
+        claims.into_iter().collect()
+    }
+
+    #[test]
+    fn of_many_outcomes_whole_claims_go_first() {
+        let mut outcomes: Vec<_> = of_claim(1, 200).chain(of_claim(3, 300)).collect();
+        let mut left = 0;
+        let held = |n| if n == 1 { 200 } else { 500 };
+        assert_eq!(claims(&take_next(&mut outcomes, &mut left, held)), [(1, 200)]);
+        assert_eq!((claims(&outcomes), left), (vec![(3, 300)], 300));
+        outcomes.extend(of_claim(3, 200).chain(of_claim(5, 100)));
+        assert_eq!(claims(&take_next(&mut outcomes, &mut left, |_| 500)), [(3, 500)]);
+        assert_eq!((claims(&outcomes), left), (vec![(5, 100)], 100));
+    }
+
+    #[test]
+    fn an_outcome_is_left_once_at_most() {
+        let mut outcomes: Vec<_> = of_claim(1, 300).chain(of_claim(3, 200)).collect();
+        let mut left = 0;
+        let held = |n| if n == 3 { 200 } else { 500 };
+        assert_eq!(claims(&take_next(&mut outcomes, &mut left, held)), [(3, 200)]);
+        outcomes.extend(of_claim(5, 400));
+        let held = |n| if n == 5 { 400 } else { 500 };
+        assert_eq!(claims(&take_next(&mut outcomes, &mut left, held)), [(1, 300)]);
+        assert_eq!(claims(&take_next(&mut outcomes, &mut left, held)), [(5, 400)]);
+        assert_eq!((outcomes.len(), left), (0, 0));
+    }
+
+    #[test]
+    fn where_no_claim_is_whole_the_oldest_outcomes_go_first() {
+        let mut outcomes: Vec<_> = of_claim(3, 600).chain(of_claim(1, 100)).collect();
+        let next = take_next(&mut outcomes, &mut 0, |_| 1000);
+        assert_eq!((claims(&next), claims(&outcomes)), (vec![(3, 500)], vec![(1, 100), (3, 100)]));
     }
 
     #[test]

@@ -132,6 +132,11 @@ impl Ledger {
         state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
     }
 
+    /// How many jobs of a claim, by its number, are not settled yet.
+    pub(crate) fn held(&self, n: i64) -> usize {
+        self.0.lock().held.get(&n).map_or(0, HashSet::len)
+    }
+
     /// How many jobs are claimed and not settled, but for those that wait for a slot: those that
     /// run or will be settled next, and those whose settle was put off.
     pub(crate) fn unsettled(&self) -> (usize, usize) {

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::company::{Company, LARGEST_BATCH};
+use super::company::{Company, LARGEST_CHOICE, take_next};
 use super::ledger::Ledger;
 use super::measures::Measures;
 use crate::Error;
@@ -63,16 +63,17 @@ enum Remedy {
 impl Settler {
     /// Runs until `drain`, then writes what is left, unless `give_up` comes first.
     pub(crate) async fn run(mut self, drain: CancellationToken, give_up: CancellationToken) {
-        let mut batch = Vec::with_capacity(LARGEST_BATCH);
+        let (mut batch, mut left) = (Vec::with_capacity(LARGEST_CHOICE), 0);
         loop {
             let next = self.put_off.iter().map(|(at, _)| *at).min();
             tokio::select! {
                 biased;
-                received = self.outcomes.recv_many(&mut batch, LARGEST_BATCH) => {
+                received = self.outcomes.recv_many(&mut batch, LARGEST_CHOICE), if left == 0 => {
                     if received == 0 {
                         break;
                     }
                 }
+                () = std::future::ready(()), if left > 0 => {}
                 () = drain.cancelled(), if !self.outcomes.is_closed() => {
                     self.outcomes.close();
                     continue;
@@ -82,7 +83,8 @@ impl Settler {
             self.company.join(&mut self.outcomes, &mut batch, &self.ledger, &drain).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
-            if !self.flush_until(&give_up, std::mem::take(&mut batch)).await {
+            let next = take_next(&mut batch, &mut left, |n| self.ledger.held(n));
+            if !self.flush_until(&give_up, next).await {
                 break;
             }
         }
