@@ -33,6 +33,22 @@ pub(crate) const RETENTION: Purpose = Purpose {
                less",
 };
 
+pub(crate) const EXPIRES: Purpose = Purpose {
+    shortest: Duration::from_secs(1),
+    too_short: "a job has at least a second to begin: write `expires = \"1s\"` or more, or leave \
+                it out: it begins however late",
+    longest: DAY.saturating_mul(366),
+    too_long: "a job expires after at most 366 days: write `expires = \"366d\"` or less",
+};
+
+pub(crate) const RETRY_FOR: Purpose = Purpose {
+    shortest: Duration::from_secs(1),
+    too_short: "retries have at least a second: write `retry_for = \"1s\"` or more; \
+                `max_attempts = 1` is for none",
+    longest: DAY.saturating_mul(366),
+    too_long: "a job is tried for at most 366 days: write `retry_for = \"366d\"` or less",
+};
+
 pub(crate) const WAIT: Purpose = Purpose {
     shortest: ANY,
     too_short: "a wait must be longer than zero: write `1ms` or more",
@@ -81,7 +97,7 @@ pub(crate) fn code(duration: Duration) -> TokenStream {
         let seconds = duration.as_secs();
         return quote!(::core::time::Duration::from_secs(#seconds));
     }
-    let millis = u64::try_from(duration.as_millis()).expect("`read` allows 90 days at most");
+    let millis = u64::try_from(duration.as_millis()).expect("`read` allows 366 days at most");
     quote!(::core::time::Duration::from_millis(#millis))
 }
 

@@ -2,7 +2,6 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, LitStr};
 
-use crate::backoff::Backoff;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
@@ -51,13 +50,16 @@ fn policy(model: &JobModel) -> TokenStream {
         ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
         ("priority", model.priority.map(|priority| priority.to_token_stream())),
         ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
-        ("timeout", model.timeout.map(term)),
-        ("retention", model.retention.map(term)),
-        ("backoff", model.backoff.as_ref().map(Backoff::code)),
     ] {
         if let Some(value) = value {
             set(field, value);
         }
+    }
+    for (field, value) in &model.terms {
+        set(field, term(*value));
+    }
+    if let Some(backoff) = &model.backoff {
+        set("backoff", backoff.code());
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
         let (after, cycles) = (duration::code(*after), quote!(max_cycles: #max_cycles));

@@ -5,7 +5,7 @@ use proc_macro2::Ident;
 use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
-use crate::duration::{self, Purpose, REPLAY, RETENTION, TIMEOUT};
+use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
 use crate::key;
 use crate::kind;
 use crate::literal::Integer;
@@ -43,8 +43,8 @@ pub(crate) struct JobModel {
     pub(crate) queue: Option<String>,
     pub(crate) priority: Option<i16>,
     pub(crate) max_attempts: Option<u16>,
-    pub(crate) timeout: Option<Term>,
-    pub(crate) retention: Option<Term>,
+    /// The settings that are durations, by the policy's names for them.
+    pub(crate) terms: Vec<(&'static str, Term)>,
     pub(crate) backoff: Option<Backoff>,
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
@@ -96,8 +96,8 @@ impl JobModel {
             None => kind::of_struct(name, mistakes),
         };
         let unique = Unique::read(&mut args, fields, &kind, mistakes);
+        let terms = terms(&args, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
-        let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
         Self {
             name: name.clone(),
             aliases: distinct(&aliases, &kind, mistakes),
@@ -108,8 +108,7 @@ impl JobModel {
                 .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
             priority: integer(args.priority.as_ref(), &PRIORITY, mistakes),
             max_attempts: integer(args.max_attempts.as_ref(), &ATTEMPTS, mistakes),
-            timeout: timeout.and_then(|timeout| term(timeout, &TIMEOUT, mistakes)),
-            retention: retention.and_then(|retention| term(retention, &RETENTION, mistakes)),
+            terms,
             backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
             auto_replay: auto_replay(args.auto_replay.as_ref(), args.max_cycles.as_ref(), mistakes),
             dead_letter_key: args
@@ -264,6 +263,27 @@ fn integer<N: TryFrom<i128>>(
     }
     mistakes.add(written, format_args!("`{name}` is a number {}", range.in_words));
     None
+}
+
+/// The settings that are durations.
+fn terms(args: &Args, mistakes: &mut Mistakes) -> Vec<(&'static str, Term)> {
+    let mut terms = Vec::new();
+    for (name, given, purpose) in
+        [("timeout", &args.timeout, &TIMEOUT), ("retention", &args.retention, &RETENTION)]
+    {
+        let term = given.as_ref().and_then(|given| term(given, purpose, mistakes));
+        terms.extend(term.map(|term| (name, term)));
+    }
+    for (name, given, purpose) in [
+        ("expires", &args.expires, &EXPIRES),
+        ("retry_for", &args.retry_for, &RETRY_FOR),
+        ("retention_discarded", &args.retention_discarded, &RETENTION),
+    ] {
+        let read = given.as_ref().map(|given| duration::read(&given.value, purpose));
+        let length = read.and_then(|read| mistakes.sift(read));
+        terms.extend(length.map(|length| (name, Term::Some(length))));
+    }
+    terms
 }
 
 fn term(given: &Given<Option<LitStr>>, purpose: &Purpose, mistakes: &mut Mistakes) -> Option<Term> {

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 23] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 26] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -21,7 +21,10 @@ pub(crate) const ARGUMENTS: [(&str, &str); 23] = [
     ("priority", "-1"),
     ("max_attempts", "5"),
     ("timeout", "\"90s\""),
+    ("expires", "\"1h\""),
+    ("retry_for", "\"6h\""),
     ("retention", "\"7d\""),
+    ("retention_discarded", "\"30d\""),
     ("backoff", "exponential(\"5s\")"),
     ("auto_replay", "\"1h\""),
     ("max_cycles", "5"),
@@ -56,8 +59,11 @@ pub(crate) struct Args {
     pub(crate) max_attempts: Option<Given<Integer>>,
     /// `None` inside stands for the word `none`.
     pub(crate) timeout: Option<Given<Option<LitStr>>>,
+    pub(crate) expires: Option<Given<LitStr>>,
+    pub(crate) retry_for: Option<Given<LitStr>>,
     /// `None` inside stands for the word `none`.
     pub(crate) retention: Option<Given<Option<LitStr>>>,
+    pub(crate) retention_discarded: Option<Given<LitStr>>,
     pub(crate) backoff: Option<Given<Expr>>,
     /// `None` inside stands for the word `none`.
     pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
@@ -148,6 +154,11 @@ impl Args {
                 self.max_attempts = Some(given(name, &value, example, literal::integer)?);
             }
             "timeout" => self.timeout = Some(given(name, &value, example, literal::text_or_none)?),
+            "expires" => self.expires = Some(given(name, &value, example, literal::text)?),
+            "retry_for" => self.retry_for = Some(given(name, &value, example, literal::text)?),
+            "retention_discarded" => {
+                self.retention_discarded = Some(given(name, &value, example, literal::text)?);
+            }
             "retention" => {
                 self.retention = Some(given(name, &value, example, literal::text_or_none)?);
             }

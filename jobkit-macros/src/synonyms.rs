@@ -12,12 +12,14 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 14] = [
+const SYNONYMS: [(&str, &[&str]); 16] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
     ("max_attempts", &["retries", "max_retries", "retry", "max_retry", "tries", "max_tries"]),
     ("timeout", &["time_limit", "max_runtime", "max_duration", "deadline"]),
+    ("expires", &["expires_in", "expiry", "expire", "expires_after", "start_within"]),
+    ("retry_for", &["retry_until", "retry_timeout", "give_up_after"]),
     ("retention", &["ttl", "keep", "keep_for", "result_ttl"]),
     ("backoff", &["retry_backoff", "retry_delay", "retry_in", "retry_policy", "retry_strategy"]),
     ("concurrency_limit", &["concurrency", "max_concurrency", "max_concurrent", "parallelism"]),

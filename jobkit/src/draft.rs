@@ -8,8 +8,11 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use crate::declared::Declared;
-use crate::limits::{self, ATTEMPTS, KEPT, KEY_BYTES, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS};
+use crate::limits::{
+    self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
+};
 use crate::store::{Insert, NewJob, UniqueKey};
+use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, Executor, JobId, store};
 
@@ -21,6 +24,8 @@ pub(crate) struct Overrides {
     pub(crate) priority: Option<i16>,
     pub(crate) queue: Option<String>,
     pub(crate) max_attempts: Option<u16>,
+    pub(crate) expires: Option<Duration>,
+    pub(crate) retry_for: Option<Duration>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<serde_json::Value>,
     pub(crate) unique: Uniqueness,
@@ -43,7 +48,9 @@ impl NewJob {
         overrides: Overrides,
     ) -> Result<Self, Error> {
         let policy = J::POLICY;
-        let (args, metadata) = payload(job, overrides.metadata.as_ref())?;
+        let metadata = terms(&overrides)?.within(overrides.metadata);
+        let metadata = metadata.ok_or(Error::Metadata)?;
+        let (args, metadata) = payload(job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -79,6 +86,19 @@ impl NewJob {
     }
 }
 
+/// What a job says of its own time.
+fn terms(overrides: &Overrides) -> Result<Terms, Error> {
+    let seconds = |what, length: Option<Duration>| {
+        let within = length.map_or(1, |length| length.as_secs());
+        limits::range(what, within, LENGTHS, "1 to 31622400")?;
+        Ok::<_, Error>(length.map(|length| length.as_secs_f64()))
+    };
+    Ok(Terms {
+        expires: seconds("seconds until a job expires", overrides.expires)?,
+        retry_for: seconds("seconds for which a job is retried", overrides.retry_for)?,
+    })
+}
+
 /// The unique key of a job: its own, or that of its type.
 fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
     let policy = J::POLICY.unique;
@@ -89,7 +109,7 @@ fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, 
     limits::name("group of a unique key", &scope, NAME_BYTES)?;
     let at_least = given.at_least.or(policy.and_then(|unique| unique.at_least));
     let seconds = at_least.map_or(1, |at_least| at_least.as_secs());
-    limits::range("seconds that a unique key is held", seconds, KEPT, "1 to 31622400")?;
+    limits::range("seconds that a unique key is held", seconds, LENGTHS, "1 to 31622400")?;
     let holds = given.holds.or(policy.map(|unique| unique.holds)).unwrap_or_default();
     let on_duplicate = given.on_duplicate.or(policy.map(|unique| unique.on_duplicate));
     Ok(Some(UniqueKey {

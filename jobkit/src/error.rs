@@ -57,6 +57,13 @@ pub enum Error {
         /// The values allowed.
         range: &'static str,
     },
+    /// Metadata that is no JSON object has no room for what
+    /// [`expires`](crate::Pending::expires) and [`retry_for`](crate::Pending::retry_for) say.
+    #[error(
+        "the metadata is no JSON object, and so cannot say when the job expires or how long it is \
+         retried; make it an object"
+    )]
+    Metadata,
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
     Nul {

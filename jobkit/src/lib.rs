@@ -34,6 +34,7 @@ mod states;
 mod stop;
 mod store;
 mod stored;
+mod terms;
 pub mod unique;
 mod version;
 mod worker;

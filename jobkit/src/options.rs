@@ -76,6 +76,23 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         self
     }
 
+    /// How long after it is due the job may still begin for the first time, instead of what its type
+    /// says: 1 second to 366 days. One that did not is discarded as expired.
+    ///
+    /// It is stored in the part `jobkit` of the job's metadata, as seconds; so is
+    /// [`retry_for`](Self::retry_for).
+    pub fn expires(mut self, after: Duration) -> Self {
+        self.overrides.expires = Some(after);
+        self
+    }
+
+    /// For how long after its first failure the job is tried again, instead of what its type says:
+    /// 1 second to 366 days. Where the next attempt would come later it becomes a dead letter.
+    pub fn retry_for(mut self, budget: Duration) -> Self {
+        self.overrides.retry_for = Some(budget);
+        self
+    }
+
     /// Words to find the job by; at most 32, of at most 128 bytes each.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.overrides.tags = tags.into_iter().map(Into::into).collect();
@@ -83,7 +100,7 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     }
 
     /// Anything you want to keep beside the payload: it is stored, shown and given to the handler,
-    /// and means nothing to jobkit. Counts towards the payload's limit of 1 MiB.
+    /// and means nothing to jobkit, but for the key `jobkit` of an object. Counts towards the payload's limit of 1 MiB.
     pub fn metadata(mut self, metadata: serde_json::Value) -> Self {
         self.overrides.metadata = Some(metadata);
         self

@@ -34,8 +34,18 @@ pub struct Policy {
     /// Whether dead letters of this kind are replayed automatically; `None` leaves them to an
     /// operator.
     pub auto_replay: Option<AutoReplay>,
+    /// How long after it is due a job may still begin for the first time, 1 second to 366 days: one
+    /// that did not is discarded as expired. `None` sets no limit.
+    pub expires: Option<Duration>,
+    /// For how long after its first failure a job is tried again, 1 second to 366 days: where the
+    /// next attempt would come later, it becomes a dead letter, though it has attempts left. `None`
+    /// sets no limit.
+    pub retry_for: Option<Duration>,
     /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
     pub retention: Option<Duration>,
+    /// The same for a job that was discarded or cancelled; `None` is as long as
+    /// [`retention`](Self::retention) says.
+    pub retention_discarded: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
     /// Whether a job may come without a concurrency key, and then is not limited: the expression
@@ -68,7 +78,7 @@ pub struct Concurrency {
 
 impl Policy {
     /// The policy of a kind that asks for nothing: queue `default`, priority 0, 20 attempts, no
-    /// timeout, dead letters left to a human, kept for one day.
+    /// timeout, no expiry, dead letters left to a human, kept for one day.
     #[must_use]
     pub const fn new(kind: &'static str) -> Self {
         Self {
@@ -82,7 +92,10 @@ impl Policy {
             timeout: None,
             backoff: Backoff::Quartic,
             auto_replay: None,
+            expires: None,
+            retry_for: None,
             retention: Some(Duration::from_secs(24 * 60 * 60)),
+            retention_discarded: None,
             concurrency: None,
             optional_key: false,
             unique: None,

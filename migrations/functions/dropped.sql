@@ -41,6 +41,9 @@ drop function if exists
     jobkit.announce(
         text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
         integer[], text[]),
+    jobkit.announce(
+        text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
+        integer[], text[], boolean[]),
     jobkit.claim(bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[]),
     jobkit.enqueue(
         text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text),

@@ -47,6 +47,7 @@ mod startup;
 mod statements;
 mod stuck;
 mod succession;
+mod terms;
 mod unique;
 mod unreadable;
 mod upgrade;

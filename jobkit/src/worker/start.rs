@@ -77,7 +77,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     warn_of_unserved(&mut link, &worker.queues).await?;
 
     let policies = registry.policies();
-    let days = days_ahead(policies.iter().filter_map(|p| p.retention).max().unwrap_or_default());
+    let days = days_ahead(&policies);
     let kinds = registry.kinds();
     prepare(&mut link, &registry.announcements(), &mut schedules, days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;

@@ -9,7 +9,8 @@ language plpgsql as $$
 declare
     v_success constant boolean := p_outcome = 'finish';
     v_keep constant interval := coalesce(p_keep, (
-        select k.retention from jobkit.kinds k where k.kind = p_job.kind and not v_success
+        select coalesce(k.retention_discarded, k.retention)
+        from jobkit.kinds k where k.kind = p_job.kind and not v_success
     ));
     v_expiry timestamptz;
 begin

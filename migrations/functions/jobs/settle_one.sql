@@ -8,6 +8,7 @@ declare
     v_attempt constant integer := p_job.attempt + 1;
     v_ending text := p_outcome;
     v_run_at constant timestamptz := clock_timestamp() + coalesce(p_delay, '0');
+    v_reason text := coalesce(p_reason, 'exhausted');
     v_by bigint;                                 -- who has its unique key by now
 begin
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
@@ -22,6 +23,9 @@ begin
         return 'bury';
     elsif v_ending = 'retry' and v_attempt >= p_job.max_attempts then
         v_ending := 'bury';
+    elsif v_ending = 'retry' and v_run_at > jobkit.retry_until(p_job) then
+        v_ending := 'bury';
+        v_reason := 'out_of_time';
     end if;
     if v_ending in ('retry', 'bury') then
         perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
@@ -36,7 +40,7 @@ begin
             perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, p_took);
         when v_ending = 'bury' then
             perform jobkit.bury(
-                p_job, v_attempt, coalesce(p_reason, 'exhausted'), p_error, p_worker);
+                p_job, v_attempt, v_reason, p_error, p_worker);
         when v_ending = 'release' and p_delay is null then
             perform jobkit.run_again(p_job);
         when v_ending in ('retry', 'snooze', 'release') then

@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
     priority = -1,
     max_attempts = 5,
     timeout = "1m 30s",
+    expires = "1h",
+    retry_for = "6h",
     retention = "7d",
+    retention_discarded = "30d",
     backoff = exponential("500ms", max = "1h"),
     auto_replay = "1h 30m",
     max_cycles = 5,
@@ -39,6 +42,9 @@ fn main() {
     assert_eq!(policy.priority, -1);
     assert_eq!(policy.max_attempts, 5);
     assert_eq!(policy.timeout, Some(Duration::from_secs(90)));
+    assert_eq!(policy.expires, Some(Duration::from_secs(3600)));
+    assert_eq!(policy.retry_for, Some(Duration::from_secs(6 * 3600)));
+    assert_eq!(policy.retention_discarded, Some(Duration::from_secs(30 * 24 * 3600)));
     assert_eq!(policy.retention, Some(Duration::from_secs(7 * 24 * 60 * 60)));
     assert!(matches!(
         policy.backoff,

@@ -54,6 +54,10 @@ impl DeadLetterState {
 pub enum DeadReason {
     /// Its attempts were used up.
     Exhausted,
+    /// It was to be tried again after its time for retries was over ([`Policy::retry_for`]).
+    ///
+    /// [`Policy::retry_for`]: crate::Policy::retry_for
+    OutOfTime,
     /// Its handler said that no retry can help.
     Dead,
     /// Its payload did not decode, in its last attempt as before; or something else of its row
@@ -69,6 +73,7 @@ impl DeadReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exhausted => "exhausted",
+            Self::OutOfTime => "out_of_time",
             Self::Dead => "dead",
             Self::Undecodable => "undecodable",
             Self::Crashed => "crashed",
@@ -76,7 +81,7 @@ impl DeadReason {
     }
 
     pub(crate) fn of(name: &str) -> Self {
-        let others = [Self::Dead, Self::Undecodable, Self::Crashed];
+        let others = [Self::OutOfTime, Self::Dead, Self::Undecodable, Self::Crashed];
         others.into_iter().find(|reason| reason.as_str() == name).unwrap_or(Self::Exhausted)
     }
 }

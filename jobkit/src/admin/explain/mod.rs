@@ -33,7 +33,8 @@ impl Admin {
             Some(live) if live.runs.is_some() => Some(running(&live)),
             Some(live) => {
                 let ahead = link.call(&statements::ahead(job, &live)).await?;
-                Some(waiting(live, ahead))
+                let ends = ends(&live);
+                Some(waiting(live, ahead).into_iter().chain(ends).collect())
             }
             None => link
                 .call(&statements::explain_ended(job.0))
@@ -59,6 +60,12 @@ fn running(job: &LiveJob) -> Vec<Reason> {
 
 fn cancel_requested(job: &LiveJob) -> Option<Reason> {
     job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
+}
+
+/// Until when it may wait.
+fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
+    let expires = job.expires_at.map(|at| Reason::Expires { at });
+    expires.into_iter().chain(job.retry_until.map(|at| Reason::RetriedUntil { at }))
 }
 
 /// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are

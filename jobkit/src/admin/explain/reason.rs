@@ -93,6 +93,17 @@ pub enum Reason {
         /// Ready jobs of the queue that are picked before it.
         jobs: u32,
     },
+    /// It is discarded as expired unless it begins by then.
+    Expires {
+        /// When.
+        at: DateTime<Utc>,
+    },
+    /// Its time for retries ends: where it fails and the next attempt would come later, it becomes
+    /// a dead letter.
+    RetriedUntil {
+        /// When.
+        at: DateTime<Utc>,
+    },
     /// It succeeded.
     Finished {
         /// When.
@@ -114,7 +125,7 @@ pub enum Reason {
     Dead {
         /// Since when.
         at: DateTime<Utc>,
-        /// `exhausted`, `dead`, `undecodable` or `crashed`.
+        /// `exhausted`, `out_of_time`, `dead`, `undecodable` or `crashed`.
         reason: String,
         /// The beginning of its last error.
         error: String,
@@ -177,6 +188,19 @@ impl fmt::Display for Reason {
             Self::Ahead { queue, jobs } => {
                 write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(*jobs))
             }
+            Self::Expires { at } => {
+                write!(f, "Discarded as expired if it begins after {}", Time(at))
+            }
+            Self::RetriedUntil { at } => write!(f, "Not tried again after {}", Time(at)),
+            ended => ended.fmt_end(f),
+        }
+    }
+}
+
+impl Reason {
+    /// What became of one that has ended.
+    fn fmt_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Finished { at } => write!(f, "Finished at {}", Time(at)),
             Self::Discarded { at, reason } => {
                 write!(f, "Discarded at {}", Time(at))?;
@@ -186,6 +210,7 @@ impl fmt::Display for Reason {
             Self::Dead { at, reason, error } => {
                 write!(f, "Dead letter since {} ({reason}): {error}", Time(at))
             }
+            _ => Ok(()),
         }
     }
 }

@@ -32,6 +32,9 @@ pub(crate) struct LiveJob {
     pub(crate) waits: bool,
     /// When it is due, and whether it is by now.
     pub(crate) scheduled: Option<(DateTime<Utc>, bool)>,
+    /// Until when it has to begin, where it has not; and until when it is tried again.
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+    pub(crate) retry_until: Option<DateTime<Utc>>,
     pub(crate) blocked: bool,
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
@@ -63,6 +66,8 @@ impl FromRow for LiveJob {
             waits: row.read("waits")?,
             runs: worker.zip(row.read("claimed_at")?),
             scheduled: due.zip(row.read("due")?),
+            expires_at: row.read("expires_at")?,
+            retry_until: row.read("retry_until")?,
             blocked: row.read("blocked")?,
             without_permit: row.read("without_permit")?,
             serving: row.read("serving")?,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::statements;
 use crate::admin::Admin;
 use crate::draft::{Uniqueness, key};
-use crate::limits::{self, KEPT, NAME_BYTES};
+use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
@@ -216,7 +216,7 @@ impl ByKind<'_> {
             limits::name("group of a unique key", group, NAME_BYTES)?;
         }
         let seconds = wishes.unique.at_least.map_or(1, |at_least| at_least.as_secs());
-        limits::range("seconds that a unique key is held", seconds, KEPT, "1 to 31622400")?;
+        limits::range("seconds that a unique key is held", seconds, LENGTHS, "1 to 31622400")?;
         wishes.concurrency_key = key("concurrency key", wishes.concurrency_key.take())?;
         wishes.dead_letter_key = key("dead-letter key", wishes.dead_letter_key.take())?;
         Ok(())

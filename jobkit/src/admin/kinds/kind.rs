@@ -16,8 +16,15 @@ pub struct KindSummary {
     pub priority: i16,
     /// Their attempts.
     pub max_attempts: u32,
+    /// How long after its time one may begin; `None`: however late.
+    pub expires: Option<Duration>,
+    /// For how long after its first failure one is tried again; `None`: as often as it has
+    /// attempts.
+    pub retry_for: Option<Duration>,
     /// How long they are kept once they have ended; `None`: not at all.
     pub retention: Option<Duration>,
+    /// The same of those that were discarded or cancelled.
+    pub retention_discarded: Option<Duration>,
     /// The group of their concurrency keys, and how many of a key its workers say may run.
     pub concurrency: Option<(String, u32)>,
     /// After how long its dead letters are replayed automatically, and how often one may be buried

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use crate::Error;
 use crate::store::{
     Link, expired_days, interval, prepare_days, prune_audit, prune_keys, prune_measures,
     prune_resolved, prune_runs,
 };
 use crate::worker::ticker::Duty;
+use crate::{Error, Policy};
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;
@@ -28,9 +28,10 @@ pub(crate) struct Pruner {
     pub(crate) keep_runs: Duration,
 }
 
-/// How many days of partitions are needed for jobs kept this long.
-pub(crate) fn days_ahead(longest_retention: Duration) -> i32 {
-    let days = longest_retention.as_secs().div_ceil(DAY) + AHEAD_DAYS;
+/// How many days of partitions are needed for jobs of these kinds.
+pub(crate) fn days_ahead(policies: &[Policy]) -> i32 {
+    let kept = policies.iter().flat_map(|p| [p.retention, p.retention_discarded]).flatten();
+    let days = kept.max().unwrap_or_default().as_secs().div_ceil(DAY) + AHEAD_DAYS;
     i32::try_from(days).unwrap_or(i32::MAX)
 }
 

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use self::ending::{Run, message, outcome, panicked, undecodable, without_a_run};
+use self::ending::{Run, expired, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
 use crate::redact::{hidden_texts, scrubbed};
@@ -173,11 +173,11 @@ impl Execution {
         };
         job.kind.truncate(kind.len());
         let policy = registration.policy();
-        let settlement = |outcome| Settlement { keep: policy.retention, ..unrun(outcome) };
-        if let Some(outcome) = without_a_run {
+        let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
+        let waited = job.waited + (began - claimed);
+        if let Some(outcome) = without_a_run.or_else(|| expired(job, policy, waited)) {
             return settlement(outcome);
         }
-        let waited = job.waited + (began - claimed);
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
         let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
@@ -268,6 +268,14 @@ impl Execution {
             Some(_) => {}
         }
         sleep(grace).await;
+    }
+}
+
+/// How long a job is kept that ends like this.
+fn kept(policy: &Policy, outcome: &Outcome) -> Option<Duration> {
+    match outcome {
+        Outcome::Finish => policy.retention,
+        _ => policy.retention_discarded.or(policy.retention),
     }
 }
 

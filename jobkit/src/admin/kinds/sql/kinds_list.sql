@@ -7,6 +7,10 @@ with knows as materialized (
 )
 select k.kind, k.queue, k.priority, k.max_attempts, k.concurrency_group, k.concurrency_limit,
     (extract(epoch from k.retention) * 1000000)::bigint as retention,
+    (extract(epoch from coalesce(k.retention_discarded, k.retention)) * 1000000)::bigint
+        as retention_discarded,
+    (extract(epoch from k.expires) * 1000000)::bigint as expires,
+    (extract(epoch from k.retry_for) * 1000000)::bigint as retry_for,
     (extract(epoch from k.auto_replay) * 1000000)::bigint as auto_replay, k.max_cycles,
     k.announced_at, (select count(*) from knows n where n.kind = k.kind) as workers
 from jobkit.kinds k

@@ -11,6 +11,7 @@ use crate::outcome::Verdict;
 use crate::redact::scrubbed;
 use crate::stop::Stop;
 use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
+use crate::terms::Terms;
 use crate::{JobError, Policy, Result, StopReason};
 
 /// How a handler's run ended.
@@ -42,6 +43,16 @@ pub(super) fn without_a_run(job: &ClaimedJob) -> Option<Outcome> {
     }
     // Nobody ended it when its attempts were used up. Given back, it becomes a dead letter.
     (job.attempt > job.max_attempts).then_some(Outcome::Release(None))
+}
+
+/// What is recorded for a job that comes too late to begin. One that has begun before does not.
+pub(super) fn expired(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Option<Outcome> {
+    if job.attempt > 1 || job.snoozes > 0 {
+        return None;
+    }
+    let expires = Terms::expires(job.metadata.as_deref(), policy.expires)?;
+    let error = || format!("expired: not begun within {expires:?} of its time");
+    (waited > expires).then(|| Outcome::Discard(error().into()))
 }
 
 /// A payload that does not decode here may do so in another binary, an older or a newer one: it is
