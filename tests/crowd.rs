@@ -82,7 +82,7 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    23 6600 /system
+    23 9000 /system
     2 50 /audit
     2 35 /audit?actor=nobody
     10 4700 /api/v1/overview

@@ -31,6 +31,8 @@ pub enum Permission {
     Pause,
     /// Changing the limits of concurrency keys.
     Limit,
+    /// Writing notes about causes of dead letters, and muting them.
+    Note,
     /// Replaying dead letters as they are.
     Replay,
     /// Replaying a dead letter with another payload: whoever may do that decides what code does.
@@ -51,7 +53,7 @@ pub enum Permission {
 
 impl Permission {
     /// All there are.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::View,
         Self::Payloads,
         Self::Export,
@@ -62,6 +64,7 @@ impl Permission {
         Self::Reschedule,
         Self::Pause,
         Self::Limit,
+        Self::Note,
         Self::Replay,
         Self::EditReplay,
         Self::Discard,
@@ -85,6 +88,7 @@ impl Permission {
             Self::Reschedule => "reschedule",
             Self::Pause => "pause",
             Self::Limit => "limit",
+            Self::Note => "note",
             Self::Replay => "replay",
             Self::EditReplay => "edit_replay",
             Self::Discard => "discard",

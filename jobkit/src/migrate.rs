@@ -58,7 +58,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     50 "0050_schedules" readable_by 29,
     60 "0060_unique_keys" readable_by 29,
     100 "0100_terms" readable_by 29,
-    functions 101 readable_by 29
+    110 "0110_causes" readable_by 29,
+    functions 111 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

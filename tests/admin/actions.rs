@@ -196,6 +196,25 @@ async fn a_dead_letter_is_replayed_once_and_with_what_it_should_have_been() {
 }
 
 #[tokio::test]
+async fn a_cause_is_noted_and_muted() {
+    let (lab, app) = site().await;
+    let cause = "select fingerprint from jobkit.dead_letters where state = 'open' limit 1";
+    let cause: String = lab.value(cause).await;
+    let of = |more: &str| format!("fingerprint={cause}{more}");
+    act(&app, "/dead/note", &of("&note=%3Cb%3Eknown")).await;
+    let said = act(&app, "/dead/mute", &of("&days=3")).await;
+    assert!(said.starts_with("Muted until "), "{said}");
+    let page = get(&app, "/dead").await.body;
+    assert!(page.contains("&#60;b&#62;known") && page.contains("muted until"), "{page}");
+    act(&app, "/dead/unmute", &of("")).await;
+    assert!(!get(&app, "/dead").await.body.contains("muted until"));
+    let wrong = post(&app, "/dead/mute", &of("&days=many")).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let acts = [audited(&lab, "note").await, audited(&lab, "mute").await];
+    assert_eq!((acts, audited(&lab, "unmute").await), ([1, 1], 1));
+}
+
+#[tokio::test]
 async fn a_worker_is_asked_to_stop() {
     let (lab, app) = site().await;
     let text = act(&app, "/workers/1f/stop", "").await;

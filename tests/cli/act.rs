@@ -149,6 +149,16 @@ async fn dead_letters_are_replayed_and_removed() {
     assert!(again.contains("already replayed"), "{again}");
     let held = run(&lab, &["dead", "discard", ids[0]]).await.bad(1);
     assert!(held.contains("a job replays it"), "{held}");
+    let cause = json(&lab, &["dead", "groups"]).await["items"][0]["fingerprint"].clone();
+    let cause = cause.as_str().unwrap();
+    run(&lab, &["dead", "note", cause, "known"]).await.good();
+    run(&lab, &["dead", "mute", cause, "--for", "3days"]).await.good();
+    let groups = json(&lab, &["dead", "groups"]).await["items"].clone();
+    let group = groups.as_array().unwrap().iter().find(|group| group["fingerprint"] == cause);
+    let group = group.unwrap();
+    assert_eq!(group["note"]["text"], "known");
+    assert!(group["muted_until"].is_string(), "{group}");
+    run(&lab, &["dead", "unmute", cause]).await.good();
     run(&lab, &["dead", "discard", ids[1]]).await.good();
     let gone = run(&lab, &["dead", "show", ids[1]]).await.bad(1);
     assert!(gone.contains("there is no dead letter"), "{gone}");

@@ -1,5 +1,7 @@
 //! What can be done.
 
+use std::time::Duration;
+
 use jobkit::JobId;
 use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
 use jobkit::admin::jobs::{Cancelled, Rescheduled};
@@ -10,6 +12,7 @@ use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::Answer;
 use crate::failure::{Failure, of_known_group};
+use crate::format::show::iso;
 use crate::request::time::time;
 
 #[derive(Deserialize)]
@@ -128,4 +131,35 @@ pub(crate) async fn discard_dead_letter(context: &Context) -> Answer {
         DeadLetterDiscarded::NotFound => Err(Failure::NotFound),
         _ => Err(Failure::Conflict("A job replays it: cancel that job first.".into())),
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    fingerprint: String,
+    note: String,
+}
+
+pub(crate) async fn note_cause(context: &Context) -> Answer {
+    let Note { fingerprint, note } = body(context)?;
+    context.admin().note_cause(&fingerprint, &note).await?;
+    Ok(done())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mute {
+    fingerprint: String,
+    /// How long; `null` ends it.
+    seconds: Option<u64>,
+}
+
+pub(crate) async fn mute_cause(context: &Context) -> Answer {
+    let Mute { fingerprint, seconds } = body(context)?;
+    let admin = context.admin();
+    let until = match seconds.map(Duration::from_secs) {
+        Some(time) => Some(admin.mute_cause(&fingerprint, time).await?),
+        None => admin.unmute_cause(&fingerprint).await.map(|()| None)?,
+    };
+    Ok(answer(json!({"muted_until": until.as_ref().map(iso)})))
 }

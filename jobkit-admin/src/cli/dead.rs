@@ -12,6 +12,7 @@ use super::answer::{Answer, Failure, tell};
 use super::arguments::{self, Consent, Rows, span};
 use super::desk::{Answered, Desk};
 use super::operations;
+use crate::format::show::{iso, utc};
 
 mod filter;
 mod found;
@@ -33,6 +34,26 @@ pub(super) enum Dead {
     },
     /// Lists open dead letters grouped by similar errors
     Groups,
+    /// Writes a note about a cause, in place of the one that is there
+    Note {
+        /// The fingerprint, as `dead groups` shows it
+        fingerprint: String,
+        /// The note; an empty one takes it away
+        note: String,
+    },
+    /// Mutes a cause: for so long it needs nobody's attention
+    Mute {
+        /// The fingerprint, as `dead groups` shows it
+        fingerprint: String,
+        /// How long: 7days, 12h
+        #[arg(long, value_name = "TIME", value_parser = span)]
+        r#for: Duration,
+    },
+    /// Ends the mute of a cause
+    Unmute {
+        /// The fingerprint, as `dead groups` shows it
+        fingerprint: String,
+    },
     /// Shows everything known about a dead letter
     Show {
         #[arg(allow_negative_numbers = true)]
@@ -100,6 +121,9 @@ impl Dead {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
         match self {
             Self::Groups => found::groups(desk).await,
+            Self::Note { fingerprint, note } => self::note(desk, &fingerprint, &note).await,
+            Self::Mute { fingerprint, r#for } => mute(desk, &fingerprint, r#for).await,
+            Self::Unmute { fingerprint } => unmute(desk, &fingerprint).await,
             Self::List { filter, rows, after } => {
                 found::list(desk, &filter.filter(), after, rows.limit).await
             }
@@ -120,6 +144,24 @@ impl Dead {
             }
         }
     }
+}
+
+async fn note(desk: &Desk, fingerprint: &str, note: &str) -> Answered {
+    desk.admin.note_cause(fingerprint, note).await?;
+    let json = json!({"fingerprint": fingerprint, "note": note});
+    Ok(Answer::done(json, &format!("The note is kept with the cause {fingerprint}.")))
+}
+
+async fn mute(desk: &Desk, fingerprint: &str, time: Duration) -> Answered {
+    let until = desk.admin.mute_cause(fingerprint, time).await?;
+    let json = json!({"fingerprint": fingerprint, "muted_until": iso(&until)});
+    Ok(Answer::done(json, &format!("The cause {fingerprint} is muted until {}.", utc(&until))))
+}
+
+async fn unmute(desk: &Desk, fingerprint: &str) -> Answered {
+    desk.admin.unmute_cause(fingerprint).await?;
+    let json = json!({"fingerprint": fingerprint, "muted_until": null});
+    Ok(Answer::done(json, &format!("The cause {fingerprint} is not muted any more.")))
 }
 
 /// Does it with all, as one operation; without consent only says with how many.

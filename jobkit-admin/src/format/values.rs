@@ -156,6 +156,10 @@ pub(crate) fn dead_letter_group(group: &DeadLetterGroup) -> Value {
         "first_failed_at": iso(&group.first_failed_at),
         "last_failed_at": iso(&group.last_failed_at),
         "lately": group.lately,
+        "note": group.note.as_ref().map(|note| json!({
+            "text": note.text, "actor": note.actor, "at": iso(&note.at),
+        })),
+        "muted_until": group.muted_until.as_ref().map(iso),
     })
 }
 

@@ -1,17 +1,20 @@
 //! Dead letters by their cause.
 
+use std::time::Duration;
+
 use askama::Template;
 use jobkit::admin::Count;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterGroup, DeadLetterState};
 
 use crate::context::Context;
-use crate::failure::Answer;
+use crate::failure::{Answer, Failure};
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
 use crate::render::spark::Spark;
 
 const GROUPS: u32 = 50;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Template)]
 #[template(path = "dead_groups.html")]
@@ -41,4 +44,26 @@ pub(crate) async fn show(context: &Context) -> Answer {
         replaying,
         resolved,
     }))
+}
+
+pub(crate) async fn note(context: &Context) -> Answer {
+    let fingerprint = context.request.must("fingerprint")?;
+    let note = context.request.field("note").unwrap_or("");
+    context.admin().note_cause(fingerprint, note).await?;
+    context.redirect("/dead", "The note is kept with the cause.")
+}
+
+pub(crate) async fn mute(context: &Context) -> Answer {
+    let fingerprint = context.request.must("fingerprint")?;
+    let days = context.request.must("days")?;
+    let days: u32 = days.parse().map_err(|_| Failure::Invalid("Days are a number.".into()))?;
+    let until = context.admin().mute_cause(fingerprint, DAY * days).await?;
+    let until = show::utc(&until);
+    context.redirect("/dead", &format!("Muted until {until}: it needs nobody's attention."))
+}
+
+pub(crate) async fn unmute(context: &Context) -> Answer {
+    let fingerprint = context.request.must("fingerprint")?;
+    context.admin().unmute_cause(fingerprint).await?;
+    context.redirect("/dead", "It is not muted any more.")
 }

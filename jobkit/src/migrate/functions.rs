@@ -15,6 +15,7 @@ macro_rules! functions {
 /// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
     audit { note note_jobs prune_audit }
+    causes { forget_cause mute_cause note_cause }
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due

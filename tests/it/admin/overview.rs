@@ -12,7 +12,7 @@ use crate::jobs::Noop;
 const NONE: Count = Count::Exactly(0);
 
 impl Desk {
-    async fn attention(&self) -> Vec<Attention> {
+    pub(super) async fn attention(&self) -> Vec<Attention> {
         self.admin.overview().await.unwrap().attention
     }
 

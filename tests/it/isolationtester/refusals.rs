@@ -23,6 +23,8 @@ const CALLS: &[(&str, &str)] = &[
     ("fire", "'{}', '{}', '{}', '{}', '{}', '{}', '{}'"),
     ("limit_group", "'g', 7"),
     ("limit_key", "'g', 'k', 7"),
+    ("mute_cause", "'f', '1 h'"),
+    ("note_cause", "'f', 'known'"),
     ("operate", "1, 100"),
     ("operation_begin", "'cancel', '{}', null, null, 1, false, now(), 'once', 'somebody'"),
     ("operation_stop", "1, 'cancelled', null, 'somebody'"),

@@ -83,9 +83,11 @@ pub(super) async fn groups(desk: &Desk) -> Answered {
             group.kind.clone(),
             utc(&group.last_failed_at),
             brief(&group.error),
+            group.muted_until.as_ref().map(utc).unwrap_or_default(),
+            group.note.as_ref().map(|note| brief(&note.text)).unwrap_or_default(),
         ]
     };
-    let headings = ["fingerprint", "number", "kind", "last failed", "error"];
+    let headings = ["fingerprint", "number", "kind", "last failed", "error", "muted until", "note"];
     let text = table(headings, groups.iter().map(row).collect());
     Ok(Answer::new(json!({"items": items}), text))
 }

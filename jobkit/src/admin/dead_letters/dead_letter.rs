@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::cause::CauseNote;
 use crate::JobId;
 use crate::admin::{Count, Payload};
 
@@ -157,6 +158,10 @@ pub struct DeadLetterGroup {
     /// How many of them failed in each of the last 24 hours, the oldest hour first; of those that
     /// failed last, 1,000 at most.
     pub lately: Vec<u32>,
+    /// What somebody wrote about it with [`Admin::note_cause`](crate::Admin::note_cause).
+    pub note: Option<CauseNote>,
+    /// Until when it is [muted](crate::Admin::mute_cause), where it still is.
+    pub muted_until: Option<DateTime<Utc>>,
 }
 
 /// A dead letter with everything stored about it.

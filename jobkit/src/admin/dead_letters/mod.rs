@@ -8,10 +8,12 @@ use crate::admin::count::count;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
+mod cause;
 mod dead_letter;
 mod replay;
 pub(super) mod statements;
 
+pub use self::cause::CauseNote;
 pub use self::dead_letter::{
     DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage, DeadLetterState,
     DeadLetterSummary, DeadReason, FailedAttempt,

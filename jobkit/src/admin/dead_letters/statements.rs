@@ -5,9 +5,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
 use tracing::debug_span;
 
+use super::cause::CauseNote;
 use super::dead_letter::{
     DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage, DeadLetterState,
     DeadLetterSummary, DeadReason, FailedAttempt,
@@ -34,6 +36,14 @@ statements! {
     /// These dead letters, as far as there are any.
     fn dead_letters_of(ids: &[i64]) -> Vec<DeadLetterSummary>
         = include_str!("sql/dead_letters_selected.sql");
+
+    /// Writes what is known of a cause.
+    fn note_cause(fingerprint: &str, note: Option<&str>, actor: Option<&str>) -> ()
+        = "select jobkit.note_cause($1, $2, $3)";
+
+    /// Mutes a cause for so long, or no longer: until when.
+    fn mute_cause(fingerprint: &str, time: Option<PgInterval>, actor: Option<&str>)
+        -> One<Option<DateTime<Utc>>> = "select jobkit.mute_cause($1, $2, $3)";
 
     /// Removes a dead letter for good: `discard`, `replaying` or `missing`.
     fn discard_dead_letter(dead_letter: i64, actor: Option<&str>) -> One<String>
@@ -122,12 +132,18 @@ pub(crate) fn dead_letter_count(criteria: &Criteria) -> Statement<One<(i64, bool
 }
 
 from_row! {
-    DeadLetterGroup { fingerprint, kind, sample: "id", error, first_failed_at, last_failed_at;
-        count: group_count, lately: lately }
+    DeadLetterGroup { fingerprint, kind, sample: "id", error, first_failed_at, last_failed_at,
+        muted_until; count: group_count, lately: lately, note: note }
 }
 
 fn group_count(row: &PgRow) -> sqlx::Result<Count> {
     Ok(count(row.read("number")?, row.read("more")?))
+}
+
+fn note(row: &PgRow) -> sqlx::Result<Option<CauseNote>> {
+    let (text, at): (Option<_>, Option<_>) = (row.read("note")?, row.read("noted_at")?);
+    let actor = row.read("noted_by")?;
+    Ok(text.zip(at).map(|(text, at)| CauseNote { text, actor, at }))
 }
 
 fn lately(row: &PgRow) -> sqlx::Result<Vec<u32>> {

@@ -3,6 +3,7 @@ use crate::admin::Severity;
 
 /// The indexes that the migrations make, but for those of the days of history.
 const INDEXES: &[&str] = &[
+    "causes_pkey",
     "_migrations_pkey",
     "attempts_pkey",
     "audit_pkey",

@@ -88,7 +88,8 @@ pub enum Attention {
         /// How long the next of them has been waiting.
         blocked_age: Duration,
     },
-    /// Jobs became dead letters during the last hour, and are open.
+    /// Jobs became dead letters during the last hour, and are open; but for those whose cause is
+    /// [muted](crate::Admin::mute_cause).
     DeadLetters {
         /// How many; no more than 10,000 are counted.
         lately: Count,

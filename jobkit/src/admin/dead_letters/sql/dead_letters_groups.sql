@@ -24,7 +24,8 @@ with recursive known as (
 )
 select g.fingerprint, s.kind, least(c.number, 1000) as number, c.number > 1000 as more, s.id,
     left(s.error, 300) as error, c.first_failed_at, s.failed_at as last_failed_at,
-    jobkit.dead_letters_lately(g.fingerprint) as lately
+    jobkit.dead_letters_lately(g.fingerprint) as lately, n.note, n.noted_by, n.noted_at,
+    case when n.muted_until > now() then n.muted_until end as muted_until
 from (
     select e.fingerprint, max(e.failed_at) as failed_at
     from (select k.fingerprint, k.failed_at from known k union all table newest) e
@@ -36,4 +37,4 @@ cross join lateral (
     select count(*) as number, min(e.failed_at) as first_failed_at
     from (select d.failed_at from jobkit.dead_letters d where d.state = 'open'
         and d.fingerprint = g.fingerprint order by d.failed_at, d.id limit 1001) e
-) c order by s.failed_at desc, s.id desc
+) c left join jobkit.causes n on n.fingerprint = g.fingerprint order by s.failed_at desc, s.id desc

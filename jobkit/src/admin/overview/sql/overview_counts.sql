@@ -18,7 +18,10 @@ cross join (
 ) s
 cross join (
     select count(*) as dead,
-        count(*) filter (where d.failed_at > now() - interval '1 hour') as dead_lately
-    from (select d.failed_at from jobkit.dead_letters d where d.state = 'open'
+        count(*) filter (where d.failed_at > now() - interval '1 hour' and not exists (
+            select from jobkit.causes m
+            where m.fingerprint = d.fingerprint and m.muted_until > now()
+        )) as dead_lately
+    from (select d.failed_at, d.fingerprint from jobkit.dead_letters d where d.state = 'open'
         order by d.failed_at desc, d.id desc limit 10001) d
 ) d

@@ -1,0 +1,75 @@
+//! What operators know of a cause of dead letters.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::statements;
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, LENGTHS, NAME_BYTES};
+use crate::store::interval;
+
+/// Longest note.
+const NOTE_BYTES: usize = 4096;
+
+/// What somebody wrote about a cause of dead letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CauseNote {
+    /// The text.
+    pub text: String,
+    /// Who wrote it, as they said.
+    pub actor: Option<String>,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+impl Admin {
+    /// Writes a note about a cause of dead letters, in place of the one that is there: what is
+    /// known of it, who sees to it. An empty text takes it away. It is of the cause, so dead
+    /// letters that come later have it as well.
+    ///
+    /// # Errors
+    /// [`Error::Length`] (of the fingerprint, which has 1 to 128 bytes, and of the note, 4,096 at
+    /// most) and [`Error::Nul`].
+    pub async fn note_cause(&self, fingerprint: &str, note: &str) -> Result<(), Error> {
+        limits::name("fingerprint", fingerprint, NAME_BYTES)?;
+        limits::text("note", note, NOTE_BYTES)?;
+        let note = Some(note.trim()).filter(|note| !note.is_empty());
+        self.ask(&statements::note_cause(fingerprint, note, self.actor())).await
+    }
+
+    /// For so long, 1 second to 366 days, dead letters of this cause need nobody's attention: the
+    /// [`overview`](Self::overview) does not count them among those that were buried lately. They
+    /// are there as before. Returns until when.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the time; [`Error::Length`] and [`Error::Nul`] for the fingerprint.
+    pub async fn mute_cause(
+        &self,
+        fingerprint: &str,
+        time: Duration,
+    ) -> Result<DateTime<Utc>, Error> {
+        limits::range("seconds of a mute", time.as_secs(), LENGTHS, "1 to 31622400")?;
+        let until = self.mute(fingerprint, Some(time)).await?;
+        Ok(until.unwrap_or_default())
+    }
+
+    /// Ends that at once.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the fingerprint.
+    pub async fn unmute_cause(&self, fingerprint: &str) -> Result<(), Error> {
+        self.mute(fingerprint, None).await.map(drop)
+    }
+
+    async fn mute(
+        &self,
+        fingerprint: &str,
+        time: Option<Duration>,
+    ) -> Result<Option<DateTime<Utc>>, Error> {
+        limits::name("fingerprint", fingerprint, NAME_BYTES)?;
+        self.ask(&statements::mute_cause(fingerprint, time.map(interval), self.actor())).await
+    }
+}

@@ -1,0 +1,19 @@
+-- note_cause: what an operator writes about a cause of dead letters, in place of what was there;
+-- null takes it away.
+create or replace function jobkit.note_cause(
+    p_fingerprint text, p_note text, p_actor text default null
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform jobkit.require_read_committed();
+    insert into jobkit.causes as c (fingerprint, note, noted_by, noted_at)
+    values (p_fingerprint, p_note, p_actor, clock_timestamp())
+    on conflict (fingerprint) do update
+        set note = excluded.note, noted_by = excluded.noted_by, noted_at = excluded.noted_at;
+    perform jobkit.note(p_actor, 'note', 'cause', null,
+        jsonb_strip_nulls(jsonb_build_object('note', p_note)), p_fingerprint);
+    perform jobkit.forget_cause(p_fingerprint);
+end
+$$;
