@@ -317,7 +317,10 @@ async fn groups_are_counted_in_the_index_alone() {
     let plan = plan.join("\n").replace(".00 loops", " loops");
     let scan = "Index Only Scan using dead_letters_group on dead_letters";
     let (_, counted) = plan.rsplit_once(scan).expect(&plan);
-    assert!(counted.contains("rows=1001 loops=20)") && !plan.contains("Seq Scan on dead"), "{plan}");
+    assert!(
+        counted.contains("rows=1001 loops=20)") && !plan.contains("Seq Scan on dead"),
+        "{plan}"
+    );
     assert_eq!(plan.matches("Heap Fetches: 0").count(), 3, "{plan}");
 }
 
