@@ -15,6 +15,10 @@ macro_rules! functions {
 /// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
     audit { note note_jobs prune_audit }
+    brakes {
+        brake_room braking claim_braked claim_charge claim_few limit_rate limit_running pause_scope
+        release_brake require_brake resume_scope running_of
+    }
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::admin::brakes::Brake;
 use crate::admin::schedules::OverdueSchedule;
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
@@ -106,11 +107,13 @@ pub enum Attention {
         /// How many jobs of it are ready; no more than 10,000 are counted.
         ready: Count,
     },
+    /// A kind is paused, or everything is.
+    PausedScope(Brake),
 }
 
 impl Attention {
     /// All there are by their names, the most urgent first.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "no_worker",
         "late_worker",
         "unserved",
@@ -122,6 +125,7 @@ impl Attention {
         "key_at_limit",
         "dead_letters",
         "paused_queue",
+        "paused_scope",
     ];
 
     /// Its name, as everything outside Rust has it: one of [`NAMES`](Self::NAMES).
@@ -139,6 +143,7 @@ impl Attention {
             Self::KeyAtLimit { .. } => "key_at_limit",
             Self::DeadLetters { .. } => "dead_letters",
             Self::PausedQueue { .. } => "paused_queue",
+            Self::PausedScope(_) => "paused_scope",
         }
     }
 
@@ -159,9 +164,10 @@ impl Attention {
             | Self::LostWorker { .. }
             | Self::StuckOperation { .. }
             | Self::OverdueSchedule(_) => Severity::Warning,
-            Self::KeyAtLimit { .. } | Self::DeadLetters { .. } | Self::PausedQueue { .. } => {
-                Severity::Note
-            }
+            Self::KeyAtLimit { .. }
+            | Self::DeadLetters { .. }
+            | Self::PausedQueue { .. }
+            | Self::PausedScope(_) => Severity::Note,
         }
     }
 
@@ -213,6 +219,7 @@ impl Attention {
                 let why = reason.as_ref().map(|why| [": ", why].concat()).unwrap_or_default();
                 format!("queue {queue} is paused{by}, {ready} ready{why}")
             }
+            Self::PausedScope(brake) => format!("{} is held back: {brake}", brake.scope),
         }
     }
 
@@ -256,7 +263,7 @@ impl Attention {
             Self::KeyAtLimit { limit: 0, .. } => "nothing of it ever runs: raise its limit",
             Self::KeyAtLimit { .. } => "see what holds its permits, or raise its limit",
             Self::DeadLetters { .. } => "see what their causes are, then replay or discard them",
-            Self::PausedQueue { .. } => "resume it once the reason is gone",
+            Self::PausedQueue { .. } | Self::PausedScope(_) => "resume it once the reason is gone",
         }
     }
 }
