@@ -41,6 +41,7 @@ use crate::access::Redaction;
 mod answer;
 mod arguments;
 mod bench;
+mod brakes;
 mod dead;
 mod desk;
 mod doctor;
@@ -108,6 +109,9 @@ enum Command {
     /// Shows, pauses and resumes queues
     #[command(subcommand)]
     Queues(queues::Queues),
+    /// Pauses and limits queues and kinds over all workers
+    #[command(subcommand)]
+    Brakes(brakes::Brakes),
     /// Shows schedules, makes, changes, pauses, runs and deletes them
     #[command(subcommand)]
     Schedules(schedules::Schedules),
@@ -171,6 +175,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Jobs(command) => command.run(&desk).await,
         Command::Dead(command) => command.run(&desk).await,
         Command::Queues(command) => command.run(&desk).await,
+        Command::Brakes(command) => command.run(&desk).await,
         Command::Schedules(command) => command.run(&desk).await,
         Command::Semaphores(command) => command.run(&desk).await,
         Command::Workers(command) => command.run(&desk).await,

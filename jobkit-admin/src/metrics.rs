@@ -46,7 +46,8 @@ pub(crate) async fn text(context: &Context) -> Answer {
 async fn registry(context: &Context) -> Result<Registry, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
-    let (now, queues, workers) = tokio::try_join!(overview, admin.queues(), admin.workers())?;
+    let (now, queues, workers, brakes) =
+        tokio::try_join!(overview, admin.queues(), admin.workers(), admin.brakes())?;
     let mut registry = Registry::with_prefix("jobkit");
     let mut gauge = |name: &str, text: &str, value: f64| {
         let gauge = Gauge::<f64, AtomicU64>::default();
@@ -67,6 +68,13 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
         family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items as f64);
     }
     registry.register("attention", "Things that need attention, 20 of a kind at most", family);
+    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+    for brake in brakes.iter().filter(|brake| brake.paused.is_some()) {
+        let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
+        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned())).to_vec();
+        family.get_or_create(&labels).set(1.0);
+    }
+    registry.register("paused", "Queues and kinds that are paused, or everything", family);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
         for queue in &queues {

@@ -1,6 +1,7 @@
 //! The pages: one file for each.
 
 pub(crate) mod audit;
+pub(crate) mod brakes;
 pub(crate) mod concurrency;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;

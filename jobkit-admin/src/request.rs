@@ -1,6 +1,7 @@
 //! The words of a request, and what they ask for.
 
 pub(crate) mod audit;
+pub(crate) mod brakes;
 pub(crate) mod bulk;
 pub(crate) mod dead_letters;
 pub(crate) mod fields;

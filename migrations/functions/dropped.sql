@@ -11,6 +11,10 @@ drop function if exists
 -- What has another name now, other parameters, or its work done elsewhere. No binary calls these,
 -- only other functions, which go with them: a call under way fails at most once, and is repeated.
 drop function if exists
+    jobkit.claim_above(
+        text[], text[], integer[], text[], bigint[], integer[], integer[]),
+    jobkit.claim_apart(
+        bigint, bigint, bigint[], boolean, text[], integer[], integer[], text[]),
     jobkit.claim_within(bigint[], text[], bigint),
     jobkit.crash(jobkit.jobs, bigint, text),
     jobkit.dead_letter_discard(bigint, text),

@@ -84,6 +84,41 @@ async fn what_makes_no_sense_is_said_to() {
 }
 
 #[tokio::test]
+async fn programs_and_people_hold_kinds_and_queues_back() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    for (path, body) in [
+        ("pause", r#"{"scope": "kind", "name": "send", "reason": "wrong"}"#),
+        ("limit", r#"{"scope": "queue", "name": "mail", "limit": 3}"#),
+        ("rate", r#"{"scope": "queue", "name": "mail", "count": 90, "seconds": 60}"#),
+    ] {
+        let reply = send(&app, &format!("/api/v1/brakes/{path}"), body).await;
+        assert_eq!(reply.status, StatusCode::NO_CONTENT, "{}", reply.body);
+    }
+    let brakes = json(&ask(&app, "GET", "/api/v1/brakes", &[], "").await);
+    let (kind, queue) = (&brakes["items"][0], &brakes["items"][1]);
+    assert_eq!((&kind["name"], &kind["paused"]["actor"]), (&"send".into(), &"alice".into()));
+    assert_eq!((&queue["limit"], &queue["rate"]["burst"]), (&3.into(), &1.into()));
+    for (path, word) in [("/kinds", "paused by alice (wrong)"), ("/queues", "at most 3 run")] {
+        let page = ask(&app, "GET", path, &[], "").await;
+        assert!(page.body.contains(word), "{path}");
+    }
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    for (path, fields) in [
+        ("/brakes/resume", "scope=kind&name=send"),
+        ("/brakes/limit", "scope=queue&name=mail&limit="),
+        ("/brakes/rate", "scope=queue&name=mail&count=&seconds=1&burst="),
+    ] {
+        let reply = ask(&app, "POST", path, &form, fields).await;
+        assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}: {}", reply.body);
+    }
+    assert_eq!(lab.count("jobkit.brakes").await, 0);
+    let nonsense = r#"{"scope": "planet", "name": "x"}"#;
+    let reply = send(&app, "/api/v1/brakes/pause", nonsense).await;
+    assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
 async fn programs_act_as_people_do() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());

@@ -48,6 +48,32 @@ async fn queues_are_paused_and_resumed_by_name() {
 }
 
 #[tokio::test]
+async fn a_pause_of_a_kind_waits_until_none_of_it_runs() {
+    let lab = Lab::new().await;
+    let pause = ["brakes", "pause", "--kind", "note", "--wait", "300ms"];
+    let idle = run(&lab, &pause).await.good();
+    assert_eq!(idle, "Kind note is paused. Nothing of it runs.\n");
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('note', 'q', 0, 3);
+        select jobkit.enqueue('note', '{}');
+        delete from jobkit.ready;
+        insert into jobkit.claims (worker_id, n, job_ids) select 1, 1, array_agg(id)
+        from jobkit.jobs",
+    )
+    .await;
+    let busy = run(&lab, &pause).await;
+    assert!(busy.code == 1 && busy.out.contains("1 run."), "{busy:?}");
+    run(&lab, &["brakes", "limit", "--kind", "note", "--to", "2"]).await.good();
+    run(&lab, &["brakes", "rate", "--queue", "q", "--to", "5", "--per", "1min"]).await.good();
+    run(&lab, &["brakes", "limit", "--all", "--to", "2"]).await.bad(2);
+    let listed = run(&lab, &["brakes", "list"]).await.good();
+    let words = ["paused by ada", "at most 2 run, 1 do", "at most 5 a minute start, 1 at a time"];
+    assert!(words.iter().all(|word| listed.contains(word)), "{listed}");
+    run(&lab, &["brakes", "resume", "--kind", "note"]).await.good();
+    assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "rate").await), ("ada", "ada"));
+}
+
+#[tokio::test]
 async fn schedules_are_made_changed_and_deleted_by_name() {
     let lab = Lab::new().await;
     lab.run(

@@ -49,6 +49,7 @@ macro_rules! mutants {
     };
 }
 
+mod brakes;
 mod dead_letters;
 mod operators;
 mod permits;
@@ -136,6 +137,11 @@ fn each_mutant_of_a_dead_letter_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_transition_is_found_by_its_race() {
     each_is_found(transitions::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_brakes_is_found() {
+    each_is_found(brakes::MUTANTS);
 }
 
 #[test]

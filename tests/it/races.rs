@@ -6,6 +6,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod blocked;
+pub(crate) mod brakes;
 pub(crate) mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;

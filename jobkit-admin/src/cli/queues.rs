@@ -1,12 +1,17 @@
 //! Queues.
 
+use std::time::Duration;
+
 use clap::Subcommand;
+use jobkit::admin::brakes::Scope;
 use jobkit::admin::queues::QueueSummary;
 use serde_json::json;
 
 use super::answer::{Answer, table};
+use super::arguments::span;
+use super::brakes;
 use super::desk::{Answered, Desk};
-use crate::format::show::{count, span};
+use crate::format::show::{self, count};
 use crate::format::values;
 
 #[derive(Debug, Subcommand)]
@@ -19,6 +24,9 @@ pub(super) enum Queues {
         /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
+        /// Returns once nothing of it runs, or after this time with exit status 1
+        #[arg(long, value_name = "TIME", value_parser = span)]
+        wait: Option<Duration>,
     },
     /// Resumes a queue
     Resume { queue: String },
@@ -35,7 +43,10 @@ impl Queues {
                 let text = table(headings, queues.iter().map(row).collect());
                 Ok(Answer::new(json!({"items": items}), text))
             }
-            Self::Pause { queue, reason } => {
+            Self::Pause { queue, reason, wait: Some(wait) } => {
+                brakes::pause(desk, &Scope::Queue(queue), &reason, Some(wait)).await
+            }
+            Self::Pause { queue, reason, .. } => {
                 let changed = desk.admin.pause(&queue, "", &reason).await?;
                 let before = if changed { "" } else { ", as it was before" };
                 let sentence = format!("Queue {queue} is paused{before}.");
@@ -64,7 +75,7 @@ fn row(queue: &QueueSummary) -> [String; 7] {
     [
         queue.queue.clone(),
         count(&queue.ready),
-        queue.ready_age.as_ref().map(span).unwrap_or_default(),
+        queue.ready_age.as_ref().map(show::span).unwrap_or_default(),
         format!("{}/{}", count(&queue.running), queue.capacity),
         count(&queue.scheduled),
         count(&queue.blocked),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jobkit::admin::audit::AuditEntry;
+use jobkit::admin::brakes::Brake;
 use jobkit::admin::dead_letters::{DeadLetter, DeadLetterGroup, DeadLetterSummary, FailedAttempt};
 use jobkit::admin::jobs::JobDetail;
 use jobkit::admin::measures::{Histogram, Measures};
@@ -76,6 +77,7 @@ fn attention(item: &Attention) -> Value {
             "queue": queue, "since": iso(since), "actor": actor, "reason": reason,
             "ready": count(*ready),
         }),
+        Attention::PausedScope(held) => brake(held),
         Attention::StuckJob(stuck) => json!({
             "job": stuck.job.to_string(), "transition": stuck.transition, "error": stuck.error,
             "since": iso(&stuck.since), "tries": stuck.tries, "retry_at": iso(&stuck.retry_at),
@@ -103,6 +105,21 @@ pub(crate) fn queue(queue: &QueueSummary) -> Value {
         "retrying": count(queue.retrying),
         "paused": queue.paused.as_ref().map(|pause| json!({
             "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
+        })),
+    })
+}
+
+pub(crate) fn brake(brake: &Brake) -> Value {
+    json!({
+        "scope": brake.scope.word(),
+        "name": brake.scope.name(),
+        "paused": brake.paused.as_ref().map(|pause| json!({
+            "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
+        })),
+        "limit": brake.limit,
+        "running": brake.limit.map(|_| brake.running),
+        "rate": brake.rate.map(|rate| json!({
+            "count": rate.count, "seconds": rate.within.as_secs_f64(), "burst": rate.burst,
         })),
     })
 }

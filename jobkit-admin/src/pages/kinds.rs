@@ -1,6 +1,7 @@
 //! The kinds of jobs.
 
 use askama::Template;
+use jobkit::admin::brakes::Brake;
 use jobkit::admin::kinds::KindSummary;
 
 use crate::context::Context;
@@ -14,9 +15,11 @@ use crate::render::html;
 struct Kinds<'a> {
     frame: Frame<'a>,
     kinds: Vec<KindSummary>,
+    brakes: Vec<Brake>,
 }
 
 pub(crate) async fn list(context: &Context) -> Answer {
-    let kinds = context.admin().kinds().await?;
-    Ok(html(&Kinds { frame: Frame::of(context, "Kinds"), kinds }))
+    let admin = context.admin();
+    let (kinds, brakes) = tokio::try_join!(admin.kinds(), admin.brakes())?;
+    Ok(html(&Kinds { frame: Frame::of(context, "Kinds"), kinds, brakes }))
 }

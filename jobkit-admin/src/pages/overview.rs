@@ -61,6 +61,7 @@ impl Page<'_> {
             Attention::OverdueSchedule(_) => ("failed", "overdue", to("/schedules")),
             Attention::DeadLetters { .. } => ("dead", "dead", to("/dead")),
             Attention::PausedQueue { .. } => ("paused", "paused", to("/queues")),
+            Attention::PausedScope(_) => ("paused", "paused", to("/kinds")),
             _ => ("failed", "look", to("/")),
         }
     }

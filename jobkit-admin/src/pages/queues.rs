@@ -1,6 +1,7 @@
 //! Queues, and their pauses.
 
 use askama::Template;
+use jobkit::admin::brakes::Brake;
 use jobkit::admin::queues::QueueSummary;
 
 use crate::context::Context;
@@ -14,11 +15,13 @@ use crate::render::html;
 struct Queues<'a> {
     frame: Frame<'a>,
     queues: Vec<QueueSummary>,
+    brakes: Vec<Brake>,
 }
 
 pub(crate) async fn list(context: &Context) -> Answer {
-    let queues = context.admin().queues().await?;
-    Ok(html(&Queues { frame: Frame::of(context, "Queues"), queues }))
+    let admin = context.admin();
+    let (queues, brakes) = tokio::try_join!(admin.queues(), admin.brakes())?;
+    Ok(html(&Queues { frame: Frame::of(context, "Queues"), queues, brakes }))
 }
 
 pub(crate) async fn pause(context: &Context) -> Answer {

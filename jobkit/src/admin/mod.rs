@@ -20,6 +20,7 @@ mod payload;
 mod severity;
 
 pub mod audit;
+pub mod brakes;
 pub mod dead_letters;
 pub mod doctor;
 pub mod explain;
@@ -74,6 +75,12 @@ pub use self::severity::Severity;
 /// | | [`pause`](Self::pause) | lets no worker claim from one |
 /// | | [`resume`](Self::resume) | ends that |
 /// | | [`paused`](Self::paused) | those that are paused |
+/// | [brakes] | [`brakes`](Self::brakes) | what is paused or limited |
+/// | | [`pause_scope`](Self::pause_scope) | lets nothing of a kind start, or nothing at all |
+/// | | [`resume_scope`](Self::resume_scope) | ends that |
+/// | | [`wait_until_idle`](Self::wait_until_idle) | until nothing of it runs |
+/// | | [`limit_running`](Self::limit_running) | how many of a queue or kind run at a time |
+/// | | [`limit_rate`](Self::limit_rate) | how many start within some time |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
 /// | | [`schedule`](Self::schedule) | one of them, with its payload |
 /// | | [`schedule_runs`](Self::schedule_runs) | what became of its instants |

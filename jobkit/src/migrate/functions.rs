@@ -15,6 +15,10 @@ macro_rules! functions {
 /// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
     audit { note note_jobs prune_audit }
+    brakes {
+        brake_room braking claim_braked claim_charge claim_few limit_rate limit_running pause_scope
+        release_brake require_brake resume_scope running_of
+    }
     causes { forget_cause mute_cause note_cause }
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold

@@ -11,7 +11,7 @@ use tracing::Span;
 use super::Call;
 use super::count::duration;
 use super::lane::Lane;
-use super::read::{FromColumn, from_column};
+use super::read::{FromColumn, ReadColumn, from_column};
 
 /// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +54,20 @@ pub(crate) struct Claimed {
     pub(crate) cut: bool,
     /// Ready rows that had no job.
     pub(crate) gone: usize,
+    /// What a limit or a rate of a queue or kind holds back, if one does.
+    pub(crate) held: Option<Held>,
     /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
     /// When empty, the jobs themselves tell.
     pub(crate) lowest: Vec<(usize, Lane, i64)>,
+}
+
+/// What a limit or a rate has held a claim back by.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// Kinds of which no more was looked for than there is room, and that from the start.
+    pub(crate) few: Vec<String>,
+    /// In how long a rate allows the next job.
+    pub(crate) fits_in: Option<Duration>,
 }
 
 /// A job that now belongs to this worker.
@@ -125,6 +136,9 @@ impl Call for Claim<'_> {
                 claimed.waiting.push((queue()?, index(waiting)));
             } else if let Some(scan) = row.try_get("scan_us")? {
                 claimed.scan = duration(scan);
+            } else if let Some(few) = row.try_get("tags")? {
+                claimed.held = Some(Held { few, fits_in: row.read("waited")? });
+                claimed.cut |= row.try_get::<Option<i32>, _>("gone")?.is_some();
             } else if let Some(ahead) = row.try_get::<Option<Vec<i64>>, _>("ahead")? {
                 claimed.ahead = ahead.into_iter().collect();
                 claimed.cut = row.try_get::<Option<i32>, _>("gone")?.is_some();

@@ -9,8 +9,11 @@
 --                 end a priority; 14 and 13 where none has
 --   p_ahead       how many of p_slots are not free yet: what is beyond those that are waits in the
 --                 worker for one (`claim_ahead`), under the claim p_n + 1; none, and all are free
--- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. A
--- paused queue is passed over; no claim that looked before the pause commits after it.
+-- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. Where
+-- something is paused or has a limit or a rate, `claim_braked` decides what may be taken; no claim
+-- that looked before a pause commits after it.
+-- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE waits
+-- for the lock of its row, or we wait for the DELETE and find nothing.
 -- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
 -- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
 -- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
@@ -21,6 +24,8 @@
 -- Each statement and each expression in here is a part of how long a lone job waits: what only
 -- permits or large payloads need is read when there are some. Mostly one statement looks at all
 -- jobs and notes them. A time that is infinite has no distance to be subtracted.
+-- What a limit or a rate holds back has a row: kinds there was little room for (`tags`), and in how
+-- long the next job fits (`waited`).
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create or replace function jobkit.claim(
@@ -31,13 +36,11 @@ create or replace function jobkit.claim(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
-    v_paused text[];
+    v_braked boolean;
+    v_held jobkit.claimed[];                     -- what holds the claim back
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
@@ -47,17 +50,18 @@ declare
     v_row jobkit.claimed;
 begin
     perform jobkit.decide_lock();
-    -- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE
-    -- waits for this lock, or we wait for the DELETE and find nothing.
-    select clock_timestamp(), array(
-        select p.name from jobkit.queues p where p.name = any (p_queues) and p.paused_at is not null
-    ) into v_started, v_paused from jobkit.workers w
+    select clock_timestamp(), exists (select from jobkit.brakes)
+        or exists (select from jobkit.queues q where q.paused_at is not null)
+    into v_started, v_braked from jobkit.workers w
     where w.id = p_worker and w.lease_until > clock_timestamp() for key share;
     if not found then
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
-    if p_marks <> '{}' then
-        v_at := jobkit.claim_above(p_kinds, p_queues, p_slots, v_paused, p_marks, p_first, p_last);
+    if v_braked then
+        select * into p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
+            p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last);
+    elsif p_marks <> '{}' then
+        v_at := jobkit.claim_above(p_kinds, p_queues, p_slots, p_marks, p_first, p_last);
     end if;
     with picked as (
         delete from jobkit.ready r
@@ -68,16 +72,16 @@ begin
                 where f.queue = q.name and f.kind = any (p_kinds)
                 order by f.priority, f.without_permit, f.job_id
                 limit q.slots for update of f skip locked
-            ) f where q.name <> all (v_paused))))
+            ) f)))
         returning r.job_id, r.without_permit and r.concurrency_key is null as plain
     )
     select array_agg(p.job_id), bool_and(p.plain),
         extract(epoch from clock_timestamp() - v_started) * 1000000
     into v_ids, v_plain, v_row.scan_us from picked p;
     return next v_row;
-    if not v_plain or p_ahead <> '{}' then
+    if not v_plain or p_ahead <> '{}' or v_braked then
         select * into v_ids, v_ahead, v_answers from jobkit.claim_apart(
-            p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds);
+            p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_braked, v_held);
         return query select * from unnest(v_answers);
     end if;
     if v_ids <> '{}' then

@@ -4,8 +4,8 @@
 -- behind. What others are taking (xmax) is passed over, since the attempt to lock it costs more
 -- than a row that is taken; what they gave up again is found from the start.
 create or replace function jobkit.claim_above(
-    p_kinds text[], p_queues text[], p_slots integer[], p_paused text[],
-    p_marks bigint[], p_first integer[], p_last integer[]
+    p_kinds text[], p_queues text[], p_slots integer[], p_marks bigint[],
+    p_first integer[], p_last integer[]
 ) returns tid[]
 language plpgsql as $$
 begin
@@ -43,7 +43,6 @@ begin
             ) n
             limit q.slots
         ) n
-        where q.name <> all (p_paused)
     );
 end
 $$;

@@ -1,14 +1,16 @@
 -- claim_apart: what a claim does apart from the plain path: with jobs that may have to wait for a
--- slot (`claim_ahead`), and with those that hold or need a permit (`claim_permits`). Returns the
--- jobs that begin at once, those that wait, and what the claim answers about both.
+-- slot (`claim_ahead`), with those that hold or need a permit (`claim_permits`), and what counts
+-- for a rate. Returns the jobs that begin at once, those that wait, and what the claim answers.
 create or replace function jobkit.claim_apart(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[], p_kinds text[],
+    p_braked boolean, p_held jobkit.claimed[],
     out ids bigint[], out ahead bigint[], out answers jobkit.claimed[]
 )
 language plpgsql as $$
 declare
     v_row jobkit.claimed;
+    v_fits_in interval;
 begin
     ids := p_ids;
     if p_ahead <> '{}' and ids <> '{}' then
@@ -21,6 +23,13 @@ begin
     end if;
     if v_row.ahead is not null then
         answers := answers || v_row;
+    end if;
+    if p_braked then
+        v_fits_in := jobkit.claim_charge(ids || ahead, p_kinds, p_queues);
+        foreach v_row in array coalesce(p_held, '{}') loop
+            v_row.waited := v_fits_in;
+            answers := answers || v_row;
+        end loop;
     end if;
 end
 $$;

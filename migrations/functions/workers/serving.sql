@@ -1,11 +1,16 @@
--- serving: the workers that run jobs of this queue and kind; none while the queue is paused. A
--- worker serves from its registration until it begins to stop or is reaped: facts of the tables,
--- not of a clock, so that what a grant was based on changes by a commit only.
+-- serving: the workers that run jobs of this queue and kind; none while the queue, the kind
+-- or everything is paused. A worker serves from its registration until it begins to stop or is
+-- reaped: facts of the tables, not of a clock, so that what a grant was based on changes by a
+-- commit only.
 create or replace function jobkit.serving(p_queue text, p_kind text) returns setof bigint
 language sql stable as $$
     select w.id from jobkit.workers w
     where not w.stopping and p_queue = any (w.queues) and p_kind = any (w.kinds)
         and not exists (
             select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
+        )
+        and not exists (
+            select from jobkit.brakes b where b.paused_at is not null
+                and (b.scope = 'all' or b.name = jobkit.unversioned(p_kind))
         )
 $$;

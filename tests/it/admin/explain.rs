@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::admin::explain::{Explanation, Reason};
-use jobkit::{Enqueue, JobId};
+use jobkit::{Enqueue, Error, JobId};
 use jobkit_tests::wait;
 
 use super::kit::{Desk, WORKER};
@@ -233,4 +234,40 @@ async fn an_explanation_reads_few_rows_whatever_the_backlog() {
     assert!(sentence.starts_with("Blocked: 10000th or later of 10,000+ for pay/a"), "{sentence}");
     desk.hang_up().await;
     assert_eq!(desk.lab.value::<i64>(scanned).await, before, "whole tables were read");
+}
+
+/// A pause of its kind comes before what it waits for; a limit or a rate counts once it is ready.
+#[tokio::test]
+async fn what_holds_back_its_kind_or_its_queue() {
+    let desk = Desk::new().await;
+    let admin = desk.admin.clone().acting_as("ada");
+    let (kind, queue) = (Scope::Kind("pay".into()), Scope::Queue("default".into()));
+    let job = desk.pay("acme").await;
+    let kind_of: String = desk.lab.value("select kind from jobkit.jobs").await;
+    let kind = if kind_of == "pay" { kind } else { Scope::Kind(kind_of.clone()) };
+    admin.limit_rate(&queue, Some(Rate::new(1, Duration::from_secs(60)))).await.unwrap();
+    assert!(!told(&desk, job).await.1.contains(&"Held".to_owned()));
+    desk.lab.run("update jobkit.brakes set next_at = next_at + interval '1 h'").await;
+    let (sentence, reasons) = told(&desk, job).await;
+    let rate = "at most 1 a minute start, 1 at a time";
+    let held = format!("Ready, but its queue default is held back: {rate}");
+    assert_eq!((sentence, &*reasons[0]), (held, "Held"));
+    admin.pause_scope(&kind, "wrong amounts").await.unwrap();
+    let (sentence, reasons) = told(&desk, job).await;
+    let paused = format!("Its kind {kind_of} is paused by ada since");
+    assert_eq!(around_time(&sentence), (&*paused, ": wrong amounts"));
+    assert_eq!(&*reasons[0], "Held");
+    admin.pause_scope(&Scope::All, "").await.unwrap();
+    assert!(told(&desk, job).await.0.starts_with("Everything is paused by ada since"));
+    let brakes = admin.brakes().await.unwrap();
+    let scopes: Vec<_> = brakes.iter().map(|brake| brake.scope.to_string()).collect();
+    assert_eq!(scopes, ["everything".to_owned(), kind.to_string(), queue.to_string()]);
+    assert_eq!(brakes[2].rate.unwrap().count, 1);
+    for refused in [
+        admin.limit_running(&Scope::All, Some(1)).await.unwrap_err(),
+        admin.limit_running(&kind, Some(0)).await.unwrap_err(),
+        admin.pause_scope(&Scope::Kind(String::new()), "").await.unwrap_err(),
+    ] {
+        assert!(matches!(refused, Error::Length { .. } | Error::Range { .. }), "{refused:?}");
+    }
 }

@@ -290,7 +290,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "perform jobkit.decide_lock();" => "" with
     claim: "if not v_plain or" => "perform jobkit.decide_lock(); if not v_plain or",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
-    claim: "and p.paused_at is not null" => "and false",
+    claim_braked: "and s.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     settle: "perform jobkit.decide_lock();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;

@@ -2,9 +2,11 @@
 
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::admin::Admin;
+use crate::admin::brakes::Brake;
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::{Error, JobId};
 
+mod held;
 mod reason;
 pub(super) mod statements;
 
@@ -25,7 +27,7 @@ impl Admin {
     /// was, or is not kept any more.
     ///
     /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
-    /// statements (three for a live job) may make the numbers differ by that.
+    /// statements (four for a live job) may make the numbers differ by that.
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
         let mut link = self.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
@@ -34,7 +36,8 @@ impl Admin {
             Some(live) => {
                 let ahead = link.call(&statements::ahead(job, &live)).await?;
                 let ends = ends(&live);
-                Some(waiting(live, ahead).into_iter().chain(ends).collect())
+                let held = link.call(&statements::held(&live.queue, &live.kind)).await?;
+                Some(waiting(live, ahead, held).into_iter().chain(ends).collect())
             }
             None => link
                 .call(&statements::explain_ended(job.0))
@@ -70,10 +73,12 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 
 /// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are
 /// served only.
-fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
+fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     let scheduled = |until| Reason::Scheduled { until };
     reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
+    let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
+    reasons.extend(paused.into_iter().map(Reason::Held));
     reasons.extend(unserved(&job));
     reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));
     if job.scheduled.is_some() {
@@ -87,6 +92,7 @@ fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
         holders: ahead.holders.into_iter().map(JobId).collect(),
     });
     let position = ahead.place.max(1);
+    let held: Vec<_> = held.into_iter().map(Reason::Held).collect();
     let queue = job.queue;
     match key {
         Some(key) if job.blocked => {
@@ -99,6 +105,7 @@ fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
         }
         _ => {}
     }
+    reasons.extend(held);
     if job.knowing > 0 && ahead.running >= job.slots {
         let (running, slots) = (ahead.running, job.slots);
         reasons.push(Reason::Busy { queue: queue.clone(), running, slots });

@@ -4,7 +4,9 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
+use super::held::held;
 use crate::JobId;
+use crate::admin::brakes::{Brake, Pause};
 use crate::admin::queues::PausedQueue;
 use crate::admin::stuck::StuckJob;
 
@@ -44,6 +46,9 @@ pub enum Reason {
     },
     /// Its queue is paused.
     Paused(PausedQueue),
+    /// Its kind, its queue or everything is held back: paused, or limited to so many at a time or
+    /// within some time. (A paused queue is [`Paused`](Self::Paused).)
+    Held(Brake),
     /// No live worker serves its queue.
     Unserved {
         /// The queue.
@@ -162,6 +167,7 @@ impl fmt::Display for Reason {
             }
             Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
             Self::Paused(paused) => paused.fmt(f),
+            Self::Held(brake) => held(brake, f),
             Self::Stuck(stuck) => stuck.fmt(f),
             Self::Unserved { queue } => write!(f, "No live worker serves its queue {queue}"),
             Self::UnknownKind { queue, kind } => {
@@ -217,13 +223,8 @@ impl Reason {
 
 impl fmt::Display for PausedQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        write!(f, "Its queue {} is paused", self.queue)?;
-        if let Some(actor) = given(&self.actor) {
-            write!(f, " by {actor}")?;
-        }
-        write!(f, " since {}", Time(&self.since))?;
-        given(&self.reason).map_or(Ok(()), |reason| write!(f, ": {reason}"))
+        let Self { since, actor, reason, .. } = self.clone();
+        write!(f, "Its queue {} is paused{}", self.queue, Pause { since, actor, reason })
     }
 }
 
@@ -295,7 +296,7 @@ impl fmt::Display for Ordinal {
     }
 }
 
-struct Time<'a>(&'a DateTime<Utc>);
+pub(super) struct Time<'a>(pub(super) &'a DateTime<Utc>);
 
 impl fmt::Display for Time<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,6 +2,7 @@ use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 
 use crate::JobId;
+use crate::admin::brakes::Brake;
 use crate::admin::columns::concurrency;
 use crate::admin::queues::PausedQueue;
 use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
@@ -10,6 +11,9 @@ use crate::version::versioned;
 statements! {
     /// Where a live job is, and who might run it.
     fn explain_job(job: i64) -> Option<LiveJob> = include_str!("sql/jobs_explain.sql");
+
+    /// What holds back its queue or its kind.
+    fn held(queue: &str, kind: &str) -> Vec<Brake> = include_str!("sql/jobs_held.sql");
 
     /// How a job ended.
     fn explain_ended(job: i64) -> Option<EndedJob> = include_str!("sql/jobs_ended.sql");

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::admin::brakes::Brake;
 use crate::admin::schedules::OverdueSchedule;
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
@@ -107,11 +108,13 @@ pub enum Attention {
         /// How many jobs of it are ready; no more than 10,000 are counted.
         ready: Count,
     },
+    /// A kind is paused, or everything is.
+    PausedScope(Brake),
 }
 
 impl Attention {
     /// All there are by their names, the most urgent first.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "no_worker",
         "late_worker",
         "unserved",
@@ -123,6 +126,7 @@ impl Attention {
         "key_at_limit",
         "dead_letters",
         "paused_queue",
+        "paused_scope",
     ];
 
     /// Its name, as everything outside Rust has it: one of [`NAMES`](Self::NAMES).
@@ -140,6 +144,7 @@ impl Attention {
             Self::KeyAtLimit { .. } => "key_at_limit",
             Self::DeadLetters { .. } => "dead_letters",
             Self::PausedQueue { .. } => "paused_queue",
+            Self::PausedScope(_) => "paused_scope",
         }
     }
 
@@ -160,9 +165,10 @@ impl Attention {
             | Self::LostWorker { .. }
             | Self::StuckOperation { .. }
             | Self::OverdueSchedule(_) => Severity::Warning,
-            Self::KeyAtLimit { .. } | Self::DeadLetters { .. } | Self::PausedQueue { .. } => {
-                Severity::Note
-            }
+            Self::KeyAtLimit { .. }
+            | Self::DeadLetters { .. }
+            | Self::PausedQueue { .. }
+            | Self::PausedScope(_) => Severity::Note,
         }
     }
 
@@ -214,6 +220,7 @@ impl Attention {
                 let why = reason.as_ref().map(|why| [": ", why].concat()).unwrap_or_default();
                 format!("queue {queue} is paused{by}, {ready} ready{why}")
             }
+            Self::PausedScope(brake) => format!("{} is held back: {brake}", brake.scope),
         }
     }
 
@@ -257,7 +264,7 @@ impl Attention {
             Self::KeyAtLimit { limit: 0, .. } => "nothing of it ever runs: raise its limit",
             Self::KeyAtLimit { .. } => "see what holds its permits, or raise its limit",
             Self::DeadLetters { .. } => "see what their causes are, then replay or discard them",
-            Self::PausedQueue { .. } => "resume it once the reason is gone",
+            Self::PausedQueue { .. } | Self::PausedScope(_) => "resume it once the reason is gone",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use self::statements::OverviewRow;
 use crate::Error;
+use crate::admin::brakes::statements::brakes;
 use crate::admin::schedules::statements::overdue_schedules;
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::admin::workers::statements::workers;
@@ -36,7 +37,7 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Ten statements, each of which looks at no more than some
+    /// The status of the whole queue. Eleven statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
@@ -48,6 +49,9 @@ impl Admin {
         let stuck = link.call(&stuck_jobs(None, MOST.into())).await?;
         attention.extend(stuck.into_iter().map(Attention::StuckJob));
         attention.extend(link.call(&statements::paused_backlogs()).await?);
+        let mut brakes = link.call(&brakes()).await?;
+        brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");
+        attention.extend(brakes.into_iter().take(MOST.into()).map(Attention::PausedScope));
         let late = link.call(&workers(None, true)).await?;
         attention.extend(late.into_iter().take(MOST.into()).map(Attention::LateWorker));
         attention.extend(link.call(&statements::lost_workers()).await?);

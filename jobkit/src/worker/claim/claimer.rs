@@ -1,4 +1,5 @@
 mod aside;
+mod prepare;
 mod rest;
 
 use std::sync::Arc;
@@ -8,13 +9,14 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use self::aside::Aside;
+use self::prepare::prepare;
 use super::ahead::Ahead;
 use super::low_water::LowWater;
 use super::sleep::Sleep;
 use super::slots::Slots;
 use super::wake::Wake;
 use crate::Error;
-use crate::store::{Claim, Claimed, ClaimedJob, Link};
+use crate::store::{Claimed, ClaimedJob, Link};
 use crate::worker::counters::Counters;
 use crate::worker::due::Due;
 use crate::worker::run::dispatch::{Dispatch, Reservation};
@@ -61,6 +63,8 @@ pub(crate) struct Pace {
     lost: u32,
     /// Queues that were not asked for, since they had no slot free or have yet to have their turn.
     full: Vec<usize>,
+    /// In how long a rate allows the next job, if one allows none now.
+    fits_in: Option<Duration>,
     /// When it rests, and what enqueues know of that.
     sleep: Sleep,
     /// Jobs that could not be read, and are not known to have gone on.
@@ -76,6 +80,7 @@ impl Pace {
             failures: 0,
             lost: 0,
             full: Vec::new(),
+            fits_in: None,
             sleep: Sleep::default(),
             aside: Aside::default(),
         }
@@ -249,6 +254,9 @@ impl Claimer {
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
+        let few = claimed.held.as_ref().map_or(&[][..], |held| &held.few);
+        self.pace.fits_in = claimed.held.as_ref().and_then(|held| held.fits_in);
+        self.wake.hold(claimed.held.is_some());
         if from_start {
             let queues = requested.iter().map(|(queue, _)| *queue);
             self.pace.water.started(queues, claimed.scan, Instant::now());
@@ -258,6 +266,7 @@ impl Claimer {
             let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
             let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
             let jobs = jobs.filter(|job| plain || claimed.ahead.contains(&job.id));
+            let jobs = jobs.filter(|job| !few.contains(&job.kind));
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
@@ -315,36 +324,4 @@ impl Claimer {
         }
         self.rest(whole, from_start).await
     }
-}
-
-/// The call for what fits now, and (queue, slots) for each queue it asks for.
-fn prepare<'a>(
-    reservation: &Reservation,
-    pace: &Pace,
-    slots: &'a Slots,
-    kinds: &'a [String],
-    now: Instant,
-) -> (Vec<(usize, usize)>, Claim<'a>) {
-    let ahead = reservation.slots.ahead();
-    let shares = reservation.slots.left().into_iter().enumerate();
-    let mut requested: Vec<(usize, usize)> = shares.filter(|(_, slots)| *slots > 0).collect();
-    // The server's limit on the answer's size favours the first: that is another one each time.
-    fastrand::shuffle(&mut requested);
-    let from_start = pace.water.at_start(requested.iter().map(|(queue, _)| *queue), now);
-    let waters =
-        || requested.iter().map(|(queue, _)| pace.water.marks(*queue)).filter(|_| !from_start);
-    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let claim = Claim {
-        id: reservation.claim,
-        kinds,
-        queues: requested.iter().map(|(queue, _)| &*slots.queues()[*queue].name).collect(),
-        slots: requested.iter().map(|(_, slots)| count(*slots)).collect(),
-        marks: waters().flat_map(|(marks, ..)| *marks).collect(),
-        between: waters().map(|(_, first, last)| (count(first), count(last))).unzip(),
-        ahead: match ahead.iter().all(|ahead| *ahead == 0) {
-            true => Vec::new(),
-            false => requested.iter().map(|(queue, _)| count(ahead[*queue])).collect(),
-        },
-    };
-    (requested, claim)
 }

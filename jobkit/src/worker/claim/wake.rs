@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::Notify;
 
 use crate::lock::Lock;
@@ -10,6 +12,7 @@ pub(crate) struct Wake {
     bell: Notify,
     help: Notify,
     unblocked: Lock<Vec<Unblocked>>,
+    held: AtomicBool,
 }
 
 impl Wake {
@@ -27,6 +30,18 @@ impl Wake {
     /// What was rung for since the last time.
     pub(crate) fn unblocked(&self) -> Vec<Unblocked> {
         std::mem::take(&mut self.unblocked.lock())
+    }
+
+    /// Whether a limit holds claims back: then the end of a job may leave room for another.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Relaxed);
+    }
+
+    /// Jobs have ended.
+    pub(crate) fn ring_if_held(&self) {
+        if self.held.load(Ordering::Relaxed) {
+            self.ring();
+        }
     }
 
     /// Tells the second claimer that there is more than one claimer can fetch.

@@ -193,6 +193,8 @@ impl Settler {
         }
         if !settled.unblocked.is_empty() || group.iter().any(is_given_back) {
             self.wake.ring_for(settled.unblocked);
+        } else {
+            self.wake.ring_if_held();
         }
         Ok(())
     }

@@ -23,7 +23,8 @@ impl Claimer {
         let nap = jitter(self.pace.sleep.nap(whole, poll, Instant::now()), 0.2);
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let start = self.pace.water.until_start(Instant::now());
-        Next::Nap(if from_start { nap } else { nap.min(start) })
+        let nap = if from_start { nap } else { nap.min(start) };
+        Next::Nap(self.pace.fits_in.map_or(nap, |fits_in| nap.min(fits_in)))
     }
 
     /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look

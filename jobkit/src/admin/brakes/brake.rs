@@ -1,0 +1,147 @@
+use std::fmt;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+/// What is held back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scope {
+    /// Every job there is.
+    All,
+    /// The jobs of a kind, in every version, wherever they wait.
+    Kind(String),
+    /// The jobs of a queue.
+    Queue(String),
+}
+
+impl Scope {
+    /// The scope by its word: `all`, `kind` or `queue`.
+    #[must_use]
+    pub fn of(word: &str, name: &str) -> Option<Self> {
+        match word {
+            "all" => Some(Self::All),
+            "kind" => Some(Self::Kind(name.to_owned())),
+            "queue" => Some(Self::Queue(name.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Its word: `all`, `kind` or `queue`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Kind(_) => "kind",
+            Self::Queue(_) => "queue",
+        }
+    }
+
+    /// The name of the queue or of the kind; of everything none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::All => "",
+            Self::Kind(name) | Self::Queue(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => write!(f, "everything"),
+            Self::Kind(name) => write!(f, "kind {name}"),
+            Self::Queue(name) => write!(f, "queue {name}"),
+        }
+    }
+}
+
+/// What holds back a queue, a kind or everything; at least one of its parts is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Brake {
+    /// What it holds back.
+    pub scope: Scope,
+    /// Nothing of it starts.
+    pub paused: Option<Pause>,
+    /// How many of its jobs may run at a time, over all workers.
+    pub limit: Option<u32>,
+    /// How many do, those that wait in their worker for a slot among them; told with a limit.
+    pub running: u32,
+    /// How many of its jobs may start within some time, over all workers.
+    pub rate: Option<Rate>,
+}
+
+/// Since when something is paused, by whom, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pause {
+    /// Since when, by the database's clock.
+    pub since: DateTime<Utc>,
+    /// Who paused it, as they said.
+    pub actor: Option<String>,
+    /// Why, as they said.
+    pub reason: Option<String>,
+}
+
+impl fmt::Display for Brake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(pause) = &self.paused {
+            let by = pause.actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
+            let why = pause.reason.as_ref().filter(|reason| !reason.is_empty());
+            let why = why.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            parts.push(format!("paused{by}{why}"));
+        }
+        if let Some(limit) = self.limit {
+            parts.push(format!("at most {limit} run, {} do", self.running));
+        }
+        parts.extend(self.rate.map(|rate| format!("at most {rate}")));
+        write!(f, "{}", parts.join("; "))
+    }
+}
+
+/// So many jobs start within some time, some of them at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rate {
+    /// How many, 1 to 1,000,000.
+    pub count: u32,
+    /// Within how long: 1 ms to 366 days.
+    pub within: Duration,
+    /// How many may start at once when none has for a while; by default as many as a second
+    /// brings, and at least one. A claim looks a few milliseconds late, so that a small burst
+    /// costs a high rate a part of itself.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// So many within this time.
+    #[must_use]
+    pub fn new(count: u32, within: Duration) -> Self {
+        let second = f64::from(count) / within.as_secs_f64();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+        let burst = (second as u32).max(1);
+        Self { count, within, burst }
+    }
+
+    /// So many of them at once.
+    #[must_use]
+    pub fn burst(self, burst: u32) -> Self {
+        Self { burst, ..self }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, within, burst } = self;
+        match within.as_secs() {
+            1 if within.subsec_nanos() == 0 => write!(f, "{count} a second")?,
+            60 => write!(f, "{count} a minute")?,
+            3600 => write!(f, "{count} an hour")?,
+            _ => write!(f, "{count} in {within:?}")?,
+        }
+        write!(f, " start, {burst} at a time")
+    }
+}

@@ -1,0 +1,143 @@
+//! What holds jobs back over all workers, and operators set: pauses, limits and rates.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, LIMIT, NAME_BYTES};
+use crate::store::{interval, sweep_all};
+
+mod brake;
+pub(super) mod statements;
+
+pub use self::brake::{Brake, Pause, Rate, Scope};
+
+/// How often it is looked whether something still runs.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The longest time of a rate.
+const LONGEST: u64 = 366 * 24 * 60 * 60 * 1000;
+
+impl Admin {
+    /// What is paused, or has a limit or a rate: queues, kinds, everything. The first 500.
+    pub async fn brakes(&self) -> Result<Vec<Brake>, Error> {
+        self.ask(&statements::brakes()).await
+    }
+
+    /// Pauses a queue, a kind or everything, as [`pause`](Self::pause) does a queue: once this
+    /// returns no job of it starts. What runs goes on ([`wait_until_idle`](Self::wait_until_idle)
+    /// waits for it), and what was claimed ahead is given back.
+    ///
+    /// Returns whether it was not paused before.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the name. It gives up ([`Error::Database`]) when
+    /// claims in flight hold it up for two seconds.
+    pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, Error> {
+        check(scope)?;
+        let (word, name, reason) = (scope.word(), scope.name(), limits::clean(reason));
+        self.ask(&statements::pause_scope(word, name, self.actor(), &reason)).await
+    }
+
+    /// Ends that. Its blocked jobs whose keys have permits left become ready at once.
+    ///
+    /// Returns whether it was paused.
+    ///
+    /// # Errors
+    /// As [`pause_scope`](Self::pause_scope). After an error it may be resumed and some blocked
+    /// jobs still wait: call it again, or let a worker's periodic sweep find them.
+    pub async fn resume_scope(&self, scope: &Scope) -> Result<bool, Error> {
+        check(scope)?;
+        let mut link = self.link();
+        let resume = statements::resume_scope(scope.word(), scope.name(), self.actor());
+        let resumed = link.call(&resume).await?;
+        sweep_all(&mut link).await?;
+        link.close().await;
+        Ok(resumed)
+    }
+
+    /// Waits until no job of it runs on any worker, or for so long. `progress` is told how many
+    /// do, whenever that changes. Returns how many still run.
+    ///
+    /// Pause it first, or others start. Jobs of a worker that died run until they are taken back.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the name.
+    pub async fn wait_until_idle(
+        &self,
+        scope: &Scope,
+        within: Duration,
+        mut progress: impl FnMut(u32),
+    ) -> Result<u32, Error> {
+        check(scope)?;
+        let (began, mut last) = (Instant::now(), None);
+        loop {
+            let look = statements::running_of(scope.word(), scope.name());
+            let running = self.ask(&look).await?;
+            if last.replace(running) != Some(running) {
+                progress(running);
+            }
+            let left = within.saturating_sub(began.elapsed());
+            if running == 0 || left.is_zero() {
+                return Ok(running);
+            }
+            sleep(LOOK.min(left)).await;
+        }
+    }
+
+    /// Limits how many jobs of a queue or of a kind run at a time over all workers, 1 to
+    /// 1,000,000; `None` takes the limit away. What runs goes on, so that after a lower limit more
+    /// may run for a while. What is claimed ahead of a slot counts.
+    ///
+    /// Returns the limit before.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the name;
+    /// everything has no name ([`Error::Length`]). As [`pause_scope`](Self::pause_scope) else.
+    pub async fn limit_running(
+        &self,
+        scope: &Scope,
+        limit: Option<u32>,
+    ) -> Result<Option<u32>, Error> {
+        limits::name("name", scope.name(), NAME_BYTES)?;
+        let limit = limit.map(|limit| stored("limit", limit)).transpose()?;
+        let set = statements::limit_running(scope.word(), scope.name(), limit, self.actor());
+        let before = self.ask(&set).await?;
+        Ok(u32::try_from(before).ok().filter(|before| *before > 0))
+    }
+
+    /// Limits how many jobs of a queue or of a kind start within some time over all workers; `None`
+    /// takes the rate away. Each attempt counts. Under a rate nothing is claimed ahead of a slot.
+    ///
+    /// # Errors
+    /// As [`limit_running`](Self::limit_running), with [`Error::Range`] for the parts of the rate.
+    pub async fn limit_rate(&self, scope: &Scope, rate: Option<Rate>) -> Result<(), Error> {
+        limits::name("name", scope.name(), NAME_BYTES)?;
+        let parts = |rate: Rate| {
+            let millis = u64::try_from(rate.within.as_millis()).unwrap_or(u64::MAX);
+            let range = "1 ms to 366 days";
+            limits::range("time of a rate in milliseconds", millis, 1..=LONGEST, range)?;
+            Ok::<_, Error>((stored("rate", rate.count)?, stored("burst", rate.burst)?))
+        };
+        let (count, burst) = rate.map(parts).transpose()?.unzip();
+        let within = rate.map(|rate| interval(rate.within));
+        let (word, name) = (scope.word(), scope.name());
+        let set = statements::limit_rate(word, name, count, within, burst, self.actor());
+        self.ask(&set).await.map(drop)
+    }
+}
+
+fn check(scope: &Scope) -> Result<(), Error> {
+    match scope {
+        Scope::All => Ok(()),
+        Scope::Kind(name) | Scope::Queue(name) => limits::name("name", name, NAME_BYTES),
+    }
+}
+
+/// A number as the database has it.
+fn stored(what: &'static str, number: u32) -> Result<i32, Error> {
+    limits::range(what, number, 1..=LIMIT, "1 to 1000000")?;
+    Ok(i32::try_from(number).unwrap_or(i32::MAX))
+}

@@ -1,0 +1,56 @@
+use std::time::Duration;
+
+use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
+use tracing::debug_span;
+
+use super::brake::{Brake, Pause, Rate, Scope};
+use crate::store::{FromRow, One, ReadColumn, statements};
+
+statements! {
+    /// What is held back.
+    fn brakes() -> Vec<Brake> = include_str!("sql/brakes_list.sql");
+
+    /// Pauses a queue, a kind or everything. Whether it was not paused before.
+    fn pause_scope(scope: &str, name: &str, actor: Option<&str>, reason: &str) -> One<bool>
+        = "select jobkit.pause_scope($1, $2, $3, $4)",
+        debug_span!("jobkit.pause", scope, name);
+
+    /// Ends that. Whether it was paused.
+    fn resume_scope(scope: &str, name: &str, actor: Option<&str>) -> One<bool>
+        = "select jobkit.resume_scope($1, $2, $3)",
+        debug_span!("jobkit.resume", scope, name);
+
+    /// Sets or removes a limit. The one before, or 0.
+    fn limit_running(
+        scope: &str, name: &str, limit: Option<i32>, actor: Option<&str>,
+    ) -> One<i32> = "select coalesce(jobkit.limit_running($1, $2, $3, $4), 0)",
+        debug_span!("jobkit.limit", scope, name, limit);
+
+    /// Sets or removes a rate.
+    fn limit_rate(
+        scope: &str, name: &str, count: Option<i32>, within: Option<PgInterval>,
+        burst: Option<i32>, actor: Option<&str>,
+    ) -> One<bool> = "select jobkit.limit_rate($1, $2, $3, $4, $5, $6) is not null",
+        debug_span!("jobkit.rate", scope, name, count);
+
+    /// How many jobs of it workers have claimed.
+    fn running_of(scope: &str, name: &str) -> One<u32> = "select jobkit.running_of($1, $2)";
+}
+
+impl FromRow for Brake {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let (word, name): (String, String) = (row.read("scope")?, row.read("name")?);
+        let (actor, reason) = (row.read("actor")?, row.read("reason")?);
+        let count: Option<u32> = row.read("rate_count")?;
+        let within: Option<Duration> = row.read("rate_interval")?;
+        let burst = row.read::<Option<_>>("rate_burst")?.unwrap_or(1);
+        Ok(Self {
+            scope: Scope::of(&word, &name).unwrap_or(Scope::All),
+            paused: row.read::<Option<_>>("since")?.map(|since| Pause { since, actor, reason }),
+            limit: row.read("running_limit")?,
+            running: row.read::<Option<_>>("running")?.unwrap_or(0),
+            rate: count.zip(within).map(|(count, within)| Rate { count, within, burst }),
+        })
+    }
+}

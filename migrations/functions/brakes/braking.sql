@@ -1,0 +1,8 @@
+-- braking: what has a limit or a rate, of the queue and the kind (`versioned`) of a job. Its permit
+-- may be given, but only a claim begins it.
+create or replace function jobkit.braking(p_queue text, p_kind text) returns setof text
+language sql stable as $$
+    select b.scope from jobkit.brakes b
+    where num_nonnulls(b.running_limit, b.rate_count) > 0
+        and b.name = case b.scope when 'queue' then p_queue else jobkit.unversioned(p_kind) end
+$$;

@@ -1,0 +1,75 @@
+-- claim_braked: the scan of a claim where something is braked (see `claim`): of what is paused
+-- nothing is picked, of a queue or a kind with a limit or a rate no more than is left.
+-- The rows of those stay locked until the claim is committed: so nobody else counts without it.
+-- Under a rate nothing is claimed ahead: it would begin later than it was let through.
+-- Returns where the rows are, locked, and when the scan began; how many jobs there may be of each
+-- queue; and what the claim answers if something holds it back: the kinds of `claim_few` (`tags`).
+create or replace function jobkit.claim_braked(
+    p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
+    p_marks bigint[], p_first integer[], p_last integer[],
+    out at tid[], out started timestamptz, out held jobkit.claimed[]
+)
+language plpgsql as $$
+declare
+    v_row jobkit.claimed;
+    v_names text[];
+    v_brake jobkit.brakes;
+    v_room bigint;
+    v_place integer;
+    v_free integer[];                            -- slots that are free now
+    v_few text[] := '{}';                        -- kinds with less room than that, …
+    v_rooms integer[] := '{}';                   -- … and how much
+begin
+    started := clock_timestamp();
+    select array_agg(b.name) filter (where b.scope = 'kind') into v_names
+    from jobkit.brakes b where b.paused_at is not null having bool_or(b.scope = 'all') is not true;
+    if not found then
+        at := '{}';
+        return;
+    end if;
+    p_kinds := array(select k.kind from unnest(p_kinds) as k (kind)
+        where jobkit.unversioned(k.kind) <> all (coalesce(v_names, '{}')));
+    v_names := array(select jobkit.unversioned(k.kind) from unnest(p_kinds) as k (kind));
+    select array_agg(case when s.name is null then q.slots else 0 end order by q.place),
+        array_agg(case when s.name is null then q.slots - coalesce(q.ahead, 0) else 0 end
+            order by q.place)
+    into p_slots, v_free
+    from unnest(p_queues, p_slots, p_ahead) with ordinality as q (name, slots, ahead, place)
+    left join jobkit.queues s on s.name = q.name and s.paused_at is not null;
+    for v_brake in
+        select b.* from jobkit.brakes b
+        where num_nonnulls(b.running_limit, b.rate_count) > 0
+            and b.name = any (case b.scope when 'queue' then p_queues else v_names end)
+        order by b.scope, b.name for no key update
+    loop
+        select r.room into v_room from jobkit.brake_room(v_brake) r;
+        if v_brake.rate_count is not null and p_ahead <> '{}' then
+            p_slots := array(select least(q.slots, q.free) from unnest(p_slots, v_free)
+                with ordinality as q (slots, free, place) order by q.place);
+            p_ahead := '{}';
+            v_row.gone := 0;
+            v_row.tags := '{}';
+        end if;
+        v_place := array_position(p_queues, v_brake.name);
+        if v_brake.scope = 'queue' and v_room < p_slots[v_place] then
+            v_row.tags := '{}';
+            p_slots[v_place] := v_room;
+        elsif v_brake.scope = 'kind' and v_room < (select sum(s) from unnest(p_slots) as s) then
+            v_row.tags := '{}';
+            v_few := v_few || v_brake.name;
+            v_rooms := v_rooms || v_room::integer;
+        end if;
+    end loop;
+    if p_ahead <> '{}' then
+        p_ahead := array(select greatest(q.slots - q.free, 0) from unnest(p_slots, v_free)
+            with ordinality as q (slots, free, place) order by q.place);
+    end if;
+    started := clock_timestamp();
+    select * into at, v_few from jobkit.claim_few(p_kinds, p_queues, p_slots, p_marks,
+        p_first, p_last, v_few, v_rooms);
+    if v_row.tags is not null then
+        v_row.tags := v_few;
+        held := array[v_row];
+    end if;
+end
+$$;

@@ -1,0 +1,68 @@
+-- claim_few: of kinds that a limit or a rate leaves little room (p_room of each of p_few) no more
+-- than that, of the other kinds as many as there are slots; together in the order of priority, then
+-- age, no more than fit. Returns where the rows are, locked, and those kinds, as workers know them.
+-- Above the marks the few are looked for among the first 1,000 rows of a queue: marks are of the
+-- others, so that a scan does not begin where there is nothing but what may not be taken. Which of
+-- the few have their turn is found out without locks: what was locked and not taken, a scan above
+-- the marks would pass over.
+create or replace function jobkit.claim_few(
+    p_kinds text[], p_queues text[], p_slots integer[], p_marks bigint[],
+    p_first integer[], p_last integer[], p_few text[], p_room integer[],
+    out at tid[], out few text[]
+)
+language plpgsql as $$
+declare
+    v_others constant text[] := array(select k.kind from unnest(p_kinds) as k (kind)
+        where jobkit.unversioned(k.kind) <> all (p_few));
+    v_few tid[] := '{}';
+begin
+    few := array(select k.kind from unnest(p_kinds) as k (kind)
+        where p_room[array_position(p_few, jobkit.unversioned(k.kind))] > 0);
+    if few <> '{}' then
+        with found as materialized (
+            select r.*, k.name, row_number() over (
+                partition by k.name order by r.priority, r.without_permit, r.job_id) as place
+            from unnest(few || '{null}') as f (kind)
+            cross join lateral (select coalesce(jobkit.unversioned(f.kind), '') as name) k
+            cross join unnest(p_queues, p_slots) as q (name, slots)
+            cross join lateral (
+                select h.* from (
+                    select r.ctid as at, r.queue, r.kind, r.priority, r.without_permit, r.job_id
+                    from jobkit.ready r where r.queue = q.name
+                    order by r.priority, r.without_permit, r.job_id
+                    limit case when p_marks <> '{}' or f.kind is null then 1000 end
+                ) h
+                where h.kind = f.kind or f.kind is null and h.kind = any (v_others)
+                limit q.slots
+            ) r
+        ), placed as (
+            select f.at, f.queue, f.name, row_number() over (
+                partition by f.queue order by f.priority, f.without_permit, f.job_id) as place
+            from found f where f.name = '' or f.place <= p_room[array_position(p_few, f.name)]
+        ), locked as (
+            select r.ctid as at, r.queue from jobkit.ready r
+            where r.ctid = any (array(select p.at from placed p where p.name <> ''
+                and p.place <= p_slots[array_position(p_queues, p.queue)]))
+            for update skip locked
+        )
+        select coalesce(array_agg(l.at), '{}'), array(
+            select q.slots - (select count(*) from locked l where l.queue = q.name)
+            from unnest(p_queues, p_slots) with ordinality as q (name, slots, place)
+            order by q.place)
+        into v_few, p_slots from locked l;
+    end if;
+    if p_marks <> '{}' then
+        at := jobkit.claim_above(v_others, p_queues, p_slots, p_marks, p_first, p_last);
+    else
+        at := array(
+            select f.at from unnest(p_queues, p_slots) as q (name, slots)
+            cross join lateral (
+                select f.ctid as at from jobkit.ready f
+                where f.queue = q.name and f.kind = any (v_others)
+                order by f.priority, f.without_permit, f.job_id
+                limit q.slots for update of f skip locked
+            ) f);
+    end if;
+    at := v_few || at;
+end
+$$;

@@ -1,0 +1,29 @@
+-- limit_rate: of a queue or of a kind at most p_count jobs begin within p_interval, p_burst of them
+-- at a time (null: a second's worth); without a count the rate is taken away. What was used of one
+-- that was there before counts on, up to a whole burst.
+create or replace function jobkit.limit_rate(
+    p_scope text, p_name text, p_count integer, p_interval interval default null,
+    p_burst integer default null, p_actor text default null
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+    v_interval constant interval := case when p_count is not null then p_interval end;
+    v_burst constant integer := case when p_count is not null then coalesce(p_burst,
+        greatest(1, floor(p_count / extract(epoch from p_interval)))) end;
+begin
+    perform jobkit.require_brake(p_scope, p_name);
+    lock table jobkit.queues in exclusive mode;
+    insert into jobkit.brakes as b (scope, name, rate_count, rate_interval, rate_burst)
+    values (p_scope, p_name, p_count, v_interval, v_burst)
+    on conflict (scope, name) do update
+        set rate_count = p_count, rate_interval = v_interval, rate_burst = v_burst,
+            next_at = least(
+                b.next_at, clock_timestamp() + v_interval * (v_burst::float8 / p_count));
+    perform jobkit.note(p_actor, 'rate', p_scope, null, jsonb_build_object(
+        'count', p_count, 'interval', v_interval::text, 'burst', v_burst), p_name);
+    perform jobkit.release_brake(p_scope, p_name);
+end
+$$;

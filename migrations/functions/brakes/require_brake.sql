@@ -1,0 +1,11 @@
+-- require_brake: for functions that need READ COMMITTED, and a queue or a kind.
+create or replace function jobkit.require_brake(p_scope text, p_name text) returns void
+language plpgsql as $$
+begin
+    perform jobkit.require_read_committed();
+    if p_scope not in ('queue', 'kind') or p_name = '' then
+        raise exception 'jobkit: only a queue or a kind has a limit or a rate'
+            using errcode = '22023';
+    end if;
+end
+$$;

@@ -1,0 +1,12 @@
+-- running_of: how many jobs of a queue, of a kind, or in all (`all`) workers have claimed; those
+-- that wait there for a slot count. Nothing but `claims` says so: no counter can be wrong.
+create or replace function jobkit.running_of(p_scope text, p_name text) returns bigint
+language sql stable as $$
+    select count(*) from jobkit.claims c
+    cross join unnest(c.job_ids) as u (id)
+    cross join lateral (
+        select j.queue, j.kind from jobkit.jobs j where j.id = u.id offset 0
+    ) j
+    where case p_scope when 'queue' then j.queue = p_name when 'kind' then j.kind = p_name
+        else true end
+$$;

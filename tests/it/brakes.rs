@@ -1,0 +1,197 @@
+//! Pauses, limits and rates of a fleet: what four workers do beside operators who change them.
+
+use std::time::{Duration, Instant};
+
+use jobkit::admin::brakes::{Rate, Scope};
+use jobkit::{Admin, Enqueue, WorkerHandle};
+use jobkit_tests::Lab;
+
+use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+
+/// Notes each claim with what it has of a kind; and as a breach, one that commits under a pause, or
+/// beyond a limit. What holds these back is locked for as long as the claim is not committed.
+const WATCH: &str = "
+    create table claimed (at timestamptz default clock_timestamp(), noops bigint);
+    create table breaches (what text);
+    create function watch() returns trigger language plpgsql as $$ begin
+        insert into public.claimed (noops)
+        select count(*) from jobkit.jobs j where j.id = any (new.job_ids) and j.kind = 'noop';
+        insert into public.breaches
+        select distinct b.scope || ' ' || b.name from jobkit.jobs j, jobkit.brakes b
+        where j.id = any (new.job_ids)
+            and b.name = case b.scope when 'queue' then j.queue when 'kind' then j.kind else '' end
+            and (b.paused_at is not null
+                or b.running_limit < jobkit.running_of(b.scope, b.name));
+        insert into public.breaches
+        select q.name from jobkit.jobs j join jobkit.queues q on q.name = j.queue
+        where j.id = any (new.job_ids) and q.paused_at is not null;
+        return null;
+    end $$;
+    create trigger watch after insert on jobkit.claims for each row execute function watch()";
+
+async fn fleet(lab: &Lab, slots: usize) -> Vec<WorkerHandle> {
+    let mut workers = Vec::new();
+    for _ in 0..4 {
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+        let worker = worker.queue("default", slots).queue("slow", slots);
+        workers.push(worker.start().await.unwrap());
+    }
+    workers
+}
+
+fn scopes() -> [Scope; 5] {
+    let (queue, kind) =
+        (|name: &str| Scope::Queue(name.into()), |name: &str| Scope::Kind(name.into()));
+    [queue("default"), queue("slow"), kind("noop"), kind("act"), Scope::All]
+}
+
+async fn enqueue(lab: &Lab, jobs: usize) {
+    for queue in ["default", "slow"] {
+        let of_queue = (0..jobs).map(|_| Noop.options().queue(queue));
+        jobkit::enqueue_all(of_queue, lab.pool()).await.unwrap();
+        let short = Act::then(Then::Sleep(Duration::from_millis(2)));
+        let of_queue = (0..jobs).map(|_| short.clone().options().queue(queue));
+        jobkit::enqueue_all(of_queue, lab.pool()).await.unwrap();
+    }
+}
+
+async fn end(lab: Lab, workers: Vec<WorkerHandle>) {
+    lab.until("not exists (select from jobkit.jobs)").await;
+    for worker in workers {
+        worker.stop().await;
+    }
+    let breaches: Option<String> =
+        lab.value("select string_agg(distinct what, ', ') from breaches").await;
+    assert_eq!(breaches, None);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_claimed_after_its_pause_whatever_is_paused() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    lab.run(WATCH).await;
+    let (workers, admin) = (fleet(&lab, 5).await, Admin::new(lab.pool()));
+    enqueue(&lab, 1_000).await;
+    let mut rng = fastrand::Rng::with_seed(7);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(4) {
+        let scope = &scopes()[rng.usize(..5)];
+        admin.pause_scope(scope, "").await.unwrap();
+        let at = rng.u64(..20);
+        if at < 5 {
+            let told = admin.wait_until_idle(scope, Duration::from_secs(20), |_| ()).await;
+            assert_eq!(told.unwrap(), 0);
+        }
+        tokio::time::sleep(Duration::from_millis(at)).await;
+        admin.resume_scope(&scopes()[rng.usize(..5)]).await.unwrap();
+    }
+    for scope in scopes() {
+        admin.resume_scope(&scope).await.unwrap();
+    }
+    end(lab, workers).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_limit_is_exceeded_however_it_changes() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    lab.run(WATCH).await;
+    let (workers, admin) = (fleet(&lab, 20).await, Admin::new(lab.pool()));
+    let mut rng = fastrand::Rng::with_seed(7);
+    for scope in &scopes()[..4] {
+        admin.limit_running(scope, Some(rng.u32(1..9))).await.unwrap();
+    }
+    enqueue(&lab, 700).await;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(4) {
+        let limit = Some(rng.u32(1..30)).filter(|limit| *limit < 25);
+        // One that is lowered below what runs is exceeded until enough have ended.
+        let scope = &scopes()[rng.usize(..4)];
+        admin.limit_running(scope, limit).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(rng.u64(..30))).await;
+    }
+    for scope in &scopes()[..4] {
+        admin.limit_running(scope, Some(40)).await.unwrap();
+    }
+    end(lab, workers).await;
+}
+
+/// Within two parts of a hundred on an idle machine, and at no time more than a burst beyond it; what
+/// is noted here is a little later than what the rate counts by.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_is_kept_by_four_workers() {
+    const RATE: f64 = 50.0;
+    let seconds = std::env::var("JOBKIT_RATE_SECONDS").map_or(10, |text| text.parse().unwrap());
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    lab.run(WATCH).await;
+    let admin = Admin::new(lab.pool());
+    let (scope, rate) =
+        (Scope::Kind("noop".into()), Rate::new(50, Duration::from_secs(1)).burst(10));
+    admin.limit_rate(&scope, Some(rate)).await.unwrap();
+    let jobs = 50 * (seconds + 1);
+    jobkit::enqueue_all((0..jobs).map(|_| Noop), lab.pool()).await.unwrap();
+    let workers = fleet(&lab, 20).await;
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    admin.pause_scope(&scope, "").await.unwrap();
+    let sql = "select array_agg(extract(epoch from at)::float8 order by at), \
+        array_agg(noops::float8 order by at) from claimed where noops > 0";
+    let (at, noops): (Vec<f64>, Vec<f64>) =
+        sqlx::query_as(sql).fetch_one(lab.pool()).await.unwrap();
+    let (began, ended) = (at[0], at[at.len() - 1]);
+    let (took, all) = (ended - began, noops.iter().sum::<f64>());
+    let expected = 10.0 + took * RATE;
+    assert!((0.95..1.02).contains(&(all / expected)), "{all} of {expected} in {took} s");
+    for first in 0..at.len() {
+        let mut sum = 0.0;
+        for last in first..at.len() {
+            sum += noops[last];
+            let most = 10.0 + (at[last] - at[first] + 0.1) * RATE;
+            assert!(sum <= most, "{sum} of {most} within {} s", at[last] - at[first]);
+        }
+    }
+    eprintln!("{all} of {expected} in {took} s");
+    admin.limit_rate(&scope, None).await.unwrap();
+    admin.resume_scope(&scope).await.unwrap();
+    end(lab, workers).await;
+}
+
+/// What an end frees is taken at once by the worker it ended in, though nobody notifies.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_job_under_a_limit_waits_for_no_poll() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    let admin = Admin::new(lab.pool());
+    admin.limit_running(&Scope::Queue("default".into()), Some(1)).await.unwrap();
+    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+    let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
+    let worker = worker.start().await.unwrap();
+    let short = Act::then(Then::Sleep(Duration::from_millis(20)));
+    jobkit::enqueue_all((0..50).map(|_| short.clone()), lab.pool()).await.unwrap();
+    let began = Instant::now();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    worker.stop().await;
+}
+
+/// Behind a hundred thousand jobs that nobody may take, others are found without reading those over
+/// and over: of a paused kind, and of one whose rate is used up.
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_behind_what_is_held_back_are_found_without_reading_it_again() {
+    for held in ["pause_scope('kind', 'noop')", "limit_rate('kind', 'noop', 1, '1 hour')"] {
+        let lab = Lab::new().await;
+        lab.run(EFFECTS).await;
+        jobkit::enqueue_all((0..100_000).map(|_| Noop), lab.pool()).await.unwrap();
+        lab.run(&format!("select jobkit.{held}")).await;
+        lab.run("vacuum analyze jobkit.ready").await;
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
+        let worker = worker.queue("default", 5).start().await.unwrap();
+        let began = Instant::now();
+        let quick = Act::then(Then::Succeed);
+        jobkit::enqueue_all((0..2_000).map(|_| quick.clone()), lab.pool()).await.unwrap();
+        lab.until("not exists (select from jobkit.ready where kind = 'act')").await;
+        eprintln!("2,000 jobs behind {held} in {:?}", began.elapsed());
+        worker.stop().await;
+    }
+}

@@ -1,0 +1,386 @@
+//! Kinds that are paused, and limits and rates of queues and kinds.
+
+use jobkit_tests::Lab;
+
+use super::calls::{
+    Begin, Keyed, Scan, claim, claim_ahead, claim_where, pause, resume, settle, settle_and_claim,
+    sweep,
+};
+use super::kit::{ENDS, World, list, next_n};
+use super::pause::{BLOCKED, READY, block, gone, other, wide};
+
+in_a_lab![
+    t93_a_pause_of_a_kind_waits_for_claims_in_flight,
+    t93_a_claim_behind_a_pause_of_a_kind_takes_none_of_it,
+    t93_a_claim_behind_a_pause_of_everything_takes_nothing,
+    t128_claims_under_a_limit_take_turns,
+    t128_a_limit_waits_for_claims_in_flight,
+    t128_a_claim_behind_a_limit_keeps_it,
+    t129_claims_under_a_rate_take_turns,
+    a_pause_of_a_kind_gives_its_permits_to_others,
+    a_kind_is_paused_in_every_version,
+    a_limit_of_a_queue_counts_what_others_run,
+    a_limit_of_a_kind_leaves_the_slots_to_others,
+    a_limit_counts_what_is_claimed_ahead,
+    a_rate_lets_a_burst_through_and_no_more,
+    under_a_rate_nothing_is_claimed_ahead,
+    what_is_denied_a_permit_costs_no_rate,
+    what_has_a_limit_is_begun_by_a_claim_only,
+    a_brake_that_holds_nothing_back_is_gone,
+];
+
+pub(crate) fn pause_scope(scope: &str, name: &str) -> String {
+    format!("select jobkit.pause_scope('{scope}', '{name}', 'somebody', 'for a while')::text")
+}
+
+pub(crate) fn resume_scope(scope: &str, name: &str) -> String {
+    format!("select jobkit.resume_scope('{scope}', '{name}', 'somebody')::text")
+}
+
+/// The limit of a queue or of a kind, or `null`; answers the one before.
+pub(crate) fn limit_running(scope: &str, name: &str, limit: &str) -> String {
+    format!("select jobkit.limit_running('{scope}', '{name}', {limit})::text")
+}
+
+/// So many an hour, and at a time.
+fn limit_rate(scope: &str, name: &str, count: i32, burst: i32) -> String {
+    format!("select jobkit.limit_rate('{scope}', '{name}', {count}, '1 hour', {burst})::text")
+}
+
+/// A world where worker 3 serves two queues and knows both kinds, and calls are patient.
+async fn patient(lab: Lab) -> World {
+    let world = World::limited(lab, 1).await;
+    world.register_for(3, "default,other", "act,gone").await;
+    for function in ["pause_scope", "resume_scope", "limit_running", "limit_rate"] {
+        let patience = "set lock_timeout = '1min'";
+        world.lab.run(&format!("alter function jobkit.{function} {patience}")).await;
+    }
+    world
+}
+
+/// Jobs without a key.
+async fn plain(world: &World, queue: &str, kind: &str, jobs: i64) -> Vec<i64> {
+    let sql = format!(
+        "select string_agg(jobkit.enqueue('{kind}', '{{}}', '{queue}')::text, ' ')
+        from generate_series(1, {jobs})"
+    );
+    world
+        .lab
+        .run(
+            "insert into jobkit.kinds (kind, queue, priority, max_attempts, retention)
+        values ('gone', 'default', 0, 3, '1 hour') on conflict do nothing",
+        )
+        .await;
+    world.call(sql).await.split(' ').map(|id| id.parse().unwrap()).collect()
+}
+
+/// Worker 3 claims from both queues.
+fn claim_all(slots: &str, from: Begin) -> String {
+    let scan = Scan { queues: "default,other", slots, kinds: "act,gone", from };
+    claim_where(3, next_n(), &scan)
+}
+
+/// T93. As for a queue: what a claim took before the pause was there, runs.
+pub(crate) async fn t93_a_pause_of_a_kind_waits_for_claims_in_flight(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("kind", "act"), ("all", "")] {
+        for end in ENDS {
+            let [x] = world.ready().await;
+            let n = next_n();
+            let claimed = world.hold(claim(1, n, 1)).await;
+            assert_eq!(claimed.answer, list(&[x]));
+            let paused = claimed.waiter(pause_scope(scope, name)).await;
+            claimed.end(end).await;
+            assert_eq!(paused.answer().await.as_deref(), Ok("true"));
+            let running = format!("running 1/{n}, charged 0");
+            world.expect(x, end.pick(&running, "ready, charged 0")).await;
+            assert_eq!(world.call(claim(1, next_n(), 1)).await, "");
+            assert_eq!(world.call(resume_scope(scope, name)).await, "true");
+            world.clear().await;
+        }
+    }
+    world.lab.check_invariants().await;
+}
+
+/// T93. The other way round; other kinds are taken.
+pub(crate) async fn t93_a_claim_behind_a_pause_of_a_kind_takes_none_of_it(lab: Lab) {
+    let world = patient(lab).await;
+    for from in [Begin::Start, Begin::Marks, Begin::NoMarks] {
+        for end in ENDS {
+            let paused_kind = plain(&world, "default", "gone", 2).await;
+            let others = plain(&world, "other", "act", 1).await;
+            let paused = world.hold(pause_scope("kind", "gone")).await;
+            let claimed = paused.waiter(claim_all("5,5", from)).await;
+            paused.end(end).await;
+            let all = [paused_kind, others.clone()].concat();
+            assert_eq!(claimed.answer().await, Ok(list(end.either(&others[..], &all))));
+            world.call(resume_scope("kind", "gone")).await;
+            world.clear().await;
+        }
+    }
+}
+
+/// T93. Of everything.
+pub(crate) async fn t93_a_claim_behind_a_pause_of_everything_takes_nothing(lab: Lab) {
+    let world = patient(lab).await;
+    for end in ENDS {
+        let all = plain(&world, "other", "act", 2).await;
+        let paused = world.hold(pause_scope("all", "")).await;
+        let claimed = paused.waiter(claim_all("5,5", Begin::Start)).await;
+        paused.end(end).await;
+        assert_eq!(claimed.answer().await, Ok(list(end.either(&[], &all[..]))));
+        world.call(resume_scope("all", "")).await;
+        world.clear().await;
+    }
+}
+
+/// T128. The second counts what the first took.
+pub(crate) async fn t128_claims_under_a_limit_take_turns(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        world.call(limit_running(scope, name, "3")).await;
+        for end in ENDS {
+            let [a, b, c, d] = world.ready().await;
+            let first = world.hold(claim(1, next_n(), 2)).await;
+            assert_eq!(first.answer, list(&[a, b]));
+            let second = first.waiter(claim(2, next_n(), 2)).await;
+            first.end(end).await;
+            let taken = end.either(vec![c], vec![a, b]);
+            assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
+            let left = end.either(vec![], vec![c]);
+            assert_eq!(world.call(claim(2, next_n(), 2)).await, list(&left));
+            world.expect(d, "ready, charged 0").await;
+            world.clear().await;
+        }
+        world.call(limit_running(scope, name, "null")).await;
+    }
+}
+
+/// T128. A claim that looked before the limit was there commits before it.
+pub(crate) async fn t128_a_limit_waits_for_claims_in_flight(lab: Lab) {
+    let world = patient(lab).await;
+    for end in ENDS {
+        let [a, b, c] = world.ready().await;
+        let claimed = world.hold(claim(1, next_n(), 2)).await;
+        let limit = claimed.waiter(limit_running("queue", "default", "2")).await;
+        claimed.end(end).await;
+        assert_eq!(limit.answer().await.as_deref(), Ok(""));
+        let left = end.either(vec![], vec![a, b]);
+        assert_eq!(world.call(claim(2, next_n(), 9)).await, list(&left));
+        world.expect(c, "ready, charged 0").await;
+        world.call(limit_running("queue", "default", "null")).await;
+        world.clear().await;
+    }
+}
+
+/// T128. The other way round.
+pub(crate) async fn t128_a_claim_behind_a_limit_keeps_it(lab: Lab) {
+    let world = patient(lab).await;
+    for end in ENDS {
+        let [a, b] = world.ready().await;
+        let limit = world.hold(limit_running("kind", "act", "1")).await;
+        let claimed = limit.waiter(claim(1, next_n(), 9)).await;
+        limit.end(end).await;
+        assert_eq!(claimed.answer().await, Ok(list(end.either(&[a][..], &[a, b]))));
+        world.call(limit_running("kind", "act", "null")).await;
+        world.clear().await;
+    }
+}
+
+/// T129. The second has what the first left of the burst.
+pub(crate) async fn t129_claims_under_a_rate_take_turns(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        for end in ENDS {
+            world.call(limit_rate(scope, name, 10, 3)).await;
+            let [a, b, c, d] = world.ready().await;
+            let first = world.hold(claim(1, next_n(), 2)).await;
+            assert_eq!(first.answer, list(&[a, b]));
+            let second = first.waiter(claim(2, next_n(), 2)).await;
+            first.end(end).await;
+            let taken = end.either(vec![c], vec![a, b]);
+            assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
+            world.expect(d, "ready, charged 0").await;
+            world.lab.run("delete from jobkit.brakes").await;
+            world.clear().await;
+        }
+    }
+}
+
+/// As a pause of a queue does, for those of other kinds; a finish gives it none.
+pub(crate) async fn a_pause_of_a_kind_gives_its_permits_to_others(lab: Lab) {
+    let world = wide(lab, 1).await;
+    for (scope, name) in [("kind", "gone"), ("all", "")] {
+        world.clear().await;
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let y = block(&world, gone("a")).await;
+        let z = block(&world, Keyed::from("a")).await;
+        assert_eq!(world.call(settle(1, n, x, "finish")).await, format!("{y} unblock"));
+        assert_eq!(world.call(pause_scope(scope, name)).await, "true");
+        world.expect(y, BLOCKED).await;
+        if scope == "kind" {
+            world.expect_key("a", &[z], &[y]).await;
+            let n = world.claim(1, &[z]).await;
+            assert_eq!(world.call(settle(1, n, z, "finish")).await, "");
+        }
+        assert_eq!(world.call(resume_scope(scope, name)).await, "true");
+        assert_eq!(world.call(sweep()).await, "1");
+        world.expect(y, READY).await;
+        assert_eq!(world.call(resume_scope(scope, name)).await, "false");
+    }
+    // As for the queue.
+    assert_eq!(world.call(pause_scope("queue", "other")).await, "true");
+    assert_eq!(world.call(pause("other")).await, "false");
+    assert_eq!(world.call(resume_scope("queue", "other")).await, "true");
+    assert_eq!(world.call(resume("other")).await, "false");
+    let x = world.keyed([other("b")]).await;
+    assert_eq!(world.call(claim_all("0,5", Begin::Start)).await, list(&x));
+}
+
+pub(crate) async fn a_kind_is_paused_in_every_version(lab: Lab) {
+    let world = patient(lab).await;
+    world.register_for(5, "default", "act,act@2,gone").await;
+    let all = Scan { kinds: "act,act@2,gone", ..Scan::default() };
+    plain(&world, "default", "act", 1).await;
+    let sql = "select jobkit.enqueue('act', '{}', p_version => 2)::text";
+    world.call(sql.to_owned()).await;
+    let gone = plain(&world, "default", "gone", 1).await;
+    world.call(pause_scope("kind", "act")).await;
+    assert_eq!(world.call(claim_where(5, next_n(), &all)).await, list(&gone));
+    world.call(limit_running("kind", "act", "1")).await;
+    world.call(resume_scope("kind", "act")).await;
+    assert_eq!(world.call(claim_where(5, next_n(), &all)).await.split(' ').count(), 1);
+    assert_eq!(world.call(claim_where(5, next_n(), &all)).await, "");
+}
+
+/// Whoever runs them, until they have ended or were taken back.
+pub(crate) async fn a_limit_of_a_queue_counts_what_others_run(lab: Lab) {
+    let world = patient(lab).await;
+    world.call(limit_running("queue", "default", "2")).await;
+    let [a, b, c] = world.ready().await;
+    let elsewhere = plain(&world, "other", "act", 3).await;
+    let n = next_n();
+    assert_eq!(world.call(claim(1, n, 1)).await, list(&[a]));
+    let all = [vec![b], elsewhere].concat();
+    assert_eq!(world.call(claim_all("5,5", Begin::Start)).await, list(&all));
+    assert_eq!(world.call(claim(2, next_n(), 5)).await, "");
+    assert_eq!(world.call(settle(1, n, a, "finish")).await, "");
+    assert_eq!(world.call(claim(2, next_n(), 5)).await, list(&[c]));
+    assert_eq!(world.call("select jobkit.running_of('all', '')::text".to_owned()).await, "5");
+}
+
+/// By priority, then age, as far as it has room; the others behind it are taken, wherever the scan
+/// begins.
+pub(crate) async fn a_limit_of_a_kind_leaves_the_slots_to_others(lab: Lab) {
+    let world = patient(lab).await;
+    world.call(limit_running("kind", "gone", "2")).await;
+    for from in [Begin::Start, Begin::Marks, Begin::NoMarks] {
+        let limited = plain(&world, "default", "gone", 3).await;
+        let others = plain(&world, "default", "act", 4).await;
+        let elsewhere = plain(&world, "other", "gone", 1).await;
+        // Older ones of the kind are taken before the others, and fill slots of their queue.
+        let first = [&limited[..2], &others[..1]].concat();
+        assert_eq!(world.call(claim_all("3,1", from)).await, list(&first), "{from:?}");
+        assert_eq!(world.call(claim_all("2,1", from)).await, list(&others[1..3]));
+        world.expect(elsewhere[0], "ready, charged 0").await;
+        world.call(limit_running("kind", "gone", "3")).await;
+        let next = [&limited[2..], &others[3..]].concat();
+        assert_eq!(world.call(claim_all("5,1", from)).await, list(&next));
+        world.call(limit_running("kind", "gone", "2")).await;
+        world.clear().await;
+    }
+}
+
+pub(crate) async fn a_limit_counts_what_is_claimed_ahead(lab: Lab) {
+    let world = patient(lab).await;
+    world.call(limit_running("queue", "default", "3")).await;
+    let [a, b, c, d] = world.ready().await;
+    let ahead = format!("{a} {b}+ {c}+");
+    assert_eq!(world.call(claim_ahead(1, next_n(), 4, 3)).await, ahead);
+    next_n();
+    assert_eq!(world.call(claim(2, next_n(), 4)).await, "");
+    world.expect(d, "ready, charged 0").await;
+}
+
+/// What fits next, the claim is told; a claim that takes nothing uses nothing.
+pub(crate) async fn a_rate_lets_a_burst_through_and_no_more(lab: Lab) {
+    let world = patient(lab).await;
+    world.call(limit_rate("kind", "act", 60, 2)).await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, "");
+    let [a, b, c] = world.ready().await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[a, b]));
+    let held = format!(
+        "select extract(epoch from max(c.waited))::integer || ' of ' || count(*)
+        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}') c where c.tags is not null",
+        next_n()
+    );
+    assert_eq!(world.call(held.clone()).await, "60 of 1");
+    let minute = "update jobkit.brakes set next_at = next_at - interval '1 minute'";
+    world.lab.run(minute).await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[c]));
+    // A new rate keeps in mind no more than a burst of its own.
+    world.call("select jobkit.limit_rate('kind', 'act', 100, '1 s', 1)::text".to_owned()).await;
+    let of = "select (next_at < clock_timestamp() + interval '20 ms')::text from jobkit.brakes";
+    assert_eq!(world.call(of.to_owned()).await, "true");
+}
+
+/// It would begin when it has waited for a slot, together with others.
+pub(crate) async fn under_a_rate_nothing_is_claimed_ahead(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        world.call(limit_rate(scope, name, 60, 9)).await;
+        let [a, _b] = world.ready().await;
+        assert_eq!(world.call(claim_ahead(1, next_n(), 2, 1)).await, a.to_string());
+        next_n();
+        world.lab.run("delete from jobkit.brakes").await;
+        world.clear().await;
+    }
+}
+
+pub(crate) async fn what_is_denied_a_permit_costs_no_rate(lab: Lab) {
+    let world = patient(lab).await;
+    world.call(limit_rate("queue", "default", 60, 2)).await;
+    let [a, b, c] = world.keyed(["a", "a", "c"]).await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[a]));
+    world.expect(b, BLOCKED).await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[c]));
+}
+
+/// The next job of a key is ready with its permit; the claim that follows counts it.
+pub(crate) async fn what_has_a_limit_is_begun_by_a_claim_only(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        let room = [("default", 5)];
+        let (n, [x]) = world.running_keyed(["a"]).await;
+        let [y] = world.blocked(["a"]).await;
+        world.call(limit_running(scope, name, "1")).await;
+        let settled = settle_and_claim(1, n, &[(x, "finish")], next_n(), &room);
+        assert_eq!(world.call(settled).await, format!("{y} unblock"));
+        world.expect(y, READY).await;
+        world.call(limit_running(scope, name, "null")).await;
+        world.clear().await;
+        let (n, [w, x]) = world.running_keyed(["a", "b"]).await;
+        let [y, z] = world.blocked(["a", "b"]).await;
+        world.call(limit_running(scope, name, "1")).await;
+        let settled = settle_and_claim(1, n, &[(w, "finish"), (x, "finish")], next_n(), &room);
+        assert_eq!(world.call(settled).await, format!("{y} unblock"));
+        world.expect(z, READY).await;
+        world.call(limit_running(scope, name, "null")).await;
+        world.clear().await;
+    }
+}
+
+pub(crate) async fn a_brake_that_holds_nothing_back_is_gone(lab: Lab) {
+    let world = patient(lab).await;
+    let brakes = "select count(*)::text from jobkit.brakes".to_owned();
+    world.call(limit_running("kind", "act", "2")).await;
+    world.call(pause_scope("kind", "act")).await;
+    world.call(limit_rate("kind", "act", 1, 1)).await;
+    assert_eq!(world.call(resume_scope("kind", "act")).await, "true");
+    assert_eq!(world.call(limit_running("kind", "act", "null")).await, "2");
+    assert_eq!(world.call(brakes.clone()).await, "1");
+    world.call("select jobkit.limit_rate('kind', 'act', null)::text".to_owned()).await;
+    assert_eq!(world.call(brakes).await, "0");
+    assert_eq!(world.refusal(limit_running("all", "", "1")).await, "22023");
+    assert_eq!(world.refusal(limit_running("kind", "act", "0")).await, "23514");
+}
