@@ -6,6 +6,7 @@ use crate::backoff::Backoff;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
+use crate::unique::Coalesce;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
@@ -16,6 +17,8 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let dead_letter_key =
         model.dead_letter_key.as_ref().map(|expr| plain_key("dead_letter_key", expr));
     let unique_key = model.unique.as_ref().map(|unique| plain_key("unique_key", &unique.key));
+    let coalesce_key =
+        model.coalesce.as_ref().map(|coalesce| plain_key("coalesce_key", &coalesce.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
@@ -26,6 +29,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             #concurrency_key
             #dead_letter_key
             #unique_key
+            #coalesce_key
             #upcast
             #scheduled
         }
@@ -74,6 +78,9 @@ fn policy(model: &JobModel) -> TokenStream {
         let unique = unique.code();
         set("unique", quote!(::core::option::Option::Some(#unique)));
     }
+    if let Some(Coalesce { group, .. }) = &model.coalesce {
+        set("coalesce", quote!(::core::option::Option::Some(#group)));
+    }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
@@ -114,7 +121,7 @@ fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
     (typed, declared)
 }
 
-/// The method that says the dead-letter key, or the unique key.
+/// The method that says the dead-letter key, the unique key or the coalesce key.
 fn plain_key(method: &str, expr: &Expr) -> TokenStream {
     let method = Ident::new(method, Span::call_site());
     let (receiver, call) = key("key", expr);

@@ -84,13 +84,13 @@ begin
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
-        having count(*) = cardinality(v_ids) and (count(*) = 1 or sum(
+        having count(*) = cardinality(v_ids)
+            and bool_and(j.unique_while is distinct from 'coalesce') and (count(*) = 1 or sum(
             pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
         if not found then
-            v_row := null;
-            select * into v_ids, v_row.gone
-            from jobkit.claim_within(p_worker, p_n, not v_plain, v_ids, p_queues, 8 * 1024 * 1024);
-            return next v_row;
+            select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,
+                v_ids, p_queues, p_kinds, 8 * 1024 * 1024);
+            return query select * from unnest(v_answers);
         end if;
     end if;
     if v_ids <> '{}' or v_ahead <> '{}' then

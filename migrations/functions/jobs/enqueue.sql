@@ -11,7 +11,8 @@ create or replace function jobkit.enqueue(
     p_dead_letter_key text default null, p_version integer default null,
     p_unique_key text default null, p_unique_while text default null,
     p_unique_for interval default null, p_on_duplicate text default null,
-    p_unique_group text default null
+    p_unique_group text default null, p_coalesce_key text default null,
+    p_coalesce_group text default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -51,7 +52,14 @@ begin
         'a version is 1 to 32767, not ' || p_version
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
-            then 'what a unique key is like needs one: give p_unique_key => …' end);
+            then 'what a unique key is like needs one: give p_unique_key => …'
+        when p_coalesce_key is null and p_coalesce_group is not null
+            then 'the group of a key needs one: give p_coalesce_key => …'
+        when p_coalesce_key is not null and p_unique_key is not null
+            then 'a job has a unique key or coalesces, not both' end);
+    perform jobkit.require_unique(array[coalesce(p_coalesce_group, p_kind)],
+        array[p_coalesce_key], array['coalesce'], array[null::interval], array[null::text])
+    where p_coalesce_key is not null;
     if p_unique_key is not null then
         select * into v_unique from jobkit.enqueue_unique(
             array[p_kind], array[coalesce(p_queue, v_kind.queue)],
@@ -72,6 +80,8 @@ begin
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
         array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
-        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint]);
+        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint], null,
+        array[case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end],
+        array[p_coalesce_key], array[case when p_coalesce_key is not null then 'coalesce' end]);
 end
 $$;

@@ -16,6 +16,11 @@ declare
     v_new constant bigint[] := array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
     );
+    -- One that coalesces has no key that anybody holds.
+    v_keys constant text[] := array(
+        select case when u.while <> 'coalesce' then u.key end
+        from unnest(p_unique, p_while) with ordinality as u (key, while, at) order by u.at
+    );
     v_ids bigint[];                              -- null where it is not known yet
     v_answers text[] := array_fill('enqueued'::text, array[cardinality(p_kind)]);
     v_met record;
@@ -26,7 +31,7 @@ begin
             insert into jobkit.unique_keys (scope, key, job_id, held_until)
             select distinct on (u.scope collate "C", u.key collate "C")
                 u.scope, u.key, u.id, v_now + u.term
-            from unnest(p_scope, p_unique, v_new, p_for) as u (scope, key, id, term)
+            from unnest(p_scope, v_keys, v_new, p_for) as u (scope, key, id, term)
             where u.key is not null and not exists (
                 select from jobkit.unique_keys k where k.scope = u.scope and k.key = u.key
             )
@@ -35,12 +40,12 @@ begin
         )
         select array_agg(case when n.key is null or t.id is not null then n.id end order by n.at)
         into v_ids
-        from unnest(v_new, p_unique) with ordinality as n (id, key, at)
+        from unnest(v_new, v_keys) with ordinality as n (id, key, at)
         left join taken t on t.id = n.id;
     else
         v_ids := array(
             select case when n.key is null then n.id end
-            from unnest(v_new, p_unique) with ordinality as n (id, key, at) order by n.at
+            from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
         );
     end if;
     if array_remove(v_ids, null) <> '{}' then
@@ -56,13 +61,17 @@ begin
             v_now + p_for[i], p_on_duplicate[i], not p_at_once);
         if v_met.answer is null then
             raise unique_violation using message = 'jobkit: a key is in other hands';
-        elsif v_met.answer = 'enqueued' then
+        elsif v_met.answer in ('enqueued', 'parked') then
+            if v_met.answer = 'parked' then
+                p_delay[i] := null;
+                p_run_at[i] := jobkit.parked();
+            end if;
             perform jobkit.enqueue_all(p_kind[i:i], p_queue[i:i], p_priority[i:i],
                 p_max_attempts[i:i], p_delay[i:i], p_run_at[i:i], p_group[i:i], p_key[i:i],
                 p_args[i:i], p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i],
                 p_version[i:i], v_new[i:i], p_scope[i:i], p_unique[i:i], p_while[i:i]);
-        elsif v_met.answer = 'replaced' then
-            if p_on_duplicate[i] = 'replace' then
+        elsif v_met.answer in ('replaced', 'repeated') then
+            if p_on_duplicate[i] in ('replace', 'run_again') then
                 update jobkit.jobs j set args = p_args[i]::json, version = p_version[i],
                     metadata = p_metadata[i], concurrency_key = p_key[i],
                     concurrency_group = case when p_key[i] is not null then p_group[i] end,
@@ -70,11 +79,14 @@ begin
                         then array(select jsonb_array_elements_text(p_tags[i])) end
                 where j.id = v_met.job_id;
             end if;
-            perform jobkit.put_back(
-                v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
+            if v_met.answer = 'replaced' then
+                perform jobkit.put_back(
+                    v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
+            end if;
         end if;
         v_ids[i] := v_met.job_id;
-        v_answers[i] := v_met.answer;
+        v_answers[i] := case v_met.answer when 'parked' then 'enqueued'
+            when 'repeated' then 'replaced' else v_met.answer end;
     end loop;
     return query select * from unnest(v_ids, v_answers);
 end
