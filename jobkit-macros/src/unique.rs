@@ -18,12 +18,8 @@ use crate::redact::Fields;
 /// variant of the library's.
 const WHILE: [(&str, &str); 3] =
     [("queued", "Queued"), ("running", "Running"), ("unfinished", "Unfinished")];
-const ON_DUPLICATE: [(&str, &str); 4] = [
-    ("skip", "Skip"),
-    ("replace", "Replace"),
-    ("debounce", "Debounce"),
-    ("run_again", "RunAgain"),
-];
+const ON_DUPLICATE: [(&str, &str); 4] =
+    [("skip", "Skip"), ("replace", "Replace"), ("debounce", "Debounce"), ("run_again", "RunAgain")];
 
 /// A key of which there is one job at a time.
 pub(crate) struct Unique {

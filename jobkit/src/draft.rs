@@ -84,7 +84,8 @@ impl NewJob {
 /// The unique key of a job, or its coalesce key: its own, or that of its type.
 fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
     let policy = J::POLICY.unique;
-    let coalesces = if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
+    let coalesces =
+        if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
     let [what, group] = if coalesces {
         ["coalesce key", "group of a coalesce key"]
     } else {

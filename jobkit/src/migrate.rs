@@ -58,7 +58,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     50 "0050_schedules" readable_by 29,
     60 "0060_unique_keys" readable_by 29,
     90 "0090_coalesce" readable_by 29,
-    functions 90 readable_by 29
+    functions 91 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -17,10 +17,10 @@ declare
 begin
     ids := p_ids;
     ended := 0;
-    select array_agg(s.id) as ids, array_agg(s.newest) as newest, array_agg(s.by) as by,
+    select array_agg(s.id) as ids, array_agg(s.newest) as newest, array_agg(s.instead) as instead,
         array_agg(s.place) as places, array_agg(s.fits) as fits,
-        array_agg(s.id) filter (where s.by is not null) as older,
-        bool_and(s.by is null and s.place = 'picked') as simple
+        array_agg(s.id) filter (where s.instead is not null) as older,
+        bool_and(s.instead is null and s.place = 'picked') as simple
     into v_seen from jobkit.coalesce_seen(p_ids, p_keyed, p_kinds) s;
     if v_seen.simple is not false then
         return;
@@ -37,33 +37,33 @@ begin
     ));
     with had as (
         select s.*, s.place = 'picked' or s.id = any (v_taken) as here,
-            s.by is not null and s.id = any (v_locked) as locked
-        from unnest(v_seen.ids, v_seen.newest, v_seen.by, v_seen.places, v_seen.fits)
-            as s (id, newest, by, place, fits)
+            s.instead is not null and s.id = any (v_locked) as locked
+        from unnest(v_seen.ids, v_seen.newest, v_seen.instead, v_seen.places, v_seen.fits)
+            as s (id, newest, instead, place, fits)
     ), begun as (
         select n.id from had n
         where n.id = n.newest and n.fits and n.here and not exists (
-            select from had o where o.newest = n.id and o.by is not null
+            select from had o where o.newest = n.id and o.instead is not null
                 and not (o.locked and (o.here or o.place = 'elsewhere'))
         )
     )
     select array(select b.id from begun b) as begun,
         array_agg(h.id) filter (where h.locked and h.here) as ended,
-        array_agg(h.by) filter (where h.locked and h.here) as by,
+        array_agg(h.instead) filter (where h.locked and h.here) as instead,
         array_agg(h.id) filter (where h.here) as here,
         array_agg(h.id) filter (where h.place = 'picked') as picked,
         array_agg(h.id) filter (where h.locked and h.place = 'elsewhere'
-            and h.by in (select b.id from begun b)) as told
+            and h.instead in (select b.id from begun b)) as told
     into v_now from had h;
     ended := coalesce(cardinality(v_now.ended), 0);
     ids := array(select unnest(p_ids) except select unnest(v_now.picked)) || v_now.begun;
-    perform jobkit.coalesce_end(v_now.ended, v_now.by);
+    perform jobkit.coalesce_end(v_now.ended, v_now.instead);
     perform jobkit.make_ready(array(
         select unnest(v_now.here) except select unnest(v_now.ended || v_now.begun)
     ));
     -- Those that run, or are blocked: one that fails does not run again.
-    update jobkit.jobs j set coalesced_by = s.by
-    from unnest(v_seen.ids, v_seen.by) as s (id, by)
+    update jobkit.jobs j set coalesced_by = s.instead
+    from unnest(v_seen.ids, v_seen.instead) as s (id, instead)
     where j.id = any (v_now.told) and s.id = j.id;
 end
 $$;

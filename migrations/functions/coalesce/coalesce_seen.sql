@@ -1,13 +1,13 @@
 -- coalesce_seen: what a claim that picked jobs may know of their keys: those jobs, and of each key
 -- the newest others; 1,000 in all, but some of each.
 --   newest  the newest job of the key that waits and is due, whoever has it in hand
---   by      which job an older one gives way to: the newest, or one that was claimed before
+--   instead    which job an older one gives way to: the newest, or one that was claimed before
 --   place   picked, ready, scheduled or elsewhere: running, blocked, or with a permit
 --   fits    whether the newest may begin: these were all, and the worker knows its kind
 -- Keys belong to a queue. Jobs with other concurrency keys are strangers. One that was scheduled
 -- and whose time has not come is none of them; one that waits for another attempt is an older one.
 create or replace function jobkit.coalesce_seen(p_ids bigint[], p_keyed boolean, p_kinds text[])
-returns table (id bigint, newest bigint, by bigint, place text, fits boolean)
+returns table (id bigint, newest bigint, instead bigint, place text, fits boolean)
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
