@@ -18,6 +18,7 @@ mod ahead;
 mod badinput;
 mod causes;
 mod clock;
+mod coalesce;
 mod delays;
 mod enqueue;
 mod examples;

@@ -34,8 +34,7 @@ begin
     from unnest(p_scope, p_key, p_job, p_follower) as f (scope, key, job, follower)
     join jobkit.jobs j on j.id = f.follower and j.cancel_requested_at is null
     cross join lateral (
-        select f.follower <> all (v_had) or j.run_at = jobkit.parked()
-            and f.follower = any (v_parked) is not true as later
+        select j.run_at = jobkit.parked() and f.follower = any (v_parked) is not true as later
     ) l
     order by f.scope collate "C", f.key collate "C";
     if v_parked is not null then

@@ -52,7 +52,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         coalesce::a_dead_letter_coalesces_no_more;
     // What runs again.
     take_follower: "u.job_id = p_holder for update" => "u.job_id = p_holder",
-        unique_again::of_those_that_run_again_one_waits_for_the_other;
+        unique_again::of_two_that_would_follow_one_does;
     take_follower: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
     take_follower: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
         unique_again::one_that_is_cancelled_does_not_follow;
@@ -61,12 +61,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     follow: "j.id = any (p_follower) for no key update skip locked" =>
         "j.id = any (p_follower) for no key update",
         unique_again::one_that_is_cancelled_does_not_follow;
-    follow: "f.follower <> all (v_had) or" => "false or",
-        unique_again::one_that_is_cancelled_does_not_follow;
     sweep_begin: "perform jobkit.follow_left(1000)" => "perform 1",
         unique_again::an_end_behind_an_open_duplicate_lets_it_run_soon;
     follow_left: "for update of k skip locked" => "for update of k",
-        unique_again::an_end_behind_an_open_duplicate_lets_it_run_soon;
+        unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
     take_over: "if v_follower is null then" => "if true then",
         unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
     prune_keys: "and k.follower_id is null" => "",

@@ -12,6 +12,7 @@ in_a_lab![
     whatever_ends_a_job_lets_one_run_again,
     while_a_job_waits_it_is_changed,
     of_those_that_run_again_one_waits_for_the_other,
+    of_two_that_would_follow_one_does,
     an_end_behind_an_open_duplicate_lets_it_run_soon,
     a_duplicate_finds_one_whose_turn_came_unnoticed,
     one_that_is_cancelled_does_not_follow,
@@ -102,6 +103,23 @@ pub(crate) async fn of_those_that_run_again_one_waits_for_the_other(lab: Lab) {
     }
 }
 
+/// Both have seen that nobody follows yet.
+pub(crate) async fn of_two_that_would_follow_one_does(lab: Lab) {
+    let world = World::new(lab).await;
+    let job = id(&world.call(again(0)).await);
+    world.claim(1, &[job]).await;
+    let look = "select j.kind into v_kind";
+    let stop = format!("perform pg_advisory_xact_lock_shared(1); {look}");
+    world.lab.mutate("take_follower", look, &stop).await;
+    let stop = world.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await;
+    let first = stop.waiter(again(1)).await;
+    let second = first.waiter(again(2)).await;
+    stop.end(End::Commit).await;
+    let follower = id(&first.answer().await.unwrap());
+    assert_eq!(second.answer().await.unwrap(), format!("replaced {follower}"));
+    world.lab.check_invariants().await;
+}
+
 /// The worker does not wait for the producer, and passes over the key: the sweep finds who follows.
 pub(crate) async fn an_end_behind_an_open_duplicate_lets_it_run_soon(lab: Lab) {
     let world = World::new(lab).await;
@@ -132,7 +150,10 @@ pub(crate) async fn a_duplicate_finds_one_whose_turn_came_unnoticed(lab: Lab) {
     assert_eq!(producer.bystander(settle(1, n, job, "finish")).await, "");
     producer.end(End::Commit).await;
     assert_eq!(world.call("select jobkit.prune_keys(9)::text".to_owned()).await, "0");
-    assert_eq!(world.call(again(2)).await, format!("replaced {follower}"));
+    let next = world.hold(again(2)).await;
+    assert_eq!(next.answer, format!("replaced {follower}"));
+    assert_eq!(next.bystander(sweep()).await, "false");
+    next.end(End::Commit).await;
     assert_eq!(world.call(claim(2, next_n(), 9)).await, follower.to_string());
     assert_eq!(payload(&world, follower).await, "2");
     world.lab.check_invariants().await;
