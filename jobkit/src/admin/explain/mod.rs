@@ -66,6 +66,10 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
 fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     let scheduled = |until| Reason::Scheduled { until };
+    if let Some(job) = job.follows {
+        reasons.push(Reason::Follows { job: JobId(job) });
+        return reasons;
+    }
     reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
     reasons.extend(unserved(&job));
     reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));

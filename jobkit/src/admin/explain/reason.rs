@@ -42,6 +42,11 @@ pub enum Reason {
         /// When it is due.
         until: DateTime<Utc>,
     },
+    /// It runs once the job with its unique key has ended.
+    Follows {
+        /// That job.
+        job: JobId,
+    },
     /// Its queue is paused.
     Paused(PausedQueue),
     /// No live worker serves its queue.
@@ -150,6 +155,9 @@ impl fmt::Display for Reason {
                 write!(f, "Marked as cancelled since {}: it ends when it is next met", Time(since))
             }
             Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
+            Self::Follows { job } => {
+                write!(f, "Runs once job {job}, which has its unique key, has ended")
+            }
             Self::Paused(paused) => paused.fmt(f),
             Self::Stuck(stuck) => stuck.fmt(f),
             Self::Unserved { queue } => write!(f, "No live worker serves its queue {queue}"),

@@ -32,6 +32,8 @@ pub(crate) struct LiveJob {
     pub(crate) waits: bool,
     /// When it is due, and whether it is by now.
     pub(crate) scheduled: Option<(DateTime<Utc>, bool)>,
+    /// The job with its unique key, after which it runs.
+    pub(crate) follows: Option<i64>,
     pub(crate) blocked: bool,
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
@@ -63,6 +65,7 @@ impl FromRow for LiveJob {
             waits: row.read("waits")?,
             runs: worker.zip(row.read("claimed_at")?),
             scheduled: due.zip(row.read("due")?),
+            follows: row.read("follows")?,
             blocked: row.read("blocked")?,
             without_permit: row.read("without_permit")?,
             serving: row.read("serving")?,
