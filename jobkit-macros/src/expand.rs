@@ -6,7 +6,6 @@ use crate::backoff::Backoff;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
-use crate::unique::Coalesce;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
@@ -58,6 +57,8 @@ fn policy(model: &JobModel) -> TokenStream {
         ("timeout", model.timeout.map(term)),
         ("retention", model.retention.map(term)),
         ("backoff", model.backoff.as_ref().map(Backoff::code)),
+        ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
+        ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
     ] {
         if let Some(value) = value {
             set(field, value);
@@ -74,13 +75,6 @@ fn policy(model: &JobModel) -> TokenStream {
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
     }
-    if let Some(unique) = &model.unique {
-        let unique = unique.code();
-        set("unique", quote!(::core::option::Option::Some(#unique)));
-    }
-    if let Some(Coalesce { group, .. }) = &model.coalesce {
-        set("coalesce", quote!(::core::option::Option::Some(#group)));
-    }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
@@ -89,6 +83,10 @@ fn policy(model: &JobModel) -> TokenStream {
         return defaults;
     }
     quote!(::jobkit::private::Policy { #settings ..#defaults })
+}
+
+fn some(value: &impl ToTokens) -> TokenStream {
+    quote!(::core::option::Option::Some(#value))
 }
 
 fn term(term: Term) -> TokenStream {

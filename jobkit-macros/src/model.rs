@@ -96,8 +96,7 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
-        let unique = Unique::read(&mut args, fields, &kind, mistakes);
-        let coalesce = Coalesce::read(&mut args, fields, &kind, mistakes);
+        let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
         Self {

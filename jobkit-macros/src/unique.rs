@@ -30,13 +30,19 @@ pub(crate) struct Unique {
     on_duplicate: &'static str,
 }
 
+/// Both; a job has one of them at most.
+pub(crate) fn read(
+    args: &mut Args,
+    fields: &Fields,
+    kind: &str,
+    mistakes: &mut Mistakes,
+) -> (Option<Unique>, Option<Coalesce>) {
+    let unique = Unique::read(args, fields, kind, mistakes);
+    (unique, Coalesce::read(args, fields, kind, mistakes))
+}
+
 impl Unique {
-    pub(crate) fn read(
-        args: &mut Args,
-        fields: &Fields,
-        kind: &str,
-        mistakes: &mut Mistakes,
-    ) -> Option<Self> {
+    fn read(args: &mut Args, fields: &Fields, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
         let key = args.unique_key.take().map(|given| key::unquoted(given, fields, mistakes));
         let group = args.unique_group.as_ref();
         let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
@@ -82,12 +88,7 @@ pub(crate) struct Coalesce {
 }
 
 impl Coalesce {
-    pub(crate) fn read(
-        args: &mut Args,
-        fields: &Fields,
-        kind: &str,
-        mistakes: &mut Mistakes,
-    ) -> Option<Self> {
+    fn read(args: &mut Args, fields: &Fields, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
         let group = args.coalesce_group.as_ref();
         if let (Some(group), false) = (group, args.mentions("coalesce_key")) {
             let message = "`coalesce_group` needs a key: add `coalesce_key = self.account_id`";

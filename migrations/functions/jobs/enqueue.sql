@@ -21,6 +21,10 @@ declare
     v_kind jobkit.kinds;
     v_bytes bigint;
     v_unique record;
+    v_key constant text[] := array[p_coalesce_key];
+    v_scope constant text[] := array[
+        case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end];
+    v_while constant text[] := array[case when p_coalesce_key is not null then 'coalesce' end];
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
@@ -57,8 +61,7 @@ begin
             then 'the group of a key needs one: give p_coalesce_key => …'
         when p_coalesce_key is not null and p_unique_key is not null
             then 'a job has a unique key or coalesces, not both' end);
-    perform jobkit.require_unique(array[coalesce(p_coalesce_group, p_kind)],
-        array[p_coalesce_key], array['coalesce'], array[null::interval], array[null::text])
+    perform jobkit.require_unique(v_scope, v_key, v_while, '{null}', '{null}')
     where p_coalesce_key is not null;
     if p_unique_key is not null then
         select * into v_unique from jobkit.enqueue_unique(
@@ -81,7 +84,6 @@ begin
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
         array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
         array[p_dead_letter_key], array[nullif(p_version, 1)::smallint], null,
-        array[case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end],
-        array[p_coalesce_key], array[case when p_coalesce_key is not null then 'coalesce' end]);
+        v_scope, v_key, v_while);
 end
 $$;

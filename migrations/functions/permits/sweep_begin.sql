@@ -1,7 +1,8 @@
 -- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
 -- anything that it might look at; and whether a start, a resume or a change of a limit since the
--- last one explains what it may find. Unique keys that somebody follows are looked at here. One that began later than now did so before the clock stepped
--- back: the next is due, and whatever it finds is explained.
+-- last one explains what it may find. One that began later than now did so before the clock stepped
+-- back: the next is due, and whatever it finds is explained. Unique keys that have a follower are
+-- looked at here.
 create or replace function jobkit.sweep_begin(
     p_every interval, out due boolean, out explained boolean
 )

@@ -1,7 +1,7 @@
 -- enqueue_by_key: the work of `enqueue_unique`. With p_at_once all keys that are free are taken by
 -- one statement, and the duplicates come behind. Of those it waits for nobody, since it has keys
 -- that come later in the order by then: it fails with 23505 where it would have to, as it does
--- where somebody was faster (ON CONFLICT would take twice as long). Else key by key.
+-- where somebody was faster. Else key by key.
 create or replace function jobkit.enqueue_by_key(
     p_at_once boolean,
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
@@ -27,21 +27,7 @@ declare
     i integer;
 begin
     if p_at_once then
-        with taken as (
-            insert into jobkit.unique_keys (scope, key, job_id, held_until)
-            select distinct on (u.scope collate "C", u.key collate "C")
-                u.scope, u.key, u.id, v_now + u.term
-            from unnest(p_scope, v_keys, v_new, p_for) as u (scope, key, id, term)
-            where u.key is not null and not exists (
-                select from jobkit.unique_keys k where k.scope = u.scope and k.key = u.key
-            )
-            order by u.scope collate "C", u.key collate "C", u.id
-            returning unique_keys.job_id as id
-        )
-        select array_agg(case when n.key is null or t.id is not null then n.id end order by n.at)
-        into v_ids
-        from unnest(v_new, v_keys) with ordinality as n (id, key, at)
-        left join taken t on t.id = n.id;
+        v_ids := jobkit.take_free_keys(p_scope, v_keys, v_new, p_for);
     else
         v_ids := array(
             select case when n.key is null then n.id end

@@ -1,5 +1,5 @@
--- follow_left: makes jobs ready, p_limit at most, that follow one which has ended unnoticed, since a
--- producer had the key in hand just then. Returns how many keys it looked into.
+-- follow_left: makes jobs ready, p_limit at most, that follow one which has ended unnoticed, since
+-- a producer had the key in hand just then. Returns how many keys it looked into.
 create or replace function jobkit.follow_left(p_limit integer) returns integer
 language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
 -- free_keys: the keys of jobs that end; with p_kept but for those that `unique_for` keeps. Where a
--- job follows, the key is that one's, which is ready now. It waits for nobody: a row that a producer
--- has locked is left behind, and holds nothing once its job is gone; who follows there is found by
--- `follow_left`. Only rows that say one of these jobs: a late end frees no other's key.
+-- job follows, the key is that one's, which is ready now. It waits for nobody: a row that a
+-- producer has locked is left behind, and holds nothing once its job is gone; who follows there is
+-- found by `follow_left`. Only rows that say one of these jobs: a late end frees no other's key.
 create or replace function jobkit.free_keys(p_jobs bigint[], p_kept boolean) returns void
 language plpgsql as $$
 declare

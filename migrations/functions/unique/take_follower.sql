@@ -4,8 +4,8 @@
 --   repeated   job_id follows already, and is the caller's to change until this transaction ends
 --   existing   … and is of another kind
 --   null       it has come to something else meanwhile: look again
--- It waits for whoever has the row of the key. A worker that ends the job meanwhile does not see who
--- follows: `follow_left`.
+-- It waits for whoever has the row of the key. A worker that ends the job meanwhile does not see
+-- who follows: `follow_left`.
 create or replace function jobkit.take_follower(
     p_scope text, p_key text, p_holder bigint, p_job bigint, p_kind text,
     out job_id bigint, out answer text

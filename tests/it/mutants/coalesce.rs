@@ -5,7 +5,8 @@ use crate::races::{coalesce, unique_again};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim sees of a key.
-    coalesce_seen: "and j.known and" => "and", coalesce::a_newest_one_that_a_worker_does_not_know_is_left_to_others;
+    coalesce_seen: "and j.known and" => "and",
+        coalesce::a_newest_one_that_a_worker_does_not_know_is_left_to_others;
     coalesce_seen: " and not j.any_more" => "", coalesce::many_of_a_key_end_in_bounded_claims;
     coalesce_seen: "and j.cancel_requested_at is null\n                and (j.run_at" =>
         "and (j.run_at", coalesce::a_cancelled_one_takes_nobody_along;
@@ -16,8 +17,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "j.run_at <= v_now",
         coalesce::what_is_due_coalesces_and_what_is_not_waits;
     coalesce_seen: "and j.queue = k.queue" => "", coalesce::queues_and_concurrency_keys_are_apart;
-    coalesce_seen: "and (j.concurrency_group, j.concurrency_key)\n                    is not distinct from (k.concurrency_group, k.concurrency_key)" =>
-        "", coalesce::queues_and_concurrency_keys_are_apart;
+    coalesce_seen: concat!("k.queue\n                and (j.concurrency_group, j.concurrency_key)\n",
+        "                    is not distinct from (k.concurrency_group, k.concurrency_key)") =>
+        "k.queue", coalesce::queues_and_concurrency_keys_are_apart;
     // What it does with that.
     coalesce_picked: "j.id = any (v_seen.older) for update skip locked" =>
         "j.id = any (v_seen.older)", coalesce::a_claim_beside_a_retry_begins_nothing_newer;

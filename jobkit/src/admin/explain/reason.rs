@@ -178,13 +178,7 @@ impl fmt::Display for Reason {
                 "Ready, but no worker has a slot free for its queue {queue}: {} of {slots} taken",
                 Count(*running)
             ),
-            Self::Ahead { queue, jobs: 0 } => write!(f, "Ready: next in its queue {queue}"),
-            Self::Ahead { queue, jobs: 1 } => {
-                write!(f, "Ready: 1 job of its queue {queue} is ahead of it")
-            }
-            Self::Ahead { queue, jobs } => {
-                write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(*jobs))
-            }
+            Self::Ahead { queue, jobs } => ahead(f, queue, *jobs),
             Self::Finished { at } => write!(f, "Finished at {}", Time(at)),
             Self::Discarded { at, reason } => {
                 write!(f, "Discarded at {}", Time(at))?;
@@ -195,6 +189,14 @@ impl fmt::Display for Reason {
                 write!(f, "Dead letter since {} ({reason}): {error}", Time(at))
             }
         }
+    }
+}
+
+fn ahead(f: &mut fmt::Formatter<'_>, queue: &str, jobs: u32) -> fmt::Result {
+    match jobs {
+        0 => write!(f, "Ready: next in its queue {queue}"),
+        1 => write!(f, "Ready: 1 job of its queue {queue} is ahead of it"),
+        _ => write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(jobs)),
     }
 }
 
