@@ -37,7 +37,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let (sender, mut runs) = unbounded_channel();
     let worker = Worker::new(pool).state(sender).queue("index", 10).start().await?;
-    let mut newest = BTreeMap::new();
+    let mut newest = BTreeMap::<i64, u32>::new();
     let mut count = 0;
     while newest.values().sum::<u32>() != 98 + 99 + 100 {
         let (product, change) = runs.recv().await.context("the worker has stopped")?;

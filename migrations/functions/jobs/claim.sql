@@ -14,13 +14,14 @@
 -- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
 -- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
 -- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
--- without a permit; so when some held or needed one there is a row for each queue and lane with the
--- lowest id picked (`lowest`); and where some may wait a row with their ids (`ahead`), and `gone`
--- when some were picked that may not. At most 8 MiB of payload, but always one job: the rest goes
--- back. The jobs are read by their ids alone, not by a join: this is most of what a claim costs.
--- Each statement and each expression in here is a part of how long a lone job waits: what only
--- permits or large payloads need is read when there are some. Mostly one statement looks at all
--- jobs and notes them. A time that is infinite has no distance to be subtracted.
+-- without a permit; so when some held or needed one, or coalesce (`claim_within`), there is a row
+-- for each queue and lane with the lowest id picked (`lowest`); and where some may wait a row with
+-- their ids (`ahead`), and `gone` when some were picked that may not. At most 8 MiB of payload, but
+-- always one job: the rest goes back. The jobs are read by their ids alone, not by a join: this is
+-- most of what a claim costs. Each statement and each expression in here is a part of how long a
+-- lone job waits: what only permits or large payloads need is read when there are some. Mostly one
+-- statement looks at all jobs and notes them. A time that is infinite has no distance to be
+-- subtracted.
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
 -- every call; the price put on other plans must not make the server compile this one.
 create or replace function jobkit.claim(
@@ -84,8 +85,8 @@ begin
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
-        having count(*) = cardinality(v_ids)
-            and bool_and(j.unique_while is distinct from 'coalesce') and (count(*) = 1 or sum(
+        having count(*) filter (where j.unique_while is distinct from 'coalesce')
+            = cardinality(v_ids) and (cardinality(v_ids) = 1 or sum(
             pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
         if not found then
             select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,

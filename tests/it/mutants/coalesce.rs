@@ -40,7 +40,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_take: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
         "q.run_at = j.run_at and q.job_id = j.id for update",
         coalesce::what_is_due_coalesces_and_what_is_not_waits;
-    claim: "bool_and(j.unique_while is distinct from 'coalesce')" => "true",
+    claim: "filter (where j.unique_while is distinct from 'coalesce')" => "",
         coalesce::of_those_that_wait_the_newest_begins;
     claim_permits: "perform jobkit.coalesce_blocked(v_denied)" => "perform 1",
         coalesce::blocked_ones_coalesce_behind_a_running_one;

@@ -117,7 +117,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::a_claim_says_what_came_to_no_job;
     claim_within: "cardinality(v_ids) - count(*)" => "0",
         claim::a_claim_says_what_came_to_no_job;
-    claim: "count(*) = cardinality(v_ids) and" => "",
+    claim: concat!("count(*) filter (where j.unique_while is distinct from 'coalesce')\n",
+        "            = cardinality(v_ids) and") => "",
         claim::a_claim_says_what_came_to_no_job;
     claim_permits: "(h.held is null)::integer" => "1",
         claim::a_claim_says_where_each_lane_begins;
