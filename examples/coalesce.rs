@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-/// Brings the search index up to date. Whoever changes a product enqueues one, and waits for nobody;
-/// of those that wait the newest runs. Two of a product never run at once: the key of the limit.
+/// Brings the search index up to date. Whoever changes a product enqueues one, and waits for
+/// nobody; of those that wait the newest runs. The concurrency key: two never run at once.
 #[derive(Serialize, Deserialize)]
 #[job(queue = "index", coalesce_key = self.product, concurrency_key = self.product)]
 struct IndexProduct {

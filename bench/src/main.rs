@@ -24,7 +24,8 @@
 //! 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned` runs
 //! one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
 //! open for 10 ms, and `coalesce` does so with jobs of one key, which then run. `dead` replays
-//! 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
+//! 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the dashboard,
+//! with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
 

@@ -107,8 +107,8 @@ struct Run {
 }
 
 /// Producers that hold their transactions open and roll some back, beside claims and settles that
-/// fail and give back: what was committed is read by a run that succeeds, of its own or a newer job.
-/// That is so whatever the order in which they commit.
+/// fail and give back: what was committed is read by a run that succeeds, of its own or a newer
+/// job. That is so whatever the order in which they commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payload_committed_before_the_claim_is_never_lost() {
     let rounds = std::env::var("JOBKIT_ROUNDS").ok().and_then(|text| text.parse().ok());

@@ -1,5 +1,6 @@
--- take_free_keys: unique keys, those that look free, for jobs that are about to be enqueued: of each
--- key the first of them. Returns the jobs that have theirs, or have none, and null for the others.
+-- take_free_keys: unique keys, those that look free, for jobs that are about to be enqueued: of
+-- each key the first of them. Returns the jobs that have theirs, or have none, and null for the
+-- others.
 -- It fails with 23505 where somebody was faster (ON CONFLICT would take twice as long).
 create or replace function jobkit.take_free_keys(
     p_scope text[], p_key text[], p_job bigint[], p_for interval[]

@@ -17,7 +17,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "j.run_at <= v_now",
         coalesce::what_is_due_coalesces_and_what_is_not_waits;
     coalesce_seen: "and j.queue = k.queue" => "", coalesce::queues_and_concurrency_keys_are_apart;
-    coalesce_seen: concat!("k.queue\n                and (j.concurrency_group, j.concurrency_key)\n",
+    coalesce_seen: concat!("k.queue\n",
+        "                and (j.concurrency_group, j.concurrency_key)\n",
         "                    is not distinct from (k.concurrency_group, k.concurrency_key)") =>
         "k.queue", coalesce::queues_and_concurrency_keys_are_apart;
     // What it does with that.
