@@ -11,6 +11,7 @@
 //! cargo run --release -p jobkit-bench -- handover [concurrency]
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
+//! cargo run --release -p jobkit-bench -- coalesce [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
 //! cargo run --release -p jobkit-bench -- compare --help    # scripts/bench
@@ -22,8 +23,9 @@
 //! without, `zipf` jobs of 10,000 keys of which one has a tenth; `behind` drains 10,000 jobs behind
 //! 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned` runs
 //! one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
-//! open for 10 ms. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits
-//! every page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
+//! open for 10 ms, and `coalesce` does so with jobs of one key, which then run. `dead` replays
+//! 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the dashboard,
+//! with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
 
@@ -79,6 +81,7 @@ async fn main() -> Result<()> {
         "handover" => hot::hand_over(&pool, number(500)?).await,
         "pinned" => hot::pinned(&pool, number(60)?).await.map(drop),
         "producers" => producers::compare(&pool, number(5)?).await,
+        "coalesce" => producers::coalesce(&pool, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),

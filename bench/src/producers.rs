@@ -13,10 +13,16 @@ const PRODUCERS: usize = 32;
 const HELD: Duration = Duration::from_millis(10);
 const ROUND: Duration = Duration::from_secs(3);
 
+/// A table of the application.
+const APP: &str = "create table if not exists app (
+    id bigint generated always as identity primary key, kind text not null, args jsonb not null)";
+
 #[derive(Clone, Copy)]
 enum Write {
     /// A job.
     Job,
+    /// A job that coalesces with all others.
+    Coalescing,
     /// The same payload in one row of a table of the application.
     Plain,
 }
@@ -42,10 +48,7 @@ pub(crate) async fn compare(pool: &PgPool, rounds: usize) -> Result<()> {
 /// Enqueues a second while nobody serves the queue and while somebody does, and plain inserts: half
 /// of those before and half after, since a database grows.
 pub(crate) async fn round(pool: &PgPool) -> Result<[f64; 3]> {
-    let table = "create table if not exists app (
-        id bigint generated always as identity primary key,
-        kind text not null, args jsonb not null)";
-    sqlx::raw_sql(table).execute(pool).await?;
+    sqlx::raw_sql(APP).execute(pool).await?;
     connect(pool).await?;
     let before = rate(pool, Write::Plain).await?;
     let jobs = rate(pool, Write::Job).await?;
@@ -55,6 +58,38 @@ pub(crate) async fn round(pool: &PgPool) -> Result<[f64; 3]> {
     worker.stop().await;
     let after = rate(pool, Write::Plain).await?;
     Ok([jobs, served, f64::midpoint(before, after)])
+}
+
+/// The same of jobs of one coalesce key; then a worker runs one of all, the newest.
+pub(crate) async fn coalesce(pool: &PgPool, rounds: usize) -> Result<()> {
+    sqlx::raw_sql(APP).execute(pool).await?;
+    connect(pool).await?;
+    let mut ratios = Vec::new();
+    for round in 1..=rounds {
+        let before = rate(pool, Write::Plain).await?;
+        let jobs = rate(pool, Write::Coalescing).await?;
+        let after = rate(pool, Write::Plain).await?;
+        let plain = f64::midpoint(before, after);
+        let (waiting, newest): (i64, i64) =
+            sqlx::query_as("select count(*), max(id) from jobkit.jobs").fetch_one(pool).await?;
+        let began = Instant::now();
+        let worker = worker(pool, 100).await?;
+        while sqlx::query("select from jobkit.jobs limit 1").fetch_optional(pool).await?.is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let took = began.elapsed();
+        let done = worker.counts().finished;
+        worker.stop().await;
+        println!(
+            "round {round}: {jobs:.0} enqueues/s of one key, {plain:.0} plain inserts/s; {done} \
+             runs of {waiting} jobs up to {newest} within {} ms",
+            took.as_millis()
+        );
+        ratios.push(jobs / plain);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("ratio  : {:.2} (median)", ratios[ratios.len() / 2]);
+    Ok(())
 }
 
 /// Opens a connection for each producer, so that nobody has to meanwhile.
@@ -95,6 +130,10 @@ impl Write {
         match self {
             Self::Job => {
                 Noop(Payload::new(7)).enqueue(transaction).await?;
+            }
+            Self::Coalescing => {
+                let job = Noop(Payload::new(7)).options().coalesce_key("one");
+                job.enqueue(transaction).await?;
             }
             Self::Plain => {
                 sqlx::query("insert into app (kind, args) values ('noop', $1)")

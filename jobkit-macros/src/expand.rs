@@ -15,6 +15,8 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let dead_letter_key =
         model.dead_letter_key.as_ref().map(|expr| plain_key("dead_letter_key", expr));
     let unique_key = model.unique.as_ref().map(|unique| plain_key("unique_key", &unique.key));
+    let coalesce_key =
+        model.coalesce.as_ref().map(|coalesce| plain_key("coalesce_key", &coalesce.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
@@ -25,6 +27,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             #concurrency_key
             #dead_letter_key
             #unique_key
+            #coalesce_key
             #upcast
             #scheduled
         }
@@ -50,6 +53,8 @@ fn policy(model: &JobModel) -> TokenStream {
         ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
         ("priority", model.priority.map(|priority| priority.to_token_stream())),
         ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
+        ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
+        ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
     ] {
         if let Some(value) = value {
             set(field, value);
@@ -72,10 +77,6 @@ fn policy(model: &JobModel) -> TokenStream {
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
     }
-    if let Some(unique) = &model.unique {
-        let unique = unique.code();
-        set("unique", quote!(::core::option::Option::Some(#unique)));
-    }
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
@@ -84,6 +85,10 @@ fn policy(model: &JobModel) -> TokenStream {
         return defaults;
     }
     quote!(::jobkit::private::Policy { #settings ..#defaults })
+}
+
+fn some(value: &impl ToTokens) -> TokenStream {
+    quote!(::core::option::Option::Some(#value))
 }
 
 fn term(term: Term) -> TokenStream {
@@ -116,7 +121,7 @@ fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
     (typed, declared)
 }
 
-/// The method that says the dead-letter key, or the unique key.
+/// The method that says the dead-letter key, the unique key or the coalesce key.
 fn plain_key(method: &str, expr: &Expr) -> TokenStream {
     let method = Ident::new(method, Span::call_site());
     let (receiver, call) = key("key", expr);

@@ -13,7 +13,7 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
 use crate::schedule;
-use crate::unique::{self, Unique};
+use crate::unique::{self, Coalesce, Unique};
 use crate::version::Upcast;
 
 /// The numbers a setting can be.
@@ -50,6 +50,7 @@ pub(crate) struct JobModel {
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
     pub(crate) unique: Option<Unique>,
+    pub(crate) coalesce: Option<Coalesce>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
     /// When it recurs.
@@ -95,7 +96,7 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
-        let unique = Unique::read(&mut args, fields, &kind, mistakes);
+        let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
         let terms = terms(&args, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         Self {
@@ -122,6 +123,7 @@ impl JobModel {
                 mistakes,
             ),
             unique,
+            coalesce,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             kind,

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 26] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 28] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -37,6 +37,8 @@ pub(crate) const ARGUMENTS: [(&str, &str); 26] = [
     ("unique_while", "queued"),
     ("unique_for", "\"1h\""),
     ("on_duplicate", "replace"),
+    ("coalesce_key", "self.account_id"),
+    ("coalesce_group", "\"accounts\""),
     ("redact", "redact(token)"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
 ];
@@ -77,6 +79,8 @@ pub(crate) struct Args {
     pub(crate) unique_while: Option<Given<Expr>>,
     pub(crate) unique_for: Option<Given<LitStr>>,
     pub(crate) on_duplicate: Option<Given<Expr>>,
+    pub(crate) coalesce_key: Option<Given<Expr>>,
+    pub(crate) coalesce_group: Option<Given<LitStr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The names given, also those with a broken value.
@@ -182,6 +186,10 @@ impl Args {
             "unique_while" => self.unique_while = Some(Given { name, value }),
             "unique_for" => self.unique_for = Some(given(name, &value, example, literal::text)?),
             "on_duplicate" => self.on_duplicate = Some(Given { name, value }),
+            "coalesce_key" => self.coalesce_key = Some(Given { name, value }),
+            "coalesce_group" => {
+                self.coalesce_group = Some(given(name, &value, example, literal::text)?);
+            }
             other => unreachable!("`{other}` is in the list of arguments but has no field"),
         }
         Ok(())

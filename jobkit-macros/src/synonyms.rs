@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 16] = [
+const SYNONYMS: [(&str, &[&str]); 17] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -30,6 +30,7 @@ const SYNONYMS: [(&str, &[&str]); 16] = [
     ),
     ("unique_while", &["unique_until", "unique_states"]),
     ("on_duplicate", &["on_conflict", "debounce", "conflict"]),
+    ("coalesce_key", &["coalesce", "coalesce_by", "merge_key", "collapse_key", "batch_key"]),
     ("schedule", &["cron", "every", "interval", "periodic", "recurring"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];

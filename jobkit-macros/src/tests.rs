@@ -159,6 +159,7 @@ fn the_example_of_every_argument_is_accepted() {
         let needed = match name {
             "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
             "unique_group" | "unique_while" | "unique_for" | "on_duplicate" => "unique_key = 1,",
+            "coalesce_group" => "coalesce_key = 1,",
             "max_cycles" => "auto_replay = \"1h\",",
             "upcast" => "version = 3,",
             _ => "",

@@ -1,4 +1,4 @@
-//! `unique_key` and what goes with it.
+//! `unique_key` and `coalesce_key`, and what goes with them.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use crate::redact::Fields;
 /// variant of the library's.
 const WHILE: [(&str, &str); 3] =
     [("queued", "Queued"), ("running", "Running"), ("unfinished", "Unfinished")];
-const ON_DUPLICATE: [(&str, &str); 3] =
-    [("skip", "Skip"), ("replace", "Replace"), ("debounce", "Debounce")];
+const ON_DUPLICATE: [(&str, &str); 4] =
+    [("skip", "Skip"), ("replace", "Replace"), ("debounce", "Debounce"), ("run_again", "RunAgain")];
 
 /// A key of which there is one job at a time.
 pub(crate) struct Unique {
@@ -30,13 +30,19 @@ pub(crate) struct Unique {
     on_duplicate: &'static str,
 }
 
+/// Both; a job has one of them at most.
+pub(crate) fn read(
+    args: &mut Args,
+    fields: &Fields,
+    kind: &str,
+    mistakes: &mut Mistakes,
+) -> (Option<Unique>, Option<Coalesce>) {
+    let unique = Unique::read(args, fields, kind, mistakes);
+    (unique, Coalesce::read(args, fields, kind, mistakes))
+}
+
 impl Unique {
-    pub(crate) fn read(
-        args: &mut Args,
-        fields: &Fields,
-        kind: &str,
-        mistakes: &mut Mistakes,
-    ) -> Option<Self> {
+    fn read(args: &mut Args, fields: &Fields, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
         let key = args.unique_key.take().map(|given| key::unquoted(given, fields, mistakes));
         let group = args.unique_group.as_ref();
         let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
@@ -45,6 +51,9 @@ impl Unique {
             .and_then(|given| mistakes.sift(duration::read(&given.value, &duration::UNIQUE)));
         let holds = variant(args.unique_while.as_ref(), &WHILE, mistakes);
         let on_duplicate = variant(args.on_duplicate.as_ref(), &ON_DUPLICATE, mistakes);
+        if on_duplicate == Some("RunAgain") {
+            refuse_beside_run_again(args, holds, mistakes);
+        }
         Some(Self {
             key: key?,
             group: group.unwrap_or_else(|| kind.to_owned()),
@@ -69,6 +78,47 @@ impl Unique {
             at_least: #at_least,
             on_duplicate: ::jobkit::private::OnDuplicate::#on_duplicate,
         })
+    }
+}
+
+/// A key of which the newest job that waits runs for all others.
+pub(crate) struct Coalesce {
+    pub(crate) key: Expr,
+    pub(crate) group: String,
+}
+
+impl Coalesce {
+    fn read(args: &mut Args, fields: &Fields, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
+        let group = args.coalesce_group.as_ref();
+        if let (Some(group), false) = (group, args.mentions("coalesce_key")) {
+            let message = "`coalesce_group` needs a key: add `coalesce_key = self.account_id`";
+            mistakes.add(&group.name, message);
+        }
+        let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+        let given = args.coalesce_key.take()?;
+        if args.mentions("unique_key") {
+            let message = "a job has a `unique_key` or a `coalesce_key`, not both: unique, there \
+                           is one of a key at a time; coalescing, of those that wait one runs";
+            mistakes.add(&given.name, message);
+        }
+        let key = key::unquoted(given, fields, mistakes);
+        Some(Self { key, group: group.unwrap_or_else(|| kind.to_owned()) })
+    }
+}
+
+/// What runs again does so when the other one has ended.
+fn refuse_beside_run_again(args: &Args, holds: Option<&str>, mistakes: &mut Mistakes) {
+    let unfinished = holds.is_none_or(|holds| holds == "Unfinished");
+    let names = [
+        args.unique_while.as_ref().map(|given| &given.name).filter(|_| !unfinished),
+        args.unique_for.as_ref().map(|given| &given.name),
+    ];
+    for name in names.into_iter().flatten() {
+        let message = format_args!(
+            "`on_duplicate = run_again` is for a key that is held while its job is unfinished, \
+             and no longer: leave `{name}` out"
+        );
+        mistakes.add(name, message);
     }
 }
 
@@ -97,17 +147,17 @@ pub(crate) fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
 /// The variant that a word names.
 fn variant(
     given: Option<&Given<Expr>>,
-    words: &[(&'static str, &'static str); 3],
+    words: &[(&'static str, &'static str)],
     mistakes: &mut Mistakes,
 ) -> Option<&'static str> {
     let Given { name, value } = given?;
     let written = word(value).map(ToString::to_string);
     let known = words.iter().find(|(word, _)| written.as_deref() == Some(word));
     if known.is_none() {
-        let [first, second, third] = words.map(|(word, _)| word);
-        let message =
-            format_args!("`{name}` is one of the words `{first}`, `{second}` and `{third}`");
-        mistakes.add(value, message);
+        let listed: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        let (last, others) = listed.split_last()?;
+        let others = others.join(", ");
+        mistakes.add(value, format_args!("`{name}` is one of the words {others} and {last}"));
     }
     known.map(|(_, variant)| *variant)
 }

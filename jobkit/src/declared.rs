@@ -34,6 +34,11 @@ pub trait Declared: Sized {
         None
     }
 
+    /// The key by which this job coalesces; `None` means that it does not.
+    fn coalesce_key(&self) -> Option<String> {
+        None
+    }
+
     /// When such a job recurs, and the job: what `#[job(schedule = "…")]` says.
     #[doc(hidden)]
     fn scheduled() -> Option<(&'static str, Self)> {

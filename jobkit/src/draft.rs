@@ -35,6 +35,8 @@ pub(crate) struct Overrides {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Uniqueness {
     pub(crate) key: Option<String>,
+    /// Whether that is the key of a job that coalesces.
+    pub(crate) coalesces: bool,
     pub(crate) group: Option<String>,
     pub(crate) holds: Option<While>,
     pub(crate) at_least: Option<Duration>,
@@ -99,14 +101,26 @@ fn terms(overrides: &Overrides) -> Result<Terms, Error> {
     })
 }
 
-/// The unique key of a job: its own, or that of its type.
+/// The unique key of a job, or its coalesce key: its own, or that of its type.
 fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
     let policy = J::POLICY.unique;
-    let own = given.key.or_else(|| job.unique_key());
-    let Some(own) = key("unique key", own)? else { return Ok(None) };
-    let declared = policy.map_or(J::POLICY.kind, |unique| unique.group);
-    let scope = given.group.unwrap_or_else(|| declared.to_owned());
-    limits::name("group of a unique key", &scope, NAME_BYTES)?;
+    let coalesces =
+        if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
+    let [what, group] = if coalesces {
+        ["coalesce key", "group of a coalesce key"]
+    } else {
+        ["unique key", "group of a unique key"]
+    };
+    let own = if coalesces { Declared::coalesce_key } else { Declared::unique_key };
+    let own = given.key.or_else(|| own(job));
+    let Some(own) = key(what, own)? else { return Ok(None) };
+    let declared = if coalesces { J::POLICY.coalesce } else { policy.map(|unique| unique.group) };
+    let scope = given.group.unwrap_or_else(|| declared.unwrap_or(J::POLICY.kind).to_owned());
+    limits::name(group, &scope, NAME_BYTES)?;
+    if coalesces {
+        let (holds, at_least, on_duplicate) = ("coalesce", None, None);
+        return Ok(Some(UniqueKey { scope, key: own, holds, at_least, on_duplicate }));
+    }
     let at_least = given.at_least.or(policy.and_then(|unique| unique.at_least));
     let seconds = at_least.map_or(1, |at_least| at_least.as_secs());
     limits::range("seconds that a unique key is held", seconds, LENGTHS, "1 to 31622400")?;
@@ -117,7 +131,7 @@ fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, 
         key: own,
         holds: holds.as_str(),
         at_least,
-        on_duplicate: on_duplicate.unwrap_or_default().as_str(),
+        on_duplicate: Some(on_duplicate.unwrap_or_default().as_str()),
     }))
 }
 

@@ -110,7 +110,22 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     /// declares: see [`unique`](crate::unique).
     pub fn unique_key(mut self, key: impl Into<String>) -> Self {
         self.overrides.unique.key = Some(key.into());
+        self.overrides.unique.coalesces = false;
         self
+    }
+
+    /// Makes the job coalesce by this key, of at most 512 bytes, instead of what its type declares:
+    /// of the jobs of a key that wait, the newest runs for all. A job has a unique key or a
+    /// coalesce key, whichever is given last.
+    pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
+        self.overrides.unique.key = Some(key.into());
+        self.overrides.unique.coalesces = true;
+        self
+    }
+
+    /// The group that its coalesce key belongs to, instead of the kind; 1 to 128 bytes.
+    pub fn coalesce_group(self, group: impl Into<String>) -> Self {
+        self.unique_group(group)
     }
 
     /// The group that its unique key belongs to, instead of the kind; 1 to 128 bytes.

@@ -53,6 +53,9 @@ pub struct Policy {
     pub optional_key: bool,
     /// What jobs with a unique key ask for; `None` for jobs that are not unique.
     pub unique: Option<Unique>,
+    /// The group of the coalesce keys: kinds that name the same one share them, by default the kind
+    /// itself. `None` for jobs that do not coalesce.
+    pub coalesce: Option<&'static str>,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -99,6 +102,7 @@ impl Policy {
             concurrency: None,
             optional_key: false,
             unique: None,
+            coalesce: None,
             redact: &[],
         }
     }

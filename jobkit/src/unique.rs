@@ -84,6 +84,10 @@ pub enum OnDuplicate {
     /// The other one gets its time to run at, if it still waits: with a delay it runs once there
     /// was no duplicate for so long.
     Debounce,
+    /// As [`Replace`](Self::Replace) if the other one still waits. If it runs, or is blocked for a
+    /// permit, this one is enqueued to run once it has ended, however it ends; and further
+    /// duplicates give that one their payloads. For keys that are held while unfinished.
+    RunAgain,
 }
 
 impl OnDuplicate {
@@ -92,6 +96,7 @@ impl OnDuplicate {
             Self::Skip => "skip",
             Self::Replace => "replace",
             Self::Debounce => "debounce",
+            Self::RunAgain => "run_again",
         }
     }
 }
@@ -100,9 +105,9 @@ impl FromStr for OnDuplicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Skip, Self::Replace, Self::Debounce];
+        let all = [Self::Skip, Self::Replace, Self::Debounce, Self::RunAgain];
         let known = all.into_iter().find(|what| what.as_str() == text);
-        known.ok_or_else(|| "a duplicate is to skip, replace or debounce".to_owned())
+        known.ok_or_else(|| "a duplicate is to skip, replace, debounce or run_again".to_owned())
     }
 }
 
@@ -123,7 +128,7 @@ pub struct Unique {
 /// What became of a job that was enqueued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// It is this job.
+    /// It is this job; with [`RunAgain`](OnDuplicate::RunAgain) perhaps once another one has ended.
     New(JobId),
     /// Nothing has changed: this job has its unique key.
     Existing(JobId),

@@ -16,6 +16,7 @@ drop function if exists
     jobkit.claim_apart(
         bigint, bigint, bigint[], boolean, text[], integer[], integer[], text[]),
     jobkit.claim_within(bigint[], text[], bigint),
+    jobkit.claim_within(bigint, bigint, boolean, bigint[], text[], bigint),
     jobkit.crash(jobkit.jobs, bigint, text),
     jobkit.dead_letter_discard(bigint, text),
     jobkit.dead_letter_purge(interval, text, text, text, text, text, integer, text),
@@ -59,4 +60,7 @@ drop function if exists
     jobkit.enqueue_all(
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[], smallint[]),
-    jobkit.heartbeat(bigint, boolean);
+    jobkit.heartbeat(bigint, boolean),
+    jobkit.enqueue(
+        text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer, text,
+        text, interval, text, text);

@@ -44,7 +44,8 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "concurrency", "--example", "dead_letters", "--example", "demo"]);
+        build.args(["--example", "coalesce", "--example", "concurrency"]);
+        build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
     BUILT.get_or_init(build).await;
@@ -147,6 +148,15 @@ async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
     let accounts = "  acme: at most 2 at a time\n  größe & co: at most 2 at a time\n";
     let end = format!("hashed 24 files\n{accounts}");
     assert!(said.ends_with(&end), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_coalesce_example_runs_once_for_each_product() {
+    let lab = Lab::empty().await;
+    let mut command = example("coalesce", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    assert!(said.ends_with("3 runs for 100 changes\n"), "{said}");
     lab.check_invariants().await;
 }
 

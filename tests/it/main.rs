@@ -19,6 +19,7 @@ mod badinput;
 mod brakes;
 mod causes;
 mod clock;
+mod coalesce;
 mod delays;
 mod enqueue;
 mod examples;

@@ -50,6 +50,7 @@ macro_rules! mutants {
 }
 
 mod brakes;
+mod coalesce;
 mod dead_letters;
 mod operators;
 mod permits;
@@ -127,6 +128,11 @@ fn each_is_found(mutants: &'static [Mutant]) {
         }
     }
     assert!(survivors.is_empty(), "not found:\n{}", survivors.join("\n"));
+}
+
+#[test]
+fn each_mutant_of_a_job_that_coalesces_is_found_by_its_race() {
+    each_is_found(coalesce::MUTANTS);
 }
 
 #[test]

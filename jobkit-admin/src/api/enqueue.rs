@@ -38,6 +38,8 @@ struct Wanted {
     /// In seconds.
     unique_for: Option<u64>,
     on_duplicate: Option<String>,
+    coalesce_key: Option<String>,
+    coalesce_group: Option<String>,
 }
 
 /// The payload of a struct without fields.
@@ -90,8 +92,17 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
 
 /// The same with its unique key.
 fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Failure> {
+    if wanted.unique_key.is_some() && wanted.coalesce_key.is_some() {
+        return Err(Failure::Invalid("a job is unique or coalesces, not both".to_owned()));
+    }
     if let Some(key) = wanted.unique_key.take() {
         job = job.unique_key(key);
+    }
+    if let Some(key) = wanted.coalesce_key.take() {
+        job = job.coalesce_key(key);
+    }
+    if let Some(group) = wanted.coalesce_group.take() {
+        job = job.coalesce_group(group);
     }
     if let Some(group) = wanted.unique_group.take() {
         job = job.unique_group(group);

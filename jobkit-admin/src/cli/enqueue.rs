@@ -58,9 +58,15 @@ pub(super) struct Enqueue {
     /// How long it has the key at least
     #[arg(long, value_name = "TIME", requires = "unique_key", value_parser = arguments::span)]
     unique_for: Option<Duration>,
-    /// What a duplicate does: skip, replace or debounce [default: skip]
+    /// What a duplicate does: skip, replace, debounce or run_again [default: skip]
     #[arg(long, value_name = "WHAT", requires = "unique_key")]
     on_duplicate: Option<OnDuplicate>,
+    /// Its coalesce key: of those that wait, the newest runs for all
+    #[arg(long, value_name = "KEY", conflicts_with = "unique_key")]
+    coalesce_key: Option<String>,
+    /// The group of the coalesce key [default: the kind]
+    #[arg(long, value_name = "GROUP", requires = "coalesce_key")]
+    coalesce_group: Option<String>,
 }
 
 impl Enqueue {
@@ -120,6 +126,12 @@ impl Enqueue {
         }
         if let Some(group) = &self.unique_group {
             job = job.unique_group(group);
+        }
+        if let Some(key) = &self.coalesce_key {
+            job = job.coalesce_key(key);
+        }
+        if let Some(group) = &self.coalesce_group {
+            job = job.coalesce_group(group);
         }
         if let Some(holds) = self.unique_while {
             job = job.unique_while(holds);

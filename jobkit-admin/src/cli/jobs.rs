@@ -139,7 +139,10 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ("created", utc(&of.created_at)),
         ("took", of.took.as_ref().map(span).unwrap_or_default()),
         ("concurrency", key.unwrap_or_default()),
-        ("unique key", job.unique_key.clone().unwrap_or_default()),
+        (
+            if job.coalesces { "coalesce key" } else { "unique key" },
+            job.unique_key.clone().unwrap_or_default(),
+        ),
         ("dead-letter key", job.dead_letter_key.clone().unwrap_or_default()),
         ("dead letter", job.dead_letter.map(|id| id.to_string()).unwrap_or_default()),
         (

@@ -248,6 +248,7 @@ pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redact
     value["reason"] = json!(job.reason);
     value["unique_group"] = json!(job.unique_group);
     value["unique_key"] = json!(job.unique_key);
+    value["coalesces"] = json!(job.coalesces);
     value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
     with_payloads(&value, &job.args, job.metadata.as_ref(), redaction)
 }

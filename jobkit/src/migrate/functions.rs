@@ -20,6 +20,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         release_brake require_brake resume_scope running_of
     }
     causes { forget_cause mute_cause note_cause }
+    coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
@@ -57,8 +58,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
     stuck { set_aside stick stuck unclaim unstick }
     unique {
-        enqueue_by_key enqueue_unique free_keys hold_waiting key_holder prune_keys put_back
-        require_unique retake_key supersede take_key take_over take_waiting
+        enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting key_holder parked
+        prune_keys put_back require_unique retake_key supersede take_follower take_free_keys
+        take_key take_over take_waiting
     }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim

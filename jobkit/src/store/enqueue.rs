@@ -30,7 +30,7 @@ pub(crate) struct NewJob {
     pub(crate) unique: Option<UniqueKey>,
 }
 
-/// A unique key, and what goes with it.
+/// A unique key, and what goes with it; or the key of a job that coalesces.
 #[derive(Debug)]
 pub(crate) struct UniqueKey {
     /// The kind, or a group.
@@ -38,7 +38,8 @@ pub(crate) struct UniqueKey {
     pub(crate) key: String,
     pub(crate) holds: &'static str,
     pub(crate) at_least: Option<Duration>,
-    pub(crate) on_duplicate: &'static str,
+    /// `None` for a job that coalesces.
+    pub(crate) on_duplicate: Option<&'static str>,
 }
 
 impl NewJob {

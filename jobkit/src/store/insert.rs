@@ -54,12 +54,14 @@ impl From<NewJob> for Insert {
         let Some(unique) = unique else {
             return Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters };
         };
+        parameters.extend([Some(unique.scope), Some(unique.key)]);
+        let Some(on_duplicate) = unique.on_duplicate else {
+            return Self { sql: include_str!("sql/jobs_enqueue_coalescing_one.sql"), parameters };
+        };
         parameters.extend([
-            Some(unique.scope),
-            Some(unique.key),
             Some(unique.holds.to_owned()),
             unique.at_least.map(interval_text),
-            Some(unique.on_duplicate.to_owned()),
+            Some(on_duplicate.to_owned()),
             json,
         ]);
         Self { sql: include_str!("sql/jobs_enqueue_unique_one.sql"), parameters }
@@ -96,7 +98,7 @@ impl From<&[NewJob]> for Insert {
                 column(jobs, |job| Some(&*job.unique.as_ref()?.key)),
                 column(jobs, |job| Some(job.unique.as_ref()?.holds)),
                 column(jobs, |job| job.unique.as_ref()?.at_least.map(interval_text)),
-                column(jobs, |job| Some(job.unique.as_ref()?.on_duplicate)),
+                column(jobs, |job| job.unique.as_ref()?.on_duplicate),
             ]);
         }
         Self { sql, parameters }

@@ -3,9 +3,10 @@
 -- The rows of those stay locked until the claim is committed: so nobody else counts without it.
 -- Under a rate nothing is claimed ahead: it would begin later than it was let through.
 -- Returns where the rows are, locked, and when the scan began; how many jobs there may be of each
--- queue; and what the claim answers if something holds it back: the kinds of `claim_few` (`tags`).
+-- queue; kinds of which others may be taken in place of what was picked; and what the claim answers
+-- if something holds it back: the kinds of `claim_few` (`tags`).
 create or replace function jobkit.claim_braked(
-    p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
+    inout p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
     p_marks bigint[], p_first integer[], p_last integer[],
     out at tid[], out started timestamptz, out held jobkit.claimed[]
 )
@@ -65,8 +66,11 @@ begin
             with ordinality as q (slots, free, place) order by q.place);
     end if;
     started := clock_timestamp();
+    v_names := v_few;
     select * into at, v_few from jobkit.claim_few(p_kinds, p_queues, p_slots, p_marks,
         p_first, p_last, v_few, v_rooms);
+    p_kinds := array(select k.kind from unnest(p_kinds) as k (kind)
+        where jobkit.unversioned(k.kind) = any (v_names) is not true);
     if v_row.tags is not null then
         v_row.tags := v_few;
         held := array[v_row];

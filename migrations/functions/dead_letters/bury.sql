@@ -1,6 +1,7 @@
 -- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one
 -- that it replays or shares: that is open then, whatever it was. The caller holds the job's row and
 -- comes in the order of dead letters.
+-- One that coalesced does not any more: as a replay it would be the newest, with an old payload.
 -- One with a key is found by that. Where it is gone, a new one begins, with an id of its own: those
 -- who replayed the old one may still be on their way.
 create or replace function jobkit.bury(
@@ -12,6 +13,11 @@ declare
     v_new jobkit.dead_letters;
     v_kind jobkit.kinds;
 begin
+    if p_job.unique_while = 'coalesce' then
+        p_job.unique_scope := null;
+        p_job.unique_key := null;
+        p_job.unique_while := null;
+    end if;
     select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;
     v_new.errors := coalesce(jobkit.errors_of(p_job.id), '[]');
     v_new.fingerprint := jobkit.cause(p_job.kind, p_reason, v_new.errors, p_error);

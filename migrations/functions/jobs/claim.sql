@@ -17,13 +17,14 @@
 -- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
 -- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
 -- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
--- without a permit; so when some held or needed one there is a row for each queue and lane with the
--- lowest id picked (`lowest`); and where some may wait a row with their ids (`ahead`), and `gone`
--- when some were picked that may not. At most 8 MiB of payload, but always one job: the rest goes
--- back. The jobs are read by their ids alone, not by a join: this is most of what a claim costs.
--- Each statement and each expression in here is a part of how long a lone job waits: what only
--- permits or large payloads need is read when there are some. Mostly one statement looks at all
--- jobs and notes them. A time that is infinite has no distance to be subtracted.
+-- without a permit; so when some held or needed one, or coalesce (`claim_within`), there is a row
+-- for each queue and lane with the lowest id picked (`lowest`); and where some may wait a row with
+-- their ids (`ahead`), and `gone` when some were picked that may not. At most 8 MiB of payload, but
+-- always one job: the rest goes back. The jobs are read by their ids alone, not by a join: this is
+-- most of what a claim costs. Each statement and each expression in here is a part of how long a
+-- lone job waits: what only permits or large payloads need is read when there are some. Mostly one
+-- statement looks at all jobs and notes them. A time that is infinite has no distance to be
+-- subtracted.
 -- What a limit or a rate holds back has a row: kinds there was little room for (`tags`), and in how
 -- long the next job fits (`waited`).
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
@@ -40,6 +41,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 as $$
 declare
     v_braked boolean;
+    v_kinds text[];                              -- where it is, those that were asked for
     v_held jobkit.claimed[];                     -- what holds the claim back
     v_started timestamptz;
     v_at tid[];
@@ -58,7 +60,8 @@ begin
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
     if v_braked then
-        select * into p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
+        v_kinds := p_kinds;
+        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
             p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last);
     elsif p_marks <> '{}' then
         v_at := jobkit.claim_above(p_kinds, p_queues, p_slots, p_marks, p_first, p_last);
@@ -81,20 +84,20 @@ begin
     return next v_row;
     if not v_plain or p_ahead <> '{}' or v_braked then
         select * into v_ids, v_ahead, v_answers from jobkit.claim_apart(
-            p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_braked, v_held);
+            p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_kinds, v_held);
         return query select * from unnest(v_answers);
     end if;
     if v_ids <> '{}' then
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
-        having count(*) = cardinality(v_ids) and (count(*) = 1 or sum(
+        having count(*) filter (where j.unique_while is distinct from 'coalesce')
+            = cardinality(v_ids) and (cardinality(v_ids) = 1 or sum(
             pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
         if not found then
-            v_row := null;
-            select * into v_ids, v_row.gone
-            from jobkit.claim_within(p_worker, p_n, not v_plain, v_ids, p_queues, 8 * 1024 * 1024);
-            return next v_row;
+            select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,
+                v_ids, p_queues, p_kinds, 8 * 1024 * 1024);
+            return query select * from unnest(v_answers);
         end if;
     end if;
     if v_ids <> '{}' or v_ahead <> '{}' then

@@ -2,8 +2,8 @@
 -- notes the jobs that wait in the worker for one as a claim of their own, p_n, with 1 MiB of
 -- payload at most. Returns those, the others, which begin at once, and 0 as `gone` when there were
 -- jobs that may not wait. They went back to ready: what has a concurrency key, since its permit
--- would wait as well; what is on its last attempt, was with a worker that died, or is marked as
--- cancelled.
+-- would wait as well; what coalesces, since a newer one may come; what is on its last
+-- attempt, was with a worker that died, or is marked as cancelled.
 create or replace function jobkit.claim_ahead(
     p_worker bigint, p_n bigint, p_ids bigint[], p_queues text[], p_slots integer[],
     p_ahead integer[], out ids bigint[], out ahead bigint[], out gone integer
@@ -23,7 +23,8 @@ begin
         from jobkit.jobs j
         cross join lateral (
             select j.concurrency_key is null and j.crashes = 0 and j.attempt + 1 < j.max_attempts
-                and j.cancel_requested_at is null as may_wait
+                and j.cancel_requested_at is null
+                and j.unique_while is distinct from 'coalesce' as may_wait
         ) m
         cross join lateral (select array_position(p_queues, j.queue) as number) q
         where j.id = any (p_ids)

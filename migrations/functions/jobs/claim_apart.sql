@@ -1,10 +1,11 @@
 -- claim_apart: what a claim does apart from the plain path: with jobs that may have to wait for a
 -- slot (`claim_ahead`), with those that hold or need a permit (`claim_permits`), and what counts
--- for a rate. Returns the jobs that begin at once, those that wait, and what the claim answers.
+-- for a rate of the kinds that were asked for (p_asked; null where nothing is braked). Returns the
+-- jobs that begin at once, those that wait, and what the claim answers.
 create or replace function jobkit.claim_apart(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[], p_kinds text[],
-    p_braked boolean, p_held jobkit.claimed[],
+    p_asked text[], p_held jobkit.claimed[],
     out ids bigint[], out ahead bigint[], out answers jobkit.claimed[]
 )
 language plpgsql as $$
@@ -24,8 +25,8 @@ begin
     if v_row.ahead is not null then
         answers := answers || v_row;
     end if;
-    if p_braked then
-        v_fits_in := jobkit.claim_charge(ids || ahead, p_kinds, p_queues);
+    if p_asked is not null then
+        v_fits_in := jobkit.claim_charge(ids || ahead, p_asked, p_queues);
         foreach v_row in array coalesce(p_held, '{}') loop
             v_row.waited := v_fits_in;
             answers := answers || v_row;

@@ -1,5 +1,6 @@
 -- claim_permits: of a claim that picked jobs which hold or need permits, asks for those that are
--- needed. Returns the jobs that stay, and what the claim answers of lanes and of those that wait.
+-- needed, after those that coalesce have. Returns the jobs that stay, and what the claim answers of
+-- lanes and of those that wait.
 create or replace function jobkit.claim_permits(
     p_ids bigint[], p_queues text[], p_kinds text[],
     out ids bigint[], out answers jobkit.claimed[]
@@ -9,15 +10,19 @@ declare
     v_some record;
     v_keyed bigint[] := '{}';                    -- those that need one …
     v_denied bigint[];                           -- … and got none
+    v_coalesce boolean := false;                 -- whether some of them coalesce
+    v_needy bigint[];
     v_row jobkit.claimed;
 begin
     ids := p_ids;
     -- Where the next scan of a lane may begin, although no job came of what this one picked.
     for v_some in
-        select p.queue, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy
+        select p.queue, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy,
+            bool_or(p.coalesce and p.needy) as coalesce
         from (
             select j.id, j.queue,
                 j.concurrency_key is not null and h.held is null as needy,
+                j.unique_while is not distinct from 'coalesce' as coalesce,
                 (j.priority + 3) * 2 + (h.held is null)::integer as lane
             from jobkit.jobs j
             left join lateral (
@@ -33,9 +38,23 @@ begin
         v_row.lowest := v_some.id;
         answers := answers || v_row;
         v_keyed := v_keyed || v_some.needy;
+        v_coalesce := v_coalesce or v_some.coalesce;
     end loop;
+    if v_coalesce then
+        select c.ids, c.ended into v_needy, v_row.gone
+        from jobkit.coalesce_picked(v_keyed, true, p_kinds) c;
+        ids := array(select unnest(ids) except select unnest(v_keyed)) || v_needy;
+        v_keyed := v_needy;
+        v_row.queue := null;
+        v_row.lane := null;
+        v_row.lowest := null;
+        answers := answers || v_row;
+    end if;
     if v_keyed <> '{}' then
         v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+    end if;
+    if v_coalesce then
+        perform jobkit.coalesce_blocked(v_denied);
     end if;
     if v_denied <> '{}' then
         v_row := null;
@@ -48,7 +67,7 @@ begin
             answers := answers || v_row;
         end loop;
         -- Not a join: it could compare each with each.
-        ids := array(select unnest(p_ids) except select unnest(v_denied));
+        ids := array(select unnest(ids) except select unnest(v_denied));
     end if;
 end
 $$;

@@ -2,30 +2,49 @@
 -- but to no less than one job: of the first queue first, each in the order of priority, then
 -- permit, then age. The rest goes back to ready, with its permits: by now every job with a key has
 -- one. A ready row without a job is gone.
--- Returns what stays, and how many had no job.
+-- Before that, those that coalesce do so: `coalesce_picked`.
+-- Returns what stays, and what the claim answers: how many had no job, or have none any more, and
+-- where jobs coalesce the lowest that was picked of each lane.
 -- Payloads are stored uncompressed: their stored size is their size.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
-    p_budget bigint, out ids bigint[], out gone integer
+    p_kinds text[], p_budget bigint, out ids bigint[], out answers jobkit.claimed[]
 )
 language plpgsql as $$
 declare
     v_replays boolean;
     v_returned bigint[];
+    v_ids bigint[] := p_ids;
+    v_ended integer := 0;
+    v_row jobkit.claimed;
 begin
+    if exists (
+        select from jobkit.jobs j where j.id = any (p_ids) and j.unique_while = 'coalesce'
+    ) then
+        for v_row.queue, v_row.lane, v_row.lowest in
+            select j.queue, j.priority * 2 + 7, min(j.id) from jobkit.jobs j
+            where j.id = any (p_ids) and not p_keyed group by 1, 2
+        loop
+            answers := answers || v_row;
+        end loop;
+        select * into v_ids, v_ended from jobkit.coalesce_picked(p_ids, false, p_kinds);
+    end if;
     with picked as materialized (
         select j.id, j.dead_letter_id, row_number() over w = 1
             or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
                 <= p_budget as fits
-        from jobkit.jobs j where j.id = any (p_ids)
+        from jobkit.jobs j where j.id = any (v_ids)
         window w as (order by array_position(p_queues, j.queue), j.priority,
             j.concurrency_key is null, j.id)
     )
     select coalesce(array_agg(p.id) filter (where p.fits), '{}'),
         array_agg(p.id) filter (where not p.fits),
         coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
-        cardinality(p_ids) - count(*)
-    into ids, v_returned, v_replays, gone from picked p;
+        cardinality(v_ids) - count(*) + v_ended
+    into ids, v_returned, v_replays, v_ended from picked p;
+    v_row := null;
+    v_row.gone := v_ended;
+    answers := answers || v_row;
     perform jobkit.make_ready(v_returned, true);
     insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
     select p_worker, p_n, ids, p_keyed, v_replays where ids <> '{}';

@@ -11,7 +11,8 @@ create or replace function jobkit.enqueue(
     p_dead_letter_key text default null, p_version integer default null,
     p_unique_key text default null, p_unique_while text default null,
     p_unique_for interval default null, p_on_duplicate text default null,
-    p_unique_group text default null
+    p_unique_group text default null, p_coalesce_key text default null,
+    p_coalesce_group text default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -20,6 +21,8 @@ declare
     v_kind jobkit.kinds;
     v_bytes bigint;
     v_unique record;
+    v_scope constant text[] := array[
+        case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end];
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
@@ -35,10 +38,6 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
     end if;
-    if p_args is null then
-        raise exception 'jobkit: the payload is null'
-            using errcode = 'JK008', hint = 'Nothing was stored. JSON has a null of its own.';
-    end if;
     v_bytes := octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
     if v_bytes > 1024 * 1024 then
         raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
@@ -47,11 +46,18 @@ begin
     perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
         p_concurrency_key, p_dead_letter_key);
-    perform jobkit.refuse(case when p_version not between 1 and 32767 then
-        'a version is 1 to 32767, not ' || p_version
+    perform jobkit.refuse(case when p_args is null then 'the payload is null'
+        when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
-            then 'what a unique key is like needs one: give p_unique_key => …' end);
+            then 'what a unique key is like needs one: give p_unique_key => …'
+        when p_coalesce_key is null and p_coalesce_group is not null
+            then 'the group of a key needs one: give p_coalesce_key => …'
+        when p_coalesce_key is not null and p_unique_key is not null
+            then 'a job has a unique key or coalesces, not both' end);
+    perform jobkit.require_unique(
+        v_scope, array[p_coalesce_key], '{coalesce}', '{null}', '{null}')
+    where p_coalesce_key is not null;
     if p_unique_key is not null then
         select * into v_unique from jobkit.enqueue_unique(
             array[p_kind], array[coalesce(p_queue, v_kind.queue)],
@@ -72,6 +78,8 @@ begin
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
         array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
-        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint]);
+        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint], null,
+        v_scope, array[p_coalesce_key],
+        case when p_coalesce_key is not null then '{coalesce}'::text[] end);
 end
 $$;

@@ -1,6 +1,6 @@
 -- reschedule: waiting jobs get another time (null = now), without the permit they may hold, which
--- the next of their key gets. Returns those it found: a running job, and
--- one that is to be cancelled, stay as they are.
+-- the next of their key gets. Returns those it found: a running job, one that runs again after
+-- another one, and one that is to be cancelled, stay as they are.
 --   p_actor, p_detail, p_action  for the audit: who, what else there is to say, and its name
 create or replace function jobkit.reschedule(
     p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null,
@@ -22,6 +22,7 @@ begin
     select * into v_pulled from jobkit.withdraw(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is null
+            and (j.unique_key is null or j.run_at <> jobkit.parked())
     ));
     v_taken := v_pulled.jobs;
     perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;

@@ -33,6 +33,8 @@ begin
     end if;
     if v_ending in ('retry', 'snooze', 'release') and p_job.unique_while = 'queued' then
         v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
+    elsif v_ending in ('retry', 'snooze', 'release') then
+        v_by := p_job.coalesced_by;
     end if;
     case
         when v_by is not null then

@@ -1,7 +1,8 @@
 -- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
 -- anything that it might look at; and whether a start, a resume or a change of a limit since the
 -- last one explains what it may find. One that began later than now did so before the clock stepped
--- back: the next is due, and whatever it finds is explained.
+-- back: the next is due, and whatever it finds is explained. Unique keys that have a follower are
+-- looked at here.
 create or replace function jobkit.sweep_begin(
     p_every interval, out due boolean, out explained boolean
 )
@@ -24,6 +25,9 @@ begin
         or exists (select from jobkit.queues q where q.resumed_at > v_last)
         or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
     update jobkit.sweeps s set began_at = clock_timestamp() where due;
+    if due then
+        perform jobkit.follow_left(1000);
+    end if;
     due := due and (
         exists (select from jobkit.permits)
         or exists (select from jobkit.blocked_executions)

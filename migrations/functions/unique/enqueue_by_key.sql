@@ -1,7 +1,7 @@
 -- enqueue_by_key: the work of `enqueue_unique`. With p_at_once all keys that are free are taken by
 -- one statement, and the duplicates come behind. Of those it waits for nobody, since it has keys
 -- that come later in the order by then: it fails with 23505 where it would have to, as it does
--- where somebody was faster (ON CONFLICT would take twice as long). Else key by key.
+-- where somebody was faster. Else key by key.
 create or replace function jobkit.enqueue_by_key(
     p_at_once boolean,
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
@@ -16,31 +16,22 @@ declare
     v_new constant bigint[] := array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
     );
+    -- One that coalesces has no key that anybody holds.
+    v_keys constant text[] := array(
+        select case when u.while <> 'coalesce' then u.key end
+        from unnest(p_unique, p_while) with ordinality as u (key, while, at) order by u.at
+    );
     v_ids bigint[];                              -- null where it is not known yet
     v_answers text[] := array_fill('enqueued'::text, array[cardinality(p_kind)]);
     v_met record;
     i integer;
 begin
     if p_at_once then
-        with taken as (
-            insert into jobkit.unique_keys (scope, key, job_id, held_until)
-            select distinct on (u.scope collate "C", u.key collate "C")
-                u.scope, u.key, u.id, v_now + u.term
-            from unnest(p_scope, p_unique, v_new, p_for) as u (scope, key, id, term)
-            where u.key is not null and not exists (
-                select from jobkit.unique_keys k where k.scope = u.scope and k.key = u.key
-            )
-            order by u.scope collate "C", u.key collate "C", u.id
-            returning unique_keys.job_id as id
-        )
-        select array_agg(case when n.key is null or t.id is not null then n.id end order by n.at)
-        into v_ids
-        from unnest(v_new, p_unique) with ordinality as n (id, key, at)
-        left join taken t on t.id = n.id;
+        v_ids := jobkit.take_free_keys(p_scope, v_keys, v_new, p_for);
     else
         v_ids := array(
             select case when n.key is null then n.id end
-            from unnest(v_new, p_unique) with ordinality as n (id, key, at) order by n.at
+            from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
         );
     end if;
     if array_remove(v_ids, null) <> '{}' then
@@ -56,13 +47,17 @@ begin
             v_now + p_for[i], p_on_duplicate[i], not p_at_once);
         if v_met.answer is null then
             raise unique_violation using message = 'jobkit: a key is in other hands';
-        elsif v_met.answer = 'enqueued' then
+        elsif v_met.answer in ('enqueued', 'parked') then
+            if v_met.answer = 'parked' then
+                p_delay[i] := null;
+                p_run_at[i] := jobkit.parked();
+            end if;
             perform jobkit.enqueue_all(p_kind[i:i], p_queue[i:i], p_priority[i:i],
                 p_max_attempts[i:i], p_delay[i:i], p_run_at[i:i], p_group[i:i], p_key[i:i],
                 p_args[i:i], p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i],
                 p_version[i:i], v_new[i:i], p_scope[i:i], p_unique[i:i], p_while[i:i]);
-        elsif v_met.answer = 'replaced' then
-            if p_on_duplicate[i] = 'replace' then
+        elsif v_met.answer in ('replaced', 'repeated') then
+            if p_on_duplicate[i] in ('replace', 'run_again') then
                 update jobkit.jobs j set args = p_args[i]::json, version = p_version[i],
                     metadata = p_metadata[i], concurrency_key = p_key[i],
                     concurrency_group = case when p_key[i] is not null then p_group[i] end,
@@ -70,11 +65,14 @@ begin
                         then array(select jsonb_array_elements_text(p_tags[i])) end
                 where j.id = v_met.job_id;
             end if;
-            perform jobkit.put_back(
-                v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
+            if v_met.answer = 'replaced' then
+                perform jobkit.put_back(
+                    v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
+            end if;
         end if;
         v_ids[i] := v_met.job_id;
-        v_answers[i] := v_met.answer;
+        v_answers[i] := case v_met.answer when 'parked' then 'enqueued'
+            when 'repeated' then 'replaced' else v_met.answer end;
     end loop;
     return query select * from unnest(v_ids, v_answers);
 end

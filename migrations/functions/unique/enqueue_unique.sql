@@ -2,9 +2,10 @@
 -- in the order given, what became of it and with which job: `enqueued`, `existing` or `replaced`.
 --   p_kind … p_version  as for `enqueue_all`
 --   p_scope, p_unique   the key, and the kind or group that it belongs to; null: none
---   p_while             queued | running | unfinished
+--   p_while             queued | running | unfinished; or coalesce: none that is held, and the
+--                       other two are null
 --   p_for               how long it is held at least, from now; null: as p_while says
---   p_on_duplicate      skip | replace | debounce
+--   p_on_duplicate      skip | replace | debounce | run_again
 -- It waits for open transactions that have one of these keys in hand, and for nothing else; at any
 -- isolation level. Keys are taken in their order, so that two calls cannot wait for each other.
 -- Many are taken at a go where none has to be waited for; else one by one, from the beginning.
@@ -22,6 +23,12 @@ begin
     perform jobkit.require_unique(p_scope, p_unique, p_while, p_for, p_on_duplicate);
     if array_remove(p_tags, null) <> '{}' then
         perform jobkit.require_tags(p_tags);
+    end if;
+    if array_remove(p_on_duplicate, null) = '{}' then
+        return query select e.id, 'enqueued' from jobkit.enqueue_all(p_kind, p_queue, p_priority,
+            p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
+            p_dead_letter_key, p_version, null, p_scope, p_unique, p_while) as e (id);
+        return;
     end if;
     if cardinality(p_kind) > 1 then
         begin

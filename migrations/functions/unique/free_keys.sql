@@ -1,15 +1,28 @@
--- free_keys: the keys of jobs that end; with p_kept but for those that `unique_for` keeps. It waits
--- for nobody: a row that a producer has locked to take it over is left behind, and holds nothing
--- once its job is gone. Only rows that say one of these jobs: a late end frees no other's key.
+-- free_keys: the keys of jobs that end; with p_kept but for those that `unique_for` keeps. Where a
+-- job follows, the key is that one's, which is ready now. It waits for nobody: a row that a
+-- producer has locked is left behind, and holds nothing once its job is gone; who follows there is
+-- found by `follow_left`. Only rows that say one of these jobs: a late end frees no other's key.
 create or replace function jobkit.free_keys(p_jobs bigint[], p_kept boolean) returns void
 language plpgsql as $$
+declare
+    v_followed record;
 begin
-    delete from jobkit.unique_keys u
-    where u.ctid = any (array(
-        select k.ctid from jobkit.unique_keys k
-        where k.job_id = any (p_jobs)
-            and (not p_kept or k.held_until is null or k.held_until <= clock_timestamp())
-        for update skip locked
-    ));
+    with freed as (
+        delete from jobkit.unique_keys u
+        where u.ctid = any (array(
+            select k.ctid from jobkit.unique_keys k
+            where k.job_id = any (p_jobs)
+                and (not p_kept or k.held_until is null or k.held_until <= clock_timestamp())
+            for update skip locked
+        ))
+        returning u.scope, u.key, u.job_id, u.follower_id
+    )
+    select array_agg(f.scope) as scopes, array_agg(f.key) as keys, array_agg(f.job_id) as jobs,
+        array_agg(f.follower_id) as followers
+    into v_followed from freed f where f.follower_id is not null;
+    if v_followed.followers is not null then
+        perform jobkit.follow(
+            v_followed.scopes, v_followed.keys, v_followed.jobs, v_followed.followers);
+    end if;
 end
 $$;

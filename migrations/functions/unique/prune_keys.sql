@@ -12,6 +12,7 @@ begin
         select k.ctid from jobkit.unique_keys k
         where (k.held_until is null or k.held_until <= clock_timestamp())
             and not exists (select from jobkit.jobs j where j.id = k.job_id)
+            and k.follower_id is null
         limit p_limit for update of k skip locked
     ));
     get diagnostics v_pruned = row_count;

@@ -8,13 +8,21 @@ set lock_timeout = '1ms'
 as $$
 declare
     v_holder record;
+    v_follower bigint;
 begin
     -- The update locks the row: whoever would take it over waits for us, and looks again.
     insert into jobkit.unique_keys as u (scope, key, job_id) values (p_scope, p_key, p_job)
     on conflict (scope, key) do update set job_id = u.job_id;
     select * into v_holder from jobkit.key_holder(p_scope, p_key);
     if v_holder.job_id <> p_job and v_holder.state = 'free' then
-        update jobkit.unique_keys u set job_id = p_job, held_until = null
+        -- One that follows has it already: `follow_left` will see to that.
+        select f.id into v_follower from jobkit.unique_keys u
+        join jobkit.jobs f on f.id = u.follower_id and f.cancel_requested_at is null
+        where u.scope = p_scope and u.key = p_key;
+        if found then
+            return v_follower;
+        end if;
+        update jobkit.unique_keys u set job_id = p_job, held_until = null, follower_id = null
         where u.scope = p_scope and u.key = p_key;
     elsif v_holder.job_id <> p_job then
         return v_holder.job_id;

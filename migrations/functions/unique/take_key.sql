@@ -3,6 +3,7 @@
 --   existing   of job_id; one that waits stays where it waits until this transaction ends, so that
 --              it runs only after what the caller writes is there
 --   replaced   job_id waited and has left its place: the caller changes it and puts it back
+--   parked, repeated   as `take_follower` says: after a job that runs or is blocked
 --   null       it would have to wait, and may not (not p_wait)
 -- With p_wait it waits for whoever has the key in an open transaction: its insert, a change of its
 -- job, or the claim or the end of that job. A worker never waits for it in turn: what it locks here
@@ -29,9 +30,14 @@ begin
         end if;
         select * into v_holder from jobkit.key_holder(p_scope, p_key);
         job_id := v_holder.job_id;
-        if v_holder.state in ('blocked', 'runs', 'kept') then
+        if p_on_duplicate = 'run_again' and v_holder.state in ('blocked', 'runs') then
+            if p_wait then
+                select f.job_id, f.answer into job_id, answer
+                from jobkit.take_follower(p_scope, p_key, job_id, p_job, p_kind) f;
+            end if;
+        elsif v_holder.state in ('blocked', 'runs', 'kept') then
             answer := 'existing';
-        elsif v_holder.state = 'waits' and p_on_duplicate in ('replace', 'debounce')
+        elsif v_holder.state = 'waits' and p_on_duplicate <> 'skip'
             and v_holder.changeable and v_holder.kind = p_kind
         then
             answer := case when p_wait and jobkit.take_waiting(job_id) then 'replaced' end;

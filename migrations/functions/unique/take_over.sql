@@ -1,6 +1,6 @@
 -- take_over: a key whose row holds nothing any more passes from its old job to a new one; one that
 -- yields ends as superseded. Whether it came to that: under the lock of the row it may hold again,
--- or belong to somebody else.
+-- or belong to somebody else; and where a job follows already, the key is that one's.
 create or replace function jobkit.take_over(
     p_scope text, p_key text, p_old bigint, p_new bigint, p_until timestamptz
 ) returns boolean
@@ -8,8 +8,9 @@ language plpgsql as $$
 declare
     v_state text;
     v_old jobkit.jobs;
+    v_follower bigint;
 begin
-    perform from jobkit.unique_keys u
+    select u.follower_id into v_follower from jobkit.unique_keys u
     where u.scope = p_scope and u.key = p_key and u.job_id = p_old for update;
     if not found then
         return false;
@@ -20,12 +21,20 @@ begin
     then
         return false;
     end if;
-    update jobkit.unique_keys u set job_id = p_new, held_until = p_until
-    where u.scope = p_scope and u.key = p_key;
+    select f.id into v_follower from jobkit.jobs f
+    where f.id = v_follower and f.cancel_requested_at is null for no key update;
+    if v_follower is null then
+        update jobkit.unique_keys u set job_id = p_new, held_until = p_until, follower_id = null
+        where u.scope = p_scope and u.key = p_key;
+    else
+        delete from jobkit.unique_keys u where u.scope = p_scope and u.key = p_key;
+        perform jobkit.follow(array[p_scope], array[p_key], array[p_old], array[v_follower]);
+    end if;
     if v_state = 'yields' then
         select * into v_old from jobkit.jobs j where j.id = p_old for update;
-        perform jobkit.supersede(v_old, p_new, v_old.attempt, null, null);
+        perform jobkit.supersede(
+            v_old, coalesce(v_follower, p_new), v_old.attempt, null, null);
     end if;
-    return true;
+    return v_follower is null;
 end
 $$;

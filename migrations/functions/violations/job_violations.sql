@@ -42,13 +42,14 @@ create or replace view jobkit.job_violations as
     select j.id, 'without its unique key, or with half of one' from jobkit.jobs j
     where (j.unique_key is null) <> (j.unique_scope is null)
         or (j.unique_key is null) <> (j.unique_while is null)
-        or j.unique_key is not null and j.cancel_requested_at is null
+        or j.unique_while <> 'coalesce' and j.cancel_requested_at is null
             and (j.unique_while <> 'queued' or exists (
                 select from jobkit.places p where p.job_id = j.id and p.place <> 'claimed'
             ))
             and not exists (
                 select from jobkit.unique_keys u
-                where u.scope = j.unique_scope and u.key = j.unique_key and u.job_id = j.id
+                where u.scope = j.unique_scope and u.key = j.unique_key
+                    and j.id in (u.job_id, u.follower_id)
             )
     union all
     select s.job_id, 'scheduled at another time'

@@ -11,8 +11,8 @@ create or replace function jobkit.announce(
 ) returns void
 language sql as $$
     insert into jobkit.kinds as k (kind, queue, priority, max_attempts, retention,
-        concurrency_group, concurrency_limit, auto_replay, max_cycles, redact, key_optional, expires,
-        retry_for, retention_discarded)
+        concurrency_group, concurrency_limit, auto_replay, max_cycles, redact, key_optional,
+        expires, retry_for, retention_discarded)
     select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
         coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}'),
         coalesce(i.key_optional, before.key_optional, false), i.expires, i.retry_for,

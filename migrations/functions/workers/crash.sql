@@ -17,12 +17,13 @@ begin
         perform jobkit.bury(p_job, v_attempt, 'crashed', p_error, p_worker);
         return;
     end if;
+    v_by := p_job.coalesced_by;
     if p_job.unique_while = 'queued' then
         v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
-        if v_by is not null then
-            perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, null);
-            return;
-        end if;
+    end if;
+    if v_by is not null then
+        perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, null);
+        return;
     end if;
     if p_job.crashes > 0 then
         v_run_at := v_run_at + interval '1 second'

@@ -115,9 +115,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What it tells of those that became no job.
     claim_permits: "v_row.waiting := v_some.n;" => "",
         claim::a_claim_says_what_came_to_no_job;
-    claim_within: "cardinality(p_ids) - count(*)" => "0",
+    claim_within: "cardinality(v_ids) - count(*)" => "0",
         claim::a_claim_says_what_came_to_no_job;
-    claim: "count(*) = cardinality(v_ids) and" => "",
+    claim: concat!("count(*) filter (where j.unique_while is distinct from 'coalesce')\n",
+        "            = cardinality(v_ids) and") => "",
         claim::a_claim_says_what_came_to_no_job;
     claim_permits: "(h.held is null)::integer" => "1",
         claim::a_claim_says_where_each_lane_begins;

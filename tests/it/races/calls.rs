@@ -431,3 +431,43 @@ pub(crate) fn enqueue_unique(jobs: &[Once]) -> String {
         fill("'act'", "text"),
     )
 }
+
+/// A job that coalesces by the key `k`, of the kind `act` and its group, and where it differs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coalescing {
+    pub(crate) kind: &'static str,
+    pub(crate) queue: &'static str,
+    pub(crate) delay: &'static str,
+    pub(crate) priority: i32,
+    /// A concurrency key of the group `g`; none when it is empty.
+    pub(crate) key: &'static str,
+}
+
+impl Default for Coalescing {
+    fn default() -> Self {
+        Self { kind: "act", queue: "default", delay: "0 s", priority: 0, key: "" }
+    }
+}
+
+/// Enqueues so many of them; the ids.
+pub(crate) fn enqueue_coalescing(count: i32, job: Coalescing) -> String {
+    let Coalescing { kind, queue, delay, priority, key } = job;
+    let fill = |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{count}])");
+    let text = |value: &str| fill(&format!("'{value}'"), "text");
+    let delays =
+        if delay == "0 s" { "'{}'".to_owned() } else { fill(&format!("'{delay}'"), "interval") };
+    let key = if key.is_empty() { fill("null", "text") } else { text(key) };
+    format!(
+        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all({}, {}, {}, {},
+            {delays}, '{{}}', {}, {key}, {}, '{{}}', '{{}}', '{{}}', '{{}}', null, {}, {}, {}) e",
+        text(kind),
+        text(queue),
+        fill(&priority.to_string(), "smallint"),
+        fill("3", "smallint"),
+        text("g"),
+        text("{}"),
+        text("act"),
+        text("k"),
+        text("coalesce"),
+    )
+}

@@ -76,6 +76,10 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     let scheduled = |until| Reason::Scheduled { until };
+    if let Some(job) = job.follows {
+        reasons.push(Reason::Follows { job: JobId(job) });
+        return reasons;
+    }
     reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
     let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
     reasons.extend(paused.into_iter().map(Reason::Held));

@@ -44,6 +44,11 @@ pub enum Reason {
         /// When it is due.
         until: DateTime<Utc>,
     },
+    /// It runs once the job with its unique key has ended.
+    Follows {
+        /// That job.
+        job: JobId,
+    },
     /// Its queue is paused.
     Paused(PausedQueue),
     /// Its kind, its queue or everything is held back: paused, or limited to so many at a time or
@@ -166,6 +171,9 @@ impl fmt::Display for Reason {
                 write!(f, "Marked as cancelled since {}: it ends when it is next met", Time(since))
             }
             Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
+            Self::Follows { job } => {
+                write!(f, "Runs once job {job}, which has its unique key, has ended")
+            }
             Self::Paused(paused) => paused.fmt(f),
             Self::Held(brake) => held(brake, f),
             Self::Stuck(stuck) => stuck.fmt(f),
@@ -187,13 +195,7 @@ impl fmt::Display for Reason {
                 "Ready, but no worker has a slot free for its queue {queue}: {} of {slots} taken",
                 Count(*running)
             ),
-            Self::Ahead { queue, jobs: 0 } => write!(f, "Ready: next in its queue {queue}"),
-            Self::Ahead { queue, jobs: 1 } => {
-                write!(f, "Ready: 1 job of its queue {queue} is ahead of it")
-            }
-            Self::Ahead { queue, jobs } => {
-                write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(*jobs))
-            }
+            Self::Ahead { queue, jobs } => ahead(f, queue, *jobs),
             Self::Expires { at } => {
                 write!(f, "Discarded as expired if it begins after {}", Time(at))
             }
@@ -218,6 +220,14 @@ impl Reason {
             }
             _ => Ok(()),
         }
+    }
+}
+
+fn ahead(f: &mut fmt::Formatter<'_>, queue: &str, jobs: u32) -> fmt::Result {
+    match jobs {
+        0 => write!(f, "Ready: next in its queue {queue}"),
+        1 => write!(f, "Ready: 1 job of its queue {queue} is ahead of it"),
+        _ => write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(jobs)),
     }
 }
 

@@ -38,6 +38,8 @@ pub struct JobDetail {
     pub unique_group: Option<String>,
     /// Its unique key: while it lives, as a dead letter, and as long as the key is kept.
     pub unique_key: Option<String>,
+    /// Whether it coalesces by that key while it lives, and is not unique.
+    pub coalesces: bool,
     /// The dead letter that it replays, or replayed.
     pub replays: Option<DeadLetterId>,
     /// The dead letter that it became.

@@ -141,7 +141,21 @@ impl ByKind<'_> {
     /// about a unique key does not count here.)
     pub fn unique_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.unique.key = Some(key.into());
+        self.wishes.unique.coalesces = false;
         self
+    }
+
+    /// Makes it [coalesce](crate::Pending::coalesce_key) by this key, of at most 512 bytes. (What
+    /// its type declares does not count here.)
+    pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
+        self.wishes.unique.key = Some(key.into());
+        self.wishes.unique.coalesces = true;
+        self
+    }
+
+    /// The group that its coalesce key belongs to, instead of the kind.
+    pub fn coalesce_group(self, group: impl Into<String>) -> Self {
+        self.unique_group(group)
     }
 
     /// The group that its unique key belongs to, instead of the kind.

@@ -77,11 +77,13 @@ pub(super) fn enqueue_by_kind(
         .bind(&wishes.metadata)
         .bind(&wishes.dead_letter_key)
         .bind(wishes.version.map(i32::from))
-        .bind(&unique.key)
+        .bind(unique.key.as_ref().filter(|_| !unique.coalesces))
         .bind(unique.holds.map(While::as_str))
         .bind(unique.at_least.map(interval))
         .bind(unique.on_duplicate.map(OnDuplicate::as_str))
-        .bind(&unique.group)
+        .bind(unique.group.as_ref().filter(|_| !unique.coalesces))
+        .bind(unique.key.as_ref().filter(|_| unique.coalesces))
+        .bind(unique.group.as_ref().filter(|_| unique.coalesces))
 }
 
 /// A page of a listing.
@@ -172,7 +174,7 @@ impl Call for OneJob {
 
 from_row! {
     JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
-        dead_letter_key, unique_group: "unique_scope", unique_key, replays, dead_letter,
+        dead_letter_key, unique_group: "unique_scope", unique_key, coalesces, replays, dead_letter,
         replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata, schedule: schedule }
 }

@@ -2,7 +2,7 @@
 -- dead letter.
 -- $1 job
 select e.*, coalesce(e.own_scope, u.scope) as unique_scope,
-    coalesce(e.own_key, u.key) as unique_key,
+    coalesce(e.own_key, u.key) as unique_key, false as coalesces,
     false as cancel_requested, null::timestamptz as cancel_requested_at,
     null::timestamptz as permit_since, k.redact, jobkit.timed_errors(e.failed, e.id) as errors
 from (

@@ -1,0 +1,45 @@
+-- follow: keys whose rows the caller has deleted pass from jobs that ended to those that follow
+-- them, which are ready then. It waits for nobody: one that is in other hands follows later
+-- (`follow_left`). One that was cancelled does not; one that an operator has given another time has
+-- the key all the same.
+create or replace function jobkit.follow(
+    p_scope text[], p_key text[], p_job bigint[], p_follower bigint[]
+) returns void
+language plpgsql as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+    v_had bigint[];
+    v_parked bigint[];
+begin
+    v_had := array(
+        select j.id from jobkit.jobs j where j.id = any (p_follower) for no key update skip locked
+    );
+    with parked as (
+        delete from jobkit.scheduled s
+        where s.ctid = any (array(
+            select q.at from jobkit.jobs j
+            cross join lateral (
+                select s.ctid as at from jobkit.scheduled s
+                where s.run_at = j.run_at and s.job_id = j.id for update skip locked
+            ) q
+            where j.id = any (v_had) and j.run_at = jobkit.parked()
+                and j.cancel_requested_at is null
+        ))
+        returning s.job_id
+    )
+    select array_agg(p.job_id) into v_parked from parked p;
+    insert into jobkit.unique_keys (scope, key, job_id, follower_id)
+    select f.scope, f.key, case when l.later then f.job else f.follower end,
+        case when l.later then f.follower end
+    from unnest(p_scope, p_key, p_job, p_follower) as f (scope, key, job, follower)
+    join jobkit.jobs j on j.id = f.follower and j.cancel_requested_at is null
+    cross join lateral (
+        select j.run_at = jobkit.parked() and f.follower = any (v_parked) is not true as later
+    ) l
+    order by f.scope collate "C", f.key collate "C";
+    if v_parked is not null then
+        update jobkit.jobs j set run_at = v_now where j.id = any (v_parked);
+        perform jobkit.wake(array(select r.queue from jobkit.make_ready(v_parked) r));
+    end if;
+end
+$$;

@@ -1,0 +1,77 @@
+//! Mutants of jobs that coalesce, and of those that run again.
+
+use super::Mutant;
+use crate::races::{coalesce, unique_again};
+
+pub(super) const MUTANTS: &[Mutant] = mutants! {
+    // What a claim sees of a key.
+    coalesce_seen: "and j.known and" => "and",
+        coalesce::a_newest_one_that_a_worker_does_not_know_is_left_to_others;
+    coalesce_seen: " and not j.any_more" => "", coalesce::many_of_a_key_end_in_bounded_claims;
+    coalesce_seen: "and j.cancel_requested_at is null\n                and (j.run_at" =>
+        "and (j.run_at", coalesce::a_cancelled_one_takes_nobody_along;
+    coalesce_seen: "and j.cancel_requested_at is null\n            and (j.concurrency_key" =>
+        "and (j.concurrency_key", coalesce::a_cancelled_one_takes_nobody_along;
+    coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "true",
+        coalesce::what_is_due_coalesces_and_what_is_not_waits;
+    coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "j.run_at <= v_now",
+        coalesce::what_is_due_coalesces_and_what_is_not_waits;
+    coalesce_seen: "and j.queue = k.queue" => "", coalesce::queues_and_concurrency_keys_are_apart;
+    coalesce_seen: concat!("k.queue\n",
+        "                and (j.concurrency_group, j.concurrency_key)\n",
+        "                    is not distinct from (k.concurrency_group, k.concurrency_key)") =>
+        "k.queue", coalesce::queues_and_concurrency_keys_are_apart;
+    // What it does with that.
+    coalesce_picked: "j.id = any (v_seen.older) for update skip locked" =>
+        "j.id = any (v_seen.older)", coalesce::a_claim_beside_a_retry_begins_nothing_newer;
+    coalesce_picked: "j.id = any (v_seen.older) for update skip locked" =>
+        "j.id = any (v_seen.older) for update",
+        coalesce::a_cancelled_one_takes_nobody_along;
+    coalesce_picked: "o.newest = n.id and" => "false and",
+        coalesce::two_claims_never_begin_an_older_one_beside_a_newer;
+    coalesce_picked: "o.newest = n.id and" => "false and",
+        coalesce::a_claim_beside_a_retry_begins_nothing_newer;
+    coalesce_picked: "where j.id = any (v_now.told) and" => "where false and",
+        coalesce::what_runs_does_not_run_again_after_a_newer_one;
+    coalesce_picked: "where h.locked and h.here) as ended" => "where h.locked) as ended",
+        coalesce::two_claims_never_begin_an_older_one_beside_a_newer;
+    coalesce_take: "and q.job_id = j.id\n                for update skip locked" =>
+        "and q.job_id = j.id\n                for update",
+        coalesce::two_claims_never_begin_an_older_one_beside_a_newer;
+    coalesce_take: "q.run_at = j.run_at and q.job_id = j.id for update skip locked" =>
+        "q.run_at = j.run_at and q.job_id = j.id for update",
+        coalesce::what_is_due_coalesces_and_what_is_not_waits;
+    claim: "filter (where j.unique_while is distinct from 'coalesce')" => "",
+        coalesce::of_those_that_wait_the_newest_begins;
+    claim_permits: "perform jobkit.coalesce_blocked(v_denied)" => "perform 1",
+        coalesce::blocked_ones_coalesce_behind_a_running_one;
+    claim_ahead: "and j.unique_while is distinct from 'coalesce' as may_wait" => "as may_wait",
+        coalesce::none_is_claimed_ahead;
+    settle_one: "v_by := p_job.coalesced_by" => "v_by := null",
+        coalesce::what_runs_does_not_run_again_after_a_newer_one;
+    crash: "v_by := p_job.coalesced_by" => "v_by := null",
+        coalesce::what_runs_does_not_run_again_after_a_newer_one;
+    bury: "if p_job.unique_while = 'coalesce' then" => "if false then",
+        coalesce::a_dead_letter_coalesces_no_more;
+    // What runs again.
+    take_follower: "u.job_id = p_holder for update" => "u.job_id = p_holder",
+        unique_again::of_two_that_would_follow_one_does;
+    take_follower: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
+    take_follower: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
+        unique_again::one_that_is_cancelled_does_not_follow;
+    free_keys: "if v_followed.followers is not null then" => "if false then",
+        unique_again::whatever_ends_a_job_lets_one_run_again;
+    follow: "j.id = any (p_follower) for no key update skip locked" =>
+        "j.id = any (p_follower) for no key update",
+        unique_again::one_that_is_cancelled_does_not_follow;
+    sweep_begin: "perform jobkit.follow_left(1000)" => "perform 1",
+        unique_again::an_end_behind_an_open_duplicate_lets_it_run_soon;
+    follow_left: "for update of k skip locked" => "for update of k",
+        unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
+    take_over: "if v_follower is null then" => "if true then",
+        unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
+    prune_keys: "and k.follower_id is null" => "",
+        unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
+    reschedule: "j.run_at <> jobkit.parked()" => "true",
+        unique_again::one_that_follows_is_not_rescheduled;
+};
