@@ -70,6 +70,10 @@ fn policy(model: &JobModel) -> TokenStream {
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
     }
+    if let Some(rate) = &model.rate {
+        let rate = rate.code();
+        set("rate", quote!(::core::option::Option::Some(#rate)));
+    }
     if let Some(unique) = &model.unique {
         let unique = unique.code();
         set("unique", quote!(::core::option::Option::Some(#unique)));

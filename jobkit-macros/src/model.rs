@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use proc_macro2::Ident;
-use syn::{Expr, LitStr};
+use syn::{Expr, LitStr, parse_quote};
 
 use crate::backoff::Backoff;
 use crate::duration::{self, Purpose, REPLAY, RETENTION, TIMEOUT};
@@ -11,6 +11,7 @@ use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
+use crate::rate::Rate;
 use crate::redact::Fields;
 use crate::schedule;
 use crate::unique::{self, Unique};
@@ -27,7 +28,11 @@ const PRIORITY: Range =
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
 const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
+const BURST: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
+/// The limit of a key that has none: `Concurrency::UNLIMITED`.
+const UNLIMITED: u32 = i32::MAX as u32;
 
 /// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
 const DEFAULT_CYCLES: u16 = 10;
@@ -49,6 +54,7 @@ pub(crate) struct JobModel {
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
+    pub(crate) rate: Option<Rate>,
     pub(crate) unique: Option<Unique>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
@@ -87,6 +93,7 @@ impl JobModel {
     ) -> Self {
         refuse_keyless(&args, mistakes);
         refuse_cycles_alone(&args, mistakes);
+        refuse_burst_alone(&args, mistakes);
         unique::refuse_keyless(&args, mistakes);
         let is_meant = args.mentions("version");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
@@ -95,6 +102,9 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
+        let has_rate = args.rate.is_some();
+        let burst = integer(args.burst.as_ref(), &BURST, mistakes);
+        let rate = args.rate.take().and_then(|r| mistakes.sift(Rate::read(&r.value, burst)));
         let unique = Unique::read(&mut args, fields, &kind, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
@@ -116,12 +126,17 @@ impl JobModel {
                 .dead_letter_key
                 .map(|given| key::unquoted(given, fields, mistakes)),
             concurrency: concurrency(
-                args.concurrency_key.map(|given| key::unquoted(given, fields, mistakes)),
+                match args.concurrency_key {
+                    Some(given) => Some(key::unquoted(given, fields, mistakes)),
+                    None => has_rate.then(|| parse_quote!(#kind)),
+                },
                 args.concurrency_group.as_ref(),
                 args.concurrency_limit.as_ref(),
+                has_rate,
                 &kind,
                 mistakes,
             ),
+            rate,
             unique,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
@@ -130,9 +145,10 @@ impl JobModel {
     }
 }
 
-/// A limit or a group says something about a key, so it needs one.
+/// A limit or a group says something about a key, so it needs one. With a rate and without a key
+/// all jobs of the kind have one.
 fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
-    if args.mentions("concurrency_key") {
+    if args.mentions("concurrency_key") || args.mentions("rate") {
         return;
     }
     let limit = args.concurrency_limit.as_ref().map(|limit| &limit.name);
@@ -165,6 +181,13 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
     }
 }
 
+/// A burst says something about a rate, so there has to be one.
+fn refuse_burst_alone(args: &Args, mistakes: &mut Mistakes) {
+    if let Some(Given { name, .. }) = args.burst.as_ref().filter(|_| !args.mentions("rate")) {
+        mistakes.add(name, format_args!("`{name}` needs a rate: add `rate = \"100/min\"`"));
+    }
+}
+
 fn auto_replay(
     after: Option<&Given<Option<LitStr>>>,
     max_cycles: Option<&Given<Integer>>,
@@ -181,6 +204,7 @@ fn concurrency(
     key: Option<Expr>,
     group: Option<&Given<LitStr>>,
     limit: Option<&Given<Integer>>,
+    has_rate: bool,
     kind: &str,
     mistakes: &mut Mistakes,
 ) -> Option<Concurrency> {
@@ -189,7 +213,7 @@ fn concurrency(
     Some(Concurrency {
         key: key?,
         group: group.unwrap_or_else(|| kind.to_owned()),
-        limit: limit.unwrap_or(1),
+        limit: limit.unwrap_or(if has_rate { UNLIMITED } else { 1 }),
     })
 }
 

@@ -57,7 +57,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     42 "0042_payload_versions" readable_by 29,
     50 "0050_schedules" readable_by 29,
     60 "0060_unique_keys" readable_by 29,
-    functions 61 readable_by 29
+    80 "0080_rates" readable_by 29,
+    functions 81 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

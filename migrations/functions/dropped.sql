@@ -52,4 +52,7 @@ drop function if exists
     jobkit.enqueue_all(
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[], smallint[]),
-    jobkit.heartbeat(bigint, boolean);
+    jobkit.heartbeat(bigint, boolean),
+    jobkit.acquire_or_block(bigint[], text[], text[]),
+    jobkit.announce_limits(text[], integer[]),
+    jobkit.claim_keyed(bigint[], text[], text[]);
