@@ -9,4 +9,4 @@ pub use crate::declared::{
 pub use crate::job_types::JobTypes;
 pub use crate::stored::Stored;
 pub use crate::unique::{OnDuplicate, Unique, While};
-pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};
+pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Rate, Registration};

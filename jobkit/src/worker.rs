@@ -8,6 +8,7 @@ mod handle;
 mod lease;
 mod links;
 mod preflight;
+pub(crate) mod reach;
 mod run;
 mod settings;
 mod settle;

@@ -1,4 +1,4 @@
--- Rates: how often jobs of a concurrency key may begin, pauses of keys, and limiters within jobs.
+-- Rates: how often jobs of a concurrency key may begin; and pauses of keys.
 -- `rate` is the time from one slot to the next, '0' says that there is none; `burst` is how many
 -- slots may be taken at once after a rest.
 
@@ -15,13 +15,9 @@ begin
             -- tat: the theoretical arrival time of GCRA; no slot has been used when it has passed.
             alter table jobkit.semaphores
                 add column override_rate interval, add column override_burst integer,
-                add column tat timestamptz, add column paused_until timestamptz,
-                add column due_at timestamptz;   -- when time alone makes room, or it is forgotten
-            create index semaphores_due on jobkit.semaphores (due_at) where due_at is not null;
-            -- metered: has yet to take a slot of its key's rate, which is kept for it.
+                add column tat timestamptz, add column paused_until timestamptz;
+            -- metered: has yet to take a slot of its key's rate (`reserved_slots`).
             alter table jobkit.permits add column metered boolean;
-            create index permits_metered on jobkit.permits (concurrency_group, concurrency_key)
-                where metered;
             exit;
         exception when lock_not_available then
             if tries = 0 then
@@ -34,13 +30,21 @@ begin
 end
 $$;
 
--- Limiters: slots of a rate that jobs take while they run.
-create table jobkit.limiters (
-    name text collate "C" primary key check (octet_length(name) between 1 and 128),
-    default_rate interval not null,
-    default_burst integer not null,
-    override_rate interval,
-    override_burst integer,
-    tat timestamptz,
-    paused_until timestamptz
+-- Keys of which time alone makes room, or that are forgotten then. A table, not a column with an
+-- index: that would be a part of what every keyed job costs, with a rate or without.
+create table jobkit.due_keys (
+    concurrency_group text collate "C" not null,
+    concurrency_key text collate "C" not null,
+    due_at timestamptz not null,
+    primary key (concurrency_group, concurrency_key)
+);
+create index due_keys_due on jobkit.due_keys (due_at);
+
+-- Slots kept for jobs that are ready with a permit and have yet to begin. One without that permit
+-- counts for nothing.
+create table jobkit.reserved_slots (
+    concurrency_group text collate "C" not null,
+    concurrency_key text collate "C" not null,
+    job_id bigint not null,
+    primary key (concurrency_group, concurrency_key, job_id)
 );

@@ -14,6 +14,7 @@ use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
 use super::lease::Lease;
 use super::lease::heartbeat::Heartbeat;
+use super::reach::Reach;
 use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
 use super::run::running::Running;
@@ -211,6 +212,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
+            reach: Arc::new(Reach::new(self.link("jobs"))),
             cancel_grace: self.settings.cancel_grace(),
         });
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());

@@ -13,7 +13,8 @@ declare
     v_mine bigint[];
 begin
     if p_metered <> '{}' then
-        perform jobkit.create_semaphores(array_agg(j.concurrency_group), array_agg(j.concurrency_key))
+        perform jobkit.create_semaphores(
+            array_agg(j.concurrency_group), array_agg(j.concurrency_key))
         from jobkit.jobs j where j.id = any (p_jobs || p_metered);
         perform jobkit.begin_slots(p_metered);
     end if;

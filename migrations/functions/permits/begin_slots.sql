@@ -11,14 +11,18 @@ begin
         with begun as (
             update jobkit.permits p set metered = null
             where p.job_id = any (p_jobs) and p.metered
-            returning p.concurrency_group as grp, p.concurrency_key as key
+            returning p.concurrency_group as grp, p.concurrency_key as key, p.job_id
+        ), unreserved as (
+            delete from jobkit.reserved_slots r using begun b
+            where r.concurrency_group = b.grp and r.concurrency_key = b.key
+                and r.job_id = b.job_id
         )
-        select b.grp, b.key, count(*) as n from begun b group by 1, 2
+        select b.grp, b.key, count(*)::integer as n from begun b group by 1, 2
     loop
-        update jobkit.semaphores s set tat = p.tat, due_at = p.due_at
+        update jobkit.semaphores s set tat = p.tat
         from jobkit.limits l
         cross join lateral jobkit.pace(l.concurrency_group, l.concurrency_key, clock_timestamp(),
-            l.reserved, v_key.n, 0, l.crowded) p
+            l.reserved, v_key.n, l.taken, l.crowded) p
         where l.concurrency_group = v_key.grp and l.concurrency_key = v_key.key and s.ctid = l.at;
     end loop;
 end

@@ -17,12 +17,21 @@ declare
     v_at integer;
 begin
     granted := 0;
-    if exists (select from jobkit.semaphores s where s.due_at <= v_now) then
+    if exists (select from jobkit.due_keys d where d.due_at <= v_now) then
         perform jobkit.decide_lock();
+        delete from jobkit.due_keys d
+        where d.due_at < v_now - interval '1 min' and not exists (
+            select from jobkit.semaphores s where s.concurrency_group = d.concurrency_group
+                and s.concurrency_key = d.concurrency_key
+        );
         select array_agg(d.grp) as groups, array_agg(d.key) as keys into v_due
         from (
-            select s.concurrency_group as grp, s.concurrency_key as key from jobkit.semaphores s
-            where s.due_at <= v_now order by s.due_at limit p_limit for update skip locked
+            select k.concurrency_group as grp, k.concurrency_key as key from jobkit.due_keys k
+            cross join lateral (
+                select from jobkit.semaphores s where s.concurrency_group = k.concurrency_group
+                    and s.concurrency_key = k.concurrency_key for update skip locked
+            ) locked
+            where k.due_at <= v_now order by k.due_at limit p_limit
         ) d;
         begin
             granted := jobkit.grant_and_wake(v_due.groups, v_due.keys, null);
@@ -35,14 +44,13 @@ begin
                     granted := granted + jobkit.grant_and_wake(
                         v_due.groups[v_at:v_at], v_due.keys[v_at:v_at], null);
                 exception when others then
-                    update jobkit.semaphores s set due_at = v_now + interval '5 s'
-                    where s.concurrency_group = v_due.groups[v_at]
-                        and s.concurrency_key = v_due.keys[v_at];
+                    update jobkit.due_keys k set due_at = v_now + interval '5 s'
+                    where k.concurrency_group = v_due.groups[v_at]
+                        and k.concurrency_key = v_due.keys[v_at];
                 end;
             end loop;
         end;
     end if;
-    select min(s.due_at) - clock_timestamp() into next_in
-    from jobkit.semaphores s where s.due_at < 'infinity';
+    select min(d.due_at) - clock_timestamp() into next_in from jobkit.due_keys d;
 end
 $$;

@@ -4,7 +4,7 @@
 -- back and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore
 -- that is left with no permit, no blocked execution and no override is forgotten. A key with more
 -- than 1,000 to give gives the others in the next call: after a raised limit a sweep sees to that.
--- Of a key with a rate no more than there are slots free that none is reserved of (`pace`).
+-- Keys of which the clock decides as well follow one by one (`grant_timed`).
 -- Callers set how it is planned (`grant_and_wake`, claim, settle), and so for `hand_over`,
 -- `pass_permit`.
 create or replace function jobkit.grant_permits(p_groups text[], p_keys text[], p_freed integer[])
@@ -17,15 +17,16 @@ begin
     return query
     with choice as materialized (
         select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
-            l.override_limit, l.timed, l.rate, l.reserved, f.freed, f.free, b.at as place, b.job_id
+            l.override_limit, l.timed, f.freed, f.free, b.at as place, b.job_id
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
             select * from jobkit.limits l
             where l.concurrency_group = k.grp and l.concurrency_key = k.key limit 1
         ) l
         cross join lateral (
-            select coalesce(k.freed, 0) as freed, greatest(0, least(l.room,
-                l.effective_limit - l.taken + coalesce(k.freed, 0))) as free
+            select coalesce(k.freed, 0) as freed,
+                case when l.timed then 0
+                    else greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) end as free
         ) f
         left join lateral (
             select b.ctid as at, b.job_id from jobkit.blocked_executions b
@@ -34,45 +35,40 @@ begin
                 and exists (select from jobkit.serving(b.queue, b.kind))
             order by b.priority, b.job_id limit least(f.free, f.freed + 1000)
         ) b on true
-    ), summed as materialized (
-        select c.at, c.grp, c.key, c.timed, c.crowded, count(c.job_id) - c.freed as change,
-            min(c.reserved) + count(c.job_id) as reserved,
+    ), semaphore as materialized (
+        select c.at, c.crowded, count(c.job_id) - c.freed as change,
             count(c.job_id) = 0 and c.taken = c.freed and c.override_limit is null as unused,
             c.crowded and (count(c.job_id) > 0 or (c.free = 0 and c.taken > c.freed) or exists (
                 select from jobkit.blocked_executions b
                 where b.concurrency_group = c.grp and b.concurrency_key = c.key offset 0
             )) as stays_crowded
-        from choice c group by c.at, c.grp, c.key, c.timed, c.crowded, c.taken, c.override_limit,
-            c.freed, c.free
-    ), semaphore as materialized (
-        select c.at, c.crowded, c.change, c.timed, t.tat, t.paused_until, t.due_at,
-            c.unused and t.kept is not true as unused,
-            c.stays_crowded or t.crowded is true as stays_crowded
-        from summed c left join lateral (
-            select * from jobkit.pace(
-                c.grp, c.key, v_started, c.reserved, 0, c.change, c.stays_crowded) where c.timed
-        ) t on true
+        from choice c where not c.timed
+        group by c.at, c.grp, c.key, c.crowded, c.taken, c.override_limit, c.freed, c.free
     ), unblocked as (
         delete from jobkit.blocked_executions b
         where b.ctid = any (array(select c.place from choice c where c.place is not null))
     ), permit as (
-        insert into jobkit.permits (job_id, concurrency_group, concurrency_key, metered)
-        select c.job_id, c.grp, c.key, case when c.rate is not null then true end
-        from choice c where c.job_id is not null
+        insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+        select c.job_id, c.grp, c.key from choice c where c.job_id is not null
     ), forgotten as (
         delete from jobkit.semaphores s
         where s.ctid = any (array(
             select c.at from semaphore c where c.unused and not c.stays_crowded
         ))
     ), counted as (
-        update jobkit.semaphores s set taken = s.taken + c.change, crowded = c.stays_crowded,
-            tat = c.tat, paused_until = c.paused_until, due_at = c.due_at
+        update jobkit.semaphores s set taken = s.taken + c.change, crowded = c.stays_crowded
         from semaphore c
-        where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded or c.timed)
+        where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
             and (c.stays_crowded or not c.unused)
     )
-    select c.job_id from choice c where c.job_id is not null;
+    -- A setting, since that costs nothing where there is none.
+    select c.job_id from choice c where c.job_id is not null
+        or c.timed and set_config('jobkit.timed', 'on', true) is null;
     get diagnostics v_granted = row_count;
+    if current_setting('jobkit.timed', true) = 'on' then
+        perform set_config('jobkit.timed', '', true);
+        return query select jobkit.grant_timed(p_groups, p_keys, p_freed);
+    end if;
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
     if clock_timestamp() - v_started

@@ -43,7 +43,8 @@ begin
         select e.grp, e.key, e.place
         from seen e
         left join jobkit.limits l on l.concurrency_group = e.grp and l.concurrency_key = e.key
-        where (l.at is null or l.taken < l.effective_limit and not l.paced)
+        where (l.at is null or l.taken < l.effective_limit and not jobkit.paced(
+                l.rate, l.paused_until, l.due_at, l.reserved))
             and (
                 select true from jobkit.blocked_executions b
                 where b.concurrency_group = e.grp and b.concurrency_key = e.key

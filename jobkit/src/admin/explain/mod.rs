@@ -3,7 +3,7 @@
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::admin::Admin;
 use crate::admin::stuck::statements::stuck_jobs;
-use crate::{Error, JobId};
+use crate::{Error, JobId, Rate};
 
 mod reason;
 pub(super) mod statements;
@@ -84,6 +84,17 @@ fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
     match key {
         Some(key) if job.blocked => {
             let blocked = ahead.blocked.max(position);
+            let (group, name) = (key.group.clone(), key.key.clone());
+            reasons.extend(match (ahead.paused_until, ahead.every, ahead.next) {
+                (Some(until), ..) if ahead.next.is_some() => {
+                    Some(Reason::KeyPaused { group, key: name, until })
+                }
+                (_, Some(every), Some(next)) => {
+                    let rate = Rate { every, burst: ahead.burst.unwrap_or(1) };
+                    Some(Reason::Paced { group, key: name, rate, next })
+                }
+                _ => None,
+            });
             reasons.push(Reason::Blocked { position, blocked, key });
             return reasons;
         }

@@ -1,12 +1,13 @@
 //! Why a job does not run, in values and in words.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::JobId;
 use crate::admin::queues::PausedQueue;
 use crate::admin::stuck::StuckJob;
+use crate::{JobId, Rate};
 
 /// Where counts end.
 const MANY: u32 = 10_000;
@@ -73,6 +74,26 @@ pub enum Reason {
         blocked: u32,
         /// The key.
         key: KeyUse,
+    },
+    /// Its concurrency key is paused.
+    KeyPaused {
+        /// Its group.
+        group: String,
+        /// The key.
+        key: String,
+        /// Until when.
+        until: DateTime<Utc>,
+    },
+    /// Its concurrency key has used up its rate for now.
+    Paced {
+        /// Its group.
+        group: String,
+        /// The key.
+        key: String,
+        /// How often jobs of the key may begin.
+        rate: Rate,
+        /// How long it is until the next one may.
+        next: Duration,
     },
     /// It is ready, but its concurrency key has no permit left: a worker that comes to it will
     /// find it blocked.
@@ -164,6 +185,14 @@ impl fmt::Display for Reason {
                 let (position, blocked) = (Ordinal(*position), Count(*blocked));
                 write!(f, "Blocked: {position} of {blocked} for {key}")
             }
+            Self::KeyPaused { group, key, until } => {
+                write!(f, "Waits for its key {group}/{key}, which is paused until {}", Time(until))
+            }
+            Self::Paced { group, key, rate, next } => write!(
+                f,
+                "Waits for the rate of its key {group}/{key} ({rate}): next slot in {:?}",
+                Duration::from_millis(u64::try_from(next.as_millis()).unwrap_or(u64::MAX))
+            ),
             Self::AtLimit(key) => write!(f, "Ready, but no permit is left for {key}"),
             Self::Busy { queue, running, slots } => write!(
                 f,

@@ -1,11 +1,14 @@
 //! Concurrency keys: their limits, who holds their permits, and who waits for one.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
+use sqlx::postgres::types::PgInterval;
 
 use crate::admin::Admin;
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
-use crate::store::sweep_all;
-use crate::{Error, JobId};
+use crate::store::{interval, pause_key, sweep_all};
+use crate::{Error, JobId, Rate};
 
 pub(super) mod statements;
 
@@ -31,6 +34,10 @@ pub struct ConcurrencyGroup {
     pub default_limit: u32,
     /// An operator's limit, which goes before the default.
     pub override_limit: Option<u32>,
+    /// How often jobs of each key may begin, as the worker that started last has said.
+    pub default_rate: Option<Rate>,
+    /// An operator's rate, which goes before the default; `Some(None)`: no rate.
+    pub override_rate: Option<Option<Rate>>,
 }
 
 /// A concurrency key with a permit taken, a job blocked, or a limit of its own.
@@ -45,6 +52,14 @@ pub struct Semaphore {
     pub limit: u32,
     /// An operator's limit for this key alone, which goes before its group's.
     pub override_limit: Option<u32>,
+    /// How often its jobs may begin.
+    pub rate: Option<Rate>,
+    /// Whether an operator has set that for this key alone.
+    pub has_own_rate: bool,
+    /// Until when it is paused, if it is.
+    pub paused_until: Option<DateTime<Utc>>,
+    /// When time alone makes room for the next of its blocked jobs, if it does.
+    pub next_at: Option<DateTime<Utc>>,
     /// Permits taken: by running jobs, and by ready ones that are about to run. More than the
     /// limit after it was lowered.
     pub taken: u32,
@@ -138,6 +153,22 @@ fn check(group: &str, key: &str) -> Result<(), Error> {
     limits::text("concurrency key", key, KEY_BYTES)
 }
 
+/// Checks a rate, and turns it into what is stored; none at all is a time of zero.
+fn stored_rate(
+    rate: Option<Option<Rate>>,
+) -> Result<(Option<PgInterval>, Option<i32>), Error> {
+    let Some(rate) = rate else { return Ok((None, None)) };
+    let Rate { every, burst } = rate.unwrap_or(Rate { every: Duration::ZERO, burst: 1 });
+    if rate.is_some() {
+        let micros = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
+        let most = 30 * 24 * 60 * 60 * 1_000_000;
+        limits::range("microseconds from one slot to the next", micros, 100..=most,
+            "100 to 2592000000000")?;
+    }
+    limits::range("burst", burst, 1..=LIMIT, "1 to 1000000")?;
+    Ok((Some(interval(every)), i32::try_from(burst).ok()))
+}
+
 /// Checks a limit, and turns it into what is stored.
 fn stored(limit: Option<u32>) -> Result<Option<i32>, Error> {
     limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
@@ -194,6 +225,74 @@ impl Admin {
         }
         link.close().await;
         Ok(answer(known))
+    }
+
+    /// Sets how often jobs of each key of a group may begin, whatever the jobs' binaries say;
+    /// `Some(None)` lifts the rate, `None` gives it back to the binaries. Keys with a rate of their
+    /// own keep it. It holds at once: nobody waits for a slot longer than the new rate says.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the rate, otherwise as [`limit_group`](Self::limit_group).
+    pub async fn rate_group(
+        &self,
+        group: &str,
+        rate: Option<Option<Rate>>,
+    ) -> Result<Limited, Error> {
+        check(group, "")?;
+        let (every, burst) = stored_rate(rate)?;
+        let mut link = self.link();
+        let known = link.call(&statements::rate_group(group, every, burst, self.actor())).await?;
+        if known {
+            sweep_all(&mut link).await?;
+        }
+        link.close().await;
+        Ok(answer(known))
+    }
+
+    /// The same for one key, whatever the rate of its group; the key need not have been used.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the rate, [`Error::Length`] and [`Error::Nul`] for the group and the
+    /// key.
+    pub async fn rate_key(
+        &self,
+        group: &str,
+        key: &str,
+        rate: Option<Option<Rate>>,
+    ) -> Result<Limited, Error> {
+        check(group, key)?;
+        let (every, burst) = stored_rate(rate)?;
+        let set = statements::rate_key(group, key, every, burst, self.actor());
+        self.ask(&set).await.map(answer)
+    }
+
+    /// Pauses a key for so long, 30 days at most: none of its jobs begins before then, and those
+    /// that run go on. It ends by itself; a pause that ends later stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the time, [`Error::Length`] and [`Error::Nul`] for the texts.
+    pub async fn pause_key(
+        &self,
+        group: &str,
+        key: &str,
+        pause: Duration,
+        reason: Option<&str>,
+    ) -> Result<Limited, Error> {
+        check(group, key)?;
+        limits::range("seconds of a pause", pause.as_secs(), 0..=30 * 24 * 60 * 60, "0 to 2592000")?;
+        limits::text("reason", reason.unwrap_or(""), KEY_BYTES)?;
+        let actor = Some(self.actor().unwrap_or(""));
+        let set = pause_key(group, key, interval(pause), actor, reason);
+        self.ask(&set).await.map(answer)
+    }
+
+    /// Ends the pause of a key; answers whether it was paused.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
+    pub async fn resume_key(&self, group: &str, key: &str) -> Result<bool, Error> {
+        check(group, key)?;
+        self.ask(&statements::resume_key(group, key, self.actor())).await
     }
 
     /// The concurrency groups that workers have announced, by name.

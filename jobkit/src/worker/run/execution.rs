@@ -21,6 +21,7 @@ use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
+use crate::worker::reach::Reach;
 use crate::worker::settle::ledger::Ledger;
 use crate::{JobId, Policy, StopReason, registration};
 
@@ -34,6 +35,8 @@ pub(crate) struct Execution {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
+    /// What handlers ask of the database.
+    pub(crate) reach: Arc<Reach>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
@@ -186,7 +189,7 @@ impl Execution {
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
         );
         let payload = take(&mut job.payload);
-        let attempt = attempt(job, name, policy.timeout, began, handler, &span);
+        let attempt = attempt(job, name, policy.timeout, began, handler, (&span, &self.reach));
         let hidden = hidden(&payload, policy);
         let start = || registration.start(version, &payload, attempt, &self.states);
         let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
@@ -295,7 +298,7 @@ fn attempt(
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
-    span: &Span,
+    (span, reach): (&Span, &Arc<Reach>),
 ) -> Arc<Attempt> {
     Arc::new(Attempt {
         id: JobId(job.id),
@@ -310,6 +313,7 @@ fn attempt(
         metadata: job.metadata.take(),
         stop: Arc::clone(&handler.stop),
         span: span.clone(),
+        reach: Some(Arc::clone(reach)),
     })
 }
 
