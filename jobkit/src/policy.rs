@@ -1,7 +1,8 @@
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-use crate::Backoff;
+use crate::{Backoff, Error};
 use crate::unique::Unique;
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
@@ -98,6 +99,28 @@ impl Rate {
     #[must_use]
     pub const fn burst(self, burst: u32) -> Self {
         Self { burst, ..self }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = Error;
+
+    /// Reads `100/min`: a number, and `s`, `min`, `h` or `d`.
+    ///
+    /// # Errors
+    /// [`Error::Rate`] for whatever else.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Rate(text.to_owned());
+        let (count, unit) = text.split_once('/').ok_or_else(wrong)?;
+        let count = count.trim().parse().ok().filter(|count| (1..=86_400_000).contains(count));
+        let seconds = match unit.trim() {
+            "s" => 1,
+            "min" => 60,
+            "h" => 60 * 60,
+            "d" => 24 * 60 * 60,
+            _ => return Err(wrong()),
+        };
+        Ok(Self::per(count.ok_or_else(wrong)?, Duration::from_secs(seconds)))
     }
 }
 

@@ -212,7 +212,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
-            reach: Arc::new(Reach::new(self.link("jobs"))),
+            reach: Some(Arc::new(Reach::new(self.link("jobs")))),
             cancel_grace: self.settings.cancel_grace(),
         });
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());

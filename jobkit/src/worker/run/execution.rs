@@ -36,7 +36,7 @@ pub(crate) struct Execution {
     pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
     /// What handlers ask of the database.
-    pub(crate) reach: Arc<Reach>,
+    pub(crate) reach: Option<Arc<Reach>>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
@@ -298,7 +298,7 @@ fn attempt(
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
-    (span, reach): (&Span, &Arc<Reach>),
+    (span, reach): (&Span, &Option<Arc<Reach>>),
 ) -> Arc<Attempt> {
     Arc::new(Attempt {
         id: JobId(job.id),
@@ -313,7 +313,7 @@ fn attempt(
         metadata: job.metadata.take(),
         stop: Arc::clone(&handler.stop),
         span: span.clone(),
-        reach: Some(Arc::clone(reach)),
+        reach: reach.clone(),
     })
 }
 
