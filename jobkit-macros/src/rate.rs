@@ -19,9 +19,9 @@ impl Rate {
         let refuse = |reason: &str| Err(Error::new_spanned(text, reason));
         let value = text.value();
         let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
-        let parsed = value.split_once('/').and_then(|(count, unit)| {
-            Some((number(count)?, seconds(unit.trim())?))
-        });
+        let parsed = value
+            .split_once('/')
+            .and_then(|(count, unit)| Some((number(count)?, seconds(unit.trim())?)));
         let Some((count, seconds)) = parsed else {
             return refuse("expected how many in which time, such as `5/s`, `100/min` or `1000/h`");
         };

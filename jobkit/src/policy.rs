@@ -2,8 +2,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{Backoff, Error};
 use crate::unique::Unique;
+use crate::{Backoff, Error};
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
@@ -128,7 +128,8 @@ impl fmt::Display for Rate {
     /// As it was written, where that can be told: `100/min, burst 20`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let every = self.every.as_micros().max(1);
-        let units = [(1_000_000, "s"), (60_000_000, "min"), (3_600_000_000, "h"), (86_400_000_000, "d")];
+        let units =
+            [(1_000_000, "s"), (60_000_000, "min"), (3_600_000_000, "h"), (86_400_000_000, "d")];
         let whole = units.into_iter().find_map(|(unit, name)| {
             let count = (unit + every / 2) / every;
             (count > 0 && (unit + count / 2) / count == every).then_some((count, name))

@@ -40,6 +40,7 @@ mod prune;
 mod publication;
 mod queues;
 mod races;
+mod rates;
 mod recovery;
 mod schedules;
 mod settings;

@@ -44,7 +44,10 @@ pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Err
     for (group, old, new) in ticker::insist(link, &store::announce_limits(policies)).await? {
         match old {
             Some(old) if old == new => {
-                tracing::warn!(group, "jobkit: this binary changed the rate of a concurrency group");
+                tracing::warn!(
+                    group,
+                    "jobkit: this binary changed the rate of a concurrency group"
+                );
             }
             Some(old) => {
                 tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");

@@ -154,16 +154,18 @@ fn check(group: &str, key: &str) -> Result<(), Error> {
 }
 
 /// Checks a rate, and turns it into what is stored; none at all is a time of zero.
-fn stored_rate(
-    rate: Option<Option<Rate>>,
-) -> Result<(Option<PgInterval>, Option<i32>), Error> {
+fn stored_rate(rate: Option<Option<Rate>>) -> Result<(Option<PgInterval>, Option<i32>), Error> {
     let Some(rate) = rate else { return Ok((None, None)) };
     let Rate { every, burst } = rate.unwrap_or(Rate { every: Duration::ZERO, burst: 1 });
     if rate.is_some() {
         let micros = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
         let most = 30 * 24 * 60 * 60 * 1_000_000;
-        limits::range("microseconds from one slot to the next", micros, 100..=most,
-            "100 to 2592000000000")?;
+        limits::range(
+            "microseconds from one slot to the next",
+            micros,
+            100..=most,
+            "100 to 2592000000000",
+        )?;
     }
     limits::range("burst", burst, 1..=LIMIT, "1 to 1000000")?;
     Ok((Some(interval(every)), i32::try_from(burst).ok()))
@@ -279,7 +281,12 @@ impl Admin {
         reason: Option<&str>,
     ) -> Result<Limited, Error> {
         check(group, key)?;
-        limits::range("seconds of a pause", pause.as_secs(), 0..=30 * 24 * 60 * 60, "0 to 2592000")?;
+        limits::range(
+            "seconds of a pause",
+            pause.as_secs(),
+            0..=30 * 24 * 60 * 60,
+            "0 to 2592000",
+        )?;
         limits::text("reason", reason.unwrap_or(""), KEY_BYTES)?;
         let actor = Some(self.actor().unwrap_or(""));
         let set = pause_key(group, key, interval(pause), actor, reason);
