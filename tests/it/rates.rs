@@ -59,7 +59,7 @@ async fn stop(workers: Vec<WorkerHandle>) {
 const WRITES: &str = "
     create table writes (job_id bigint, place text);
     create function note() returns trigger language plpgsql as
-        'begin insert into writes values (new.job_id, tg_argv[0]); return null; end';
+        'begin insert into public.writes values (new.job_id, tg_argv[0]); return null; end';
     create trigger note after insert on jobkit.ready
         for each row execute function note('ready');
     create trigger note after insert on jobkit.blocked_executions

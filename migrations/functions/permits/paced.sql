@@ -6,7 +6,7 @@ create or replace function jobkit.paced(
 ) returns boolean
 language sql stable as $$
     select (p_paused_until > clock_timestamp()) is true
-        or (p_due_at between clock_timestamp() - interval '5 s' and clock_timestamp() + p_rate)
-            is true
+        or (p_due_at between clock_timestamp() - interval '5 s'
+            and clock_timestamp() + coalesce(p_rate, '0')) is true
         or (p_reserved > 0) is true
 $$;

@@ -36,7 +36,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::a_look_passes_over_a_key_in_other_hands;
     grant_due: "if sqlstate like '40%' then" => "if true then",
         rates::a_key_that_fails_holds_up_no_other;
-    paced: "and clock_timestamp() + p_rate" => "and 'infinity'",
+    paced: "and clock_timestamp() + coalesce(p_rate, '0')" => "and 'infinity'",
         rates::a_faster_rate_holds_at_once;
     // Pauses.
     pause_key: "+ p_for), crowded = true" => "+ p_for)",
