@@ -19,7 +19,7 @@ begin
     end if;
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
     update jobkit.semaphores s
-    set paused_until = greatest(s.paused_until, clock_timestamp() + p_for), crowded = true
+    set paused_until = greatest(s.paused_until, clock_timestamp() + p_for)
     where s.concurrency_group = p_group and s.concurrency_key = p_key
     returning s.paused_until into v_until;
     perform jobkit.take_back(array(

@@ -21,8 +21,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::a_slot_is_dated_where_a_claim_takes_it;
     begin_slots: "l.reserved, v_key.n," => "l.reserved, 0,",
         rates::a_slot_is_dated_where_a_claim_takes_it;
-    begin_slots: "set metered = null" => "set metered = true",
-        rates::a_slot_is_dated_where_a_claim_takes_it;
     acquire_or_block: "perform jobkit.begin_slots(v_mine);" => "",
         rates::time_makes_room_for_as_many_as_slots;
     acquire_or_block: "perform jobkit.begin_slots(p_metered);" => "",
@@ -39,14 +37,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     paced: "and clock_timestamp() + coalesce(p_rate, '0')" => "and 'infinity'",
         rates::a_faster_rate_holds_at_once;
     // Pauses.
-    pause_key: "+ p_for), crowded = true" => "+ p_for)",
-        rates::a_claim_behind_a_pause_of_its_key_gets_nothing;
-    pause_key: "perform jobkit.create_semaphores(array[p_group], array[p_key]);" =>
-        "insert into jobkit.semaphores values (p_group, p_key) on conflict do nothing;",
-        rates::a_pause_behind_a_claim_waits_for_its_key;
     pause_key: "greatest(s.paused_until, clock_timestamp() + p_for)" =>
         "clock_timestamp() + p_for",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
+    pause_key: "perform jobkit.grant_and_wake(array[p_group], array[p_key], null);" => "",
+        rates::a_claim_behind_a_pause_of_its_key_gets_nothing;
     take_back: "s.paused or not exists" => "not exists",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     room: "when p_paused_until > p_at then 0" => "when false then 0",
