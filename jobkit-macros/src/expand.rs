@@ -6,6 +6,7 @@ use crate::backoff::Backoff;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
+use crate::rate::Rate;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
@@ -54,6 +55,7 @@ fn policy(model: &JobModel) -> TokenStream {
         ("timeout", model.timeout.map(term)),
         ("retention", model.retention.map(term)),
         ("backoff", model.backoff.as_ref().map(Backoff::code)),
+        ("rate", model.rate.as_ref().map(Rate::code)),
     ] {
         if let Some(value) = value {
             set(field, value);
@@ -69,10 +71,6 @@ fn policy(model: &JobModel) -> TokenStream {
         set("concurrency", quote!(::core::option::Option::Some(#shared)));
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
-    }
-    if let Some(rate) = &model.rate {
-        let rate = rate.code();
-        set("rate", quote!(::core::option::Option::Some(#rate)));
     }
     if let Some(unique) = &model.unique {
         let unique = unique.code();

@@ -91,10 +91,7 @@ impl JobModel {
         mut args: Args,
         mistakes: &mut Mistakes,
     ) -> Self {
-        refuse_keyless(&args, mistakes);
-        refuse_cycles_alone(&args, mistakes);
-        refuse_burst_alone(&args, mistakes);
-        unique::refuse_keyless(&args, mistakes);
+        refuse_dependent(&args, mistakes);
         let is_meant = args.mentions("version");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
@@ -102,9 +99,7 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
-        let has_rate = args.rate.is_some();
-        let burst = integer(args.burst.as_ref(), &BURST, mistakes);
-        let rate = args.rate.take().and_then(|r| mistakes.sift(Rate::read(&r.value, burst)));
+        let rate = rate(&args, mistakes);
         let unique = Unique::read(&mut args, fields, &kind, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         let (timeout, retention) = (args.timeout.as_ref(), args.retention.as_ref());
@@ -126,13 +121,10 @@ impl JobModel {
                 .dead_letter_key
                 .map(|given| key::unquoted(given, fields, mistakes)),
             concurrency: concurrency(
-                match args.concurrency_key {
-                    Some(given) => Some(key::unquoted(given, fields, mistakes)),
-                    None => has_rate.then(|| parse_quote!(#kind)),
-                },
+                key_or_kind(args.concurrency_key, rate.is_some(), &kind, fields, mistakes),
                 args.concurrency_group.as_ref(),
                 args.concurrency_limit.as_ref(),
-                has_rate,
+                rate.is_some(),
                 &kind,
                 mistakes,
             ),
@@ -143,6 +135,14 @@ impl JobModel {
             kind,
         }
     }
+}
+
+/// What says something about another argument needs that.
+fn refuse_dependent(args: &Args, mistakes: &mut Mistakes) {
+    refuse_keyless(args, mistakes);
+    refuse_cycles_alone(args, mistakes);
+    refuse_burst_alone(args, mistakes);
+    unique::refuse_keyless(args, mistakes);
 }
 
 /// A limit or a group says something about a key, so it needs one. With a rate and without a key
@@ -178,6 +178,25 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
                  or leave `{name}` out"
             ),
         );
+    }
+}
+
+fn rate(args: &Args, mistakes: &mut Mistakes) -> Option<Rate> {
+    let burst = integer(args.burst.as_ref(), &BURST, mistakes);
+    mistakes.sift(Rate::read(&args.rate.as_ref()?.value, burst))
+}
+
+/// The concurrency key; with a rate and without a key that of all jobs of the kind.
+fn key_or_kind(
+    given: Option<Given<Expr>>,
+    has_rate: bool,
+    kind: &str,
+    fields: &Fields,
+    mistakes: &mut Mistakes,
+) -> Option<Expr> {
+    match given {
+        Some(given) => Some(key::unquoted(given, fields, mistakes)),
+        None => has_rate.then(|| parse_quote!(#kind)),
     }
 }
 

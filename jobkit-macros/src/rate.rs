@@ -33,14 +33,14 @@ impl Rate {
         Ok(Self { every: Duration::from_micros(micros), burst })
     }
 
-    /// The code that makes it.
+    /// The code of `Some` of it.
     pub(crate) fn code(&self) -> TokenStream {
         let Self { every, burst } = self;
         let micros = u64::try_from(every.as_micros()).expect("`read` allows a day at most");
-        quote!(::jobkit::private::Rate {
+        quote!(::core::option::Option::Some(::jobkit::private::Rate {
             every: ::core::time::Duration::from_micros(#micros),
             burst: #burst
-        })
+        }))
     }
 }
 

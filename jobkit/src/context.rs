@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use crate::reach::Reach;
 use crate::stop::Stop;
-use crate::worker::reach::Reach;
 use crate::{Error, JobError, JobId, StopReason};
 
 /// What a running job is told about itself: its id, attempt, state and when to stop.
@@ -35,7 +35,7 @@ pub(crate) struct Attempt {
     pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
     /// `None` in a test of the user's own.
-    pub(crate) reach: Option<Arc<Reach>>,
+    pub(crate) reach: Option<Arc<dyn Reach>>,
 }
 
 impl<S> JobContext<S> {
@@ -200,7 +200,7 @@ impl<S> JobContext<S> {
     }
 
     /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other
-    /// job of the key begins before then, what runs goes on. It ends by itself; of two pauses the
+    /// job of the key begins before then, what runs goes on. Of two pauses the
     /// one that ends later holds. Answers false when the job has no key.
     ///
     /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).

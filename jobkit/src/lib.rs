@@ -22,6 +22,7 @@ mod outcome;
 mod policy;
 #[doc(hidden)]
 pub mod private;
+mod reach;
 mod redact;
 mod registration;
 mod registry;
@@ -52,7 +53,7 @@ pub use crate::job::Job;
 pub use crate::migrate::{migrate, migration_sql};
 pub use crate::options::Pending;
 pub use crate::outcome::{JobError, Result};
-pub use crate::policy::{AutoReplay, Concurrency, Policy, Rate};
+pub use crate::policy::{AutoReplay, Concurrency, Policy};
 pub use crate::registration::Registration;
 pub use crate::statement::Statement;
 pub use crate::stop::StopReason;

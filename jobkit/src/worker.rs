@@ -8,7 +8,6 @@ mod handle;
 mod lease;
 mod links;
 mod preflight;
-pub(crate) mod reach;
 mod run;
 mod settings;
 mod settle;

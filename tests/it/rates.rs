@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jobkit::admin::semaphores::Rate;
 use jobkit::{Admin, Job, JobContext, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ async fn one_job_that_is_told_to_rest_stops_its_key_everywhere() {
     let admin = Admin::new(lab.pool());
     let job: i64 = lab.value("select min(job_id) from jobkit.blocked_executions").await;
     let why = admin.explain(jobkit::JobId(job)).await.unwrap().unwrap().sentence;
-    assert!(why.starts_with("Waits for its key told/told, which is paused until"), "{why}");
+    assert!(why.starts_with("Waits for its key told/told, paused until"), "{why}");
     lab.until("(select count(*) from jobkit.finished) = 40").await;
     stop(workers).await;
     let begun = begun.lock().unwrap().clone();
@@ -130,7 +131,7 @@ async fn operators_see_and_change_rates_and_pauses() {
     let admin = Admin::new(lab.pool());
     let group = admin.groups().await.unwrap().remove(0);
     assert_eq!(group.default_rate.unwrap().to_string(), "50/s, burst 5");
-    let slow = "2/h".parse::<jobkit::Rate>().unwrap();
+    let slow = "2/h".parse::<Rate>().unwrap();
     let _set = admin.rate_key("paced", "k", Some(Some(slow))).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Paced), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.blocked_executions) = 2").await;

@@ -263,17 +263,6 @@ statements! {
     fn sweep_cancelled(limit: i32) -> One<i32> = "select jobkit.sweep_cancelled($1)",
         trace_span!("jobkit.sweep");
 
-    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
-    fn pause_key(group: &str, key: &str, pause: PgInterval, actor: Option<&str>,
-            reason: Option<&str>) -> One<bool>
-        = "select jobkit.pause_key($1, $2, $3, $4, $5)",
-        debug_span!("jobkit.pause", group, key);
-
-    /// Pauses the concurrency key of a job. Whether it has one.
-    fn pause_key_of(job: i64, pause: PgInterval) -> One<bool>
-        = "select jobkit.pause_key_of($1, $2)",
-        debug_span!("jobkit.pause", job);
-
     /// Adds to the count of what nothing explained.
     fn sweep_note(jobs: i32) -> () = "select jobkit.sweep_note($1)";
 }

@@ -1,5 +1,5 @@
--- grant_timed: `grant_permits` for those of the keys that have a rate or are paused, one by one: a key
--- gives no more than there are slots free that none is reserved of, and reserves one with each
+-- grant_timed: `grant_permits` for those of the keys that have a rate or are paused, one by one. A
+-- key gives no more than there are slots free that none is reserved of, and reserves one with each
 -- permit. When time alone makes room it is due.
 create or replace function jobkit.grant_timed(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint

@@ -1,5 +1,5 @@
--- pace: the times of a key that has p_reserved slots reserved by now, while p_begun jobs take theirs
--- at p_at; p_taken permits are taken, and p_blocked says whether jobs may be blocked.
+-- pace: the times of a key that has p_reserved slots reserved by now, while p_begun jobs take
+-- theirs at p_at; p_taken permits are taken, and p_blocked says whether jobs may be blocked.
 -- Under the lock of its semaphore. A `tat` further ahead than a whole burst is of a clock that
 -- stepped back, or of a slower rate. `due_at` is when the next slot is free that none is reserved
 -- of; or when nothing is left to know of the key. It is noted here (the other times the caller

@@ -3,11 +3,14 @@
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::admin::Admin;
 use crate::admin::stuck::statements::stuck_jobs;
-use crate::{Error, JobId, Rate};
+use crate::policy::Rate;
+use crate::{Error, JobId};
 
+mod pace;
 mod reason;
 pub(super) mod statements;
 
+pub use self::pace::KeyPace;
 pub use self::reason::{KeyUse, Reason};
 
 /// Why a job does not run, as [`Admin::explain`] finds it.
@@ -85,16 +88,11 @@ fn waiting(job: LiveJob, ahead: Ahead) -> Vec<Reason> {
         Some(key) if job.blocked => {
             let blocked = ahead.blocked.max(position);
             let (group, name) = (key.group.clone(), key.key.clone());
-            reasons.extend(match (ahead.paused_until, ahead.every, ahead.next) {
-                (Some(until), ..) if ahead.next.is_some() => {
-                    Some(Reason::KeyPaused { group, key: name, until })
-                }
-                (_, Some(every), Some(next)) => {
-                    let rate = Rate { every, burst: ahead.burst.unwrap_or(1) };
-                    Some(Reason::Paced { group, key: name, rate, next })
-                }
-                _ => None,
-            });
+            reasons.extend(ahead.next.map(|next| {
+                let rate = ahead.every.zip(ahead.burst).map(|(every, burst)| Rate { every, burst });
+                let paused_until = ahead.paused_until;
+                Reason::Paced(KeyPace { group, key: name, rate, paused_until, next })
+            }));
             reasons.push(Reason::Blocked { position, blocked, key });
             return reasons;
         }

@@ -1,13 +1,13 @@
 //! Why a job does not run, in values and in words.
 
 use std::fmt;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::pace::KeyPace;
+use crate::JobId;
 use crate::admin::queues::PausedQueue;
 use crate::admin::stuck::StuckJob;
-use crate::{JobId, Rate};
 
 /// Where counts end.
 const MANY: u32 = 10_000;
@@ -75,26 +75,8 @@ pub enum Reason {
         /// The key.
         key: KeyUse,
     },
-    /// Its concurrency key is paused.
-    KeyPaused {
-        /// Its group.
-        group: String,
-        /// The key.
-        key: String,
-        /// Until when.
-        until: DateTime<Utc>,
-    },
-    /// Its concurrency key has used up its rate for now.
-    Paced {
-        /// Its group.
-        group: String,
-        /// The key.
-        key: String,
-        /// How often jobs of the key may begin.
-        rate: Rate,
-        /// How long it is until the next one may.
-        next: Duration,
-    },
+    /// Its concurrency key waits for time to pass: it is paused, or has used up its rate.
+    Paced(KeyPace),
     /// It is ready, but its concurrency key has no permit left: a worker that comes to it will
     /// find it blocked.
     AtLimit(KeyUse),
@@ -185,14 +167,7 @@ impl fmt::Display for Reason {
                 let (position, blocked) = (Ordinal(*position), Count(*blocked));
                 write!(f, "Blocked: {position} of {blocked} for {key}")
             }
-            Self::KeyPaused { group, key, until } => {
-                write!(f, "Waits for its key {group}/{key}, which is paused until {}", Time(until))
-            }
-            Self::Paced { group, key, rate, next } => write!(
-                f,
-                "Waits for the rate of its key {group}/{key} ({rate}): next slot in {:?}",
-                Duration::from_millis(u64::try_from(next.as_millis()).unwrap_or(u64::MAX))
-            ),
+            Self::Paced(pace) => pace.fmt(f),
             Self::AtLimit(key) => write!(f, "Ready, but no permit is left for {key}"),
             Self::Busy { queue, running, slots } => write!(
                 f,
@@ -299,7 +274,7 @@ impl fmt::Display for Ordinal {
     }
 }
 
-struct Time<'a>(&'a DateTime<Utc>);
+pub(super) struct Time<'a>(pub(super) &'a DateTime<Utc>);
 
 impl fmt::Display for Time<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

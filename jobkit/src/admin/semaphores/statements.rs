@@ -5,7 +5,7 @@ use sqlx::postgres::types::PgInterval;
 use tracing::debug_span;
 
 use super::{BlockedJob, ConcurrencyGroup, PermitHolder, Semaphore};
-use crate::Rate;
+use crate::policy::Rate;
 use crate::store::{FromRow, One, ReadColumn, from_row, statements};
 
 statements! {
@@ -38,6 +38,12 @@ statements! {
             actor: Option<&str>) -> One<bool>
         = "select jobkit.rate_key($1, $2, $3, $4, $5)",
         debug_span!("jobkit.limit", group, key);
+
+    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
+    fn pause_key(group: &str, key: &str, pause: PgInterval, actor: Option<&str>,
+            reason: Option<&str>) -> One<bool>
+        = "select jobkit.pause_key($1, $2, $3, $4, $5)",
+        debug_span!("jobkit.pause", group, key);
 
     /// Ends the pause of a key. Whether it was paused.
     fn resume_key(group: &str, key: &str, actor: Option<&str>) -> One<bool>

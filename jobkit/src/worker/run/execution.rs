@@ -15,13 +15,13 @@ use tracing::{Instrument, Span};
 use self::ending::{Run, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
+use crate::reach::Reach;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
-use crate::worker::reach::Reach;
 use crate::worker::settle::ledger::Ledger;
 use crate::{JobId, Policy, StopReason, registration};
 
@@ -36,7 +36,7 @@ pub(crate) struct Execution {
     pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
     /// What handlers ask of the database.
-    pub(crate) reach: Option<Arc<Reach>>,
+    pub(crate) reach: Option<Arc<dyn Reach>>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
@@ -298,7 +298,7 @@ fn attempt(
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
-    (span, reach): (&Span, &Option<Arc<Reach>>),
+    (span, reach): (&Span, &Option<Arc<dyn Reach>>),
 ) -> Arc<Attempt> {
     Arc::new(Attempt {
         id: JobId(job.id),
