@@ -40,8 +40,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pause_key: "greatest(s.paused_until, clock_timestamp() + p_for)" =>
         "clock_timestamp() + p_for",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
-    pause_key: "perform jobkit.grant_and_wake(array[p_group], array[p_key], null);" => "",
-        rates::a_claim_behind_a_pause_of_its_key_gets_nothing;
     take_back: "s.paused or not exists" => "not exists",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     room: "when p_paused_until > p_at then 0" => "when false then 0",
