@@ -5,6 +5,7 @@ use syn::{Expr, LitStr};
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
+use crate::rate::Rate;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
@@ -55,6 +56,7 @@ fn policy(model: &JobModel) -> TokenStream {
         ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
         ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
         ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
+        ("rate", model.rate.as_ref().map(Rate::code)),
     ] {
         if let Some(value) = value {
             set(field, value);

@@ -13,6 +13,7 @@ mod literal;
 mod mistakes;
 mod model;
 mod parse;
+mod rate;
 mod redact;
 mod schedule;
 mod subject;

@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use proc_macro2::Ident;
-use syn::{Expr, LitStr};
+use syn::{Expr, LitStr, parse_quote};
 
 use crate::backoff::Backoff;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
@@ -11,6 +11,7 @@ use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
+use crate::rate::Rate;
 use crate::redact::Fields;
 use crate::schedule;
 use crate::unique::{self, Coalesce, Unique};
@@ -27,7 +28,11 @@ const PRIORITY: Range =
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
 const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
+const BURST: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
+/// The limit of a key that has none: `Concurrency::UNLIMITED`.
+const UNLIMITED: u32 = i32::MAX as u32;
 
 /// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
 const DEFAULT_CYCLES: u16 = 10;
@@ -49,6 +54,7 @@ pub(crate) struct JobModel {
     pub(crate) auto_replay: Option<AutoReplay>,
     pub(crate) dead_letter_key: Option<Expr>,
     pub(crate) concurrency: Option<Concurrency>,
+    pub(crate) rate: Option<Rate>,
     pub(crate) unique: Option<Unique>,
     pub(crate) coalesce: Option<Coalesce>,
     /// Paths of the payload that are not shown.
@@ -86,9 +92,7 @@ impl JobModel {
         mut args: Args,
         mistakes: &mut Mistakes,
     ) -> Self {
-        refuse_keyless(&args, mistakes);
-        refuse_cycles_alone(&args, mistakes);
-        unique::refuse_keyless(&args, mistakes);
+        refuse_dependent(&args, mistakes);
         let is_meant = args.mentions("version");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
@@ -96,6 +100,7 @@ impl JobModel {
             None if args.mentions("kind") => String::new(),
             None => kind::of_struct(name, mistakes),
         };
+        let rate = rate(&args, mistakes);
         let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
         let terms = terms(&args, mistakes);
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
@@ -116,12 +121,14 @@ impl JobModel {
                 .dead_letter_key
                 .map(|given| key::unquoted(given, fields, mistakes)),
             concurrency: concurrency(
-                args.concurrency_key.map(|given| key::unquoted(given, fields, mistakes)),
+                key_or_kind(args.concurrency_key, rate.is_some(), &kind, fields, mistakes),
                 args.concurrency_group.as_ref(),
                 args.concurrency_limit.as_ref(),
+                rate.is_some(),
                 &kind,
                 mistakes,
             ),
+            rate,
             unique,
             coalesce,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
@@ -131,9 +138,18 @@ impl JobModel {
     }
 }
 
-/// A limit or a group says something about a key, so it needs one.
+/// What says something about another argument needs that.
+fn refuse_dependent(args: &Args, mistakes: &mut Mistakes) {
+    refuse_keyless(args, mistakes);
+    refuse_cycles_alone(args, mistakes);
+    refuse_burst_alone(args, mistakes);
+    unique::refuse_keyless(args, mistakes);
+}
+
+/// A limit or a group says something about a key, so it needs one. With a rate and without a key
+/// all jobs of the kind have one.
 fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
-    if args.mentions("concurrency_key") {
+    if args.mentions("concurrency_key") || args.mentions("rate") {
         return;
     }
     let limit = args.concurrency_limit.as_ref().map(|limit| &limit.name);
@@ -166,6 +182,32 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
     }
 }
 
+fn rate(args: &Args, mistakes: &mut Mistakes) -> Option<Rate> {
+    let burst = integer(args.burst.as_ref(), &BURST, mistakes);
+    mistakes.sift(Rate::read(&args.rate.as_ref()?.value, burst))
+}
+
+/// The concurrency key; with a rate and without a key that of all jobs of the kind.
+fn key_or_kind(
+    given: Option<Given<Expr>>,
+    has_rate: bool,
+    kind: &str,
+    fields: &Fields,
+    mistakes: &mut Mistakes,
+) -> Option<Expr> {
+    match given {
+        Some(given) => Some(key::unquoted(given, fields, mistakes)),
+        None => has_rate.then(|| parse_quote!(#kind)),
+    }
+}
+
+/// A burst says something about a rate, so there has to be one.
+fn refuse_burst_alone(args: &Args, mistakes: &mut Mistakes) {
+    if let Some(Given { name, .. }) = args.burst.as_ref().filter(|_| !args.mentions("rate")) {
+        mistakes.add(name, format_args!("`{name}` needs a rate: add `rate = \"100/min\"`"));
+    }
+}
+
 fn auto_replay(
     after: Option<&Given<Option<LitStr>>>,
     max_cycles: Option<&Given<Integer>>,
@@ -182,6 +224,7 @@ fn concurrency(
     key: Option<Expr>,
     group: Option<&Given<LitStr>>,
     limit: Option<&Given<Integer>>,
+    has_rate: bool,
     kind: &str,
     mistakes: &mut Mistakes,
 ) -> Option<Concurrency> {
@@ -190,7 +233,7 @@ fn concurrency(
     Some(Concurrency {
         key: key?,
         group: group.unwrap_or_else(|| kind.to_owned()),
-        limit: limit.unwrap_or(1),
+        limit: limit.unwrap_or(if has_rate { UNLIMITED } else { 1 }),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 28] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 30] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -32,6 +32,8 @@ pub(crate) const ARGUMENTS: [(&str, &str); 28] = [
     ("concurrency_key", "self.account_id"),
     ("concurrency_limit", "2"),
     ("concurrency_group", "\"accounts\""),
+    ("rate", "\"100/min\""),
+    ("burst", "20"),
     ("unique_key", "self.account_id"),
     ("unique_group", "\"accounts\""),
     ("unique_while", "queued"),
@@ -74,6 +76,8 @@ pub(crate) struct Args {
     pub(crate) concurrency_key: Option<Given<Expr>>,
     pub(crate) concurrency_limit: Option<Given<Integer>>,
     pub(crate) concurrency_group: Option<Given<LitStr>>,
+    pub(crate) rate: Option<Given<LitStr>>,
+    pub(crate) burst: Option<Given<Integer>>,
     pub(crate) unique_key: Option<Given<Expr>>,
     pub(crate) unique_group: Option<Given<LitStr>>,
     pub(crate) unique_while: Option<Given<Expr>>,
@@ -179,6 +183,8 @@ impl Args {
             "concurrency_group" => {
                 self.concurrency_group = Some(given(name, &value, example, literal::text)?);
             }
+            "rate" => self.rate = Some(given(name, &value, example, literal::text)?),
+            "burst" => self.burst = Some(given(name, &value, example, literal::integer)?),
             "unique_key" => self.unique_key = Some(Given { name, value }),
             "unique_group" => {
                 self.unique_group = Some(given(name, &value, example, literal::text)?);

@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use crate::reach::Reach;
 use crate::stop::Stop;
-use crate::{JobId, StopReason};
+use crate::{Error, JobError, JobId, StopReason};
 
 /// What a running job is told about itself: its id, attempt, state and when to stop.
 ///
@@ -33,6 +34,8 @@ pub(crate) struct Attempt {
     pub(crate) metadata: Option<Box<RawValue>>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
+    /// `None` in a test of the user's own.
+    pub(crate) reach: Option<Arc<dyn Reach>>,
 }
 
 impl<S> JobContext<S> {
@@ -56,6 +59,7 @@ impl<S> JobContext<S> {
             metadata: None,
             stop: Arc::default(),
             span: Span::none(),
+            reach: None,
         };
         Self::new(Arc::new(attempt), Arc::new(state))
     }
@@ -193,6 +197,67 @@ impl<S> JobContext<S> {
     #[must_use]
     pub fn cancel_token(&self) -> &CancellationToken {
         self.attempt.stop.token()
+    }
+
+    /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other
+    /// job of the key begins before then, what runs goes on. Of two pauses the
+    /// one that ends later holds. Answers false when the job has no key.
+    ///
+    /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).
+    ///
+    /// # Errors
+    /// Those of the database, which did not answer or refused.
+    pub async fn pause_key(&self, pause: Duration) -> Result<bool, Error> {
+        match &self.attempt.reach {
+            Some(reach) => reach.pause_key_of(self.id(), pause).await,
+            None => Ok(false),
+        }
+    }
+
+    /// The same for any key, by the names of its group (by default the kind) and of the key.
+    /// Answers false when no worker has announced the group.
+    ///
+    /// # Errors
+    /// As those of [`pause_key`](Self::pause_key).
+    pub async fn pause_key_of(
+        &self,
+        group: &str,
+        key: &str,
+        pause: Duration,
+    ) -> Result<bool, Error> {
+        match &self.attempt.reach {
+            Some(reach) => reach.pause_key(group, key, pause).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Pauses the concurrency key of this job, and makes the error after which the job itself is
+    /// tried again by then (within 24 hours): what to return when a service asks for a rest.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use jobkit::JobContext;
+    /// # struct Answer { status: u16, retry_after: u64 }
+    /// # async fn send() -> std::io::Result<Answer> { Ok(Answer { status: 429, retry_after: 30 }) }
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// let answer = send().await?;
+    /// if answer.status == 429 {
+    ///     let rest = Duration::from_secs(answer.retry_after);
+    ///     return Err(cx.retry_after(rest, "too many requests").await);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Where the pause fails, its error is logged: the job is tried again all the same.
+    pub async fn retry_after(
+        &self,
+        rest: Duration,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> JobError {
+        if let Err(error) = self.pause_key(rest).await {
+            tracing::warn!(job.id = self.id().0, %error, "jobkit: the key could not be paused");
+        }
+        JobError::retry_in(rest, error)
     }
 
     /// The span of this attempt (`jobkit.run`, with id, kind, queue and attempt); the handler runs

@@ -64,6 +64,9 @@ pub enum Error {
          retried; make it an object"
     )]
     Metadata,
+    /// This is no rate.
+    #[error("`{0}` is no rate: write how many in which time, such as 5/s, 100/min or 1000/h")]
+    Rate(String),
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
     Nul {

@@ -22,6 +22,7 @@ mod outcome;
 mod policy;
 #[doc(hidden)]
 pub mod private;
+mod reach;
 mod redact;
 mod registration;
 mod registry;

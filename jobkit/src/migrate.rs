@@ -58,10 +58,11 @@ const MIGRATIONS: &[Migration] = migrations! {
     50 "0050_schedules" readable_by 29,
     60 "0060_unique_keys" readable_by 29,
     70 "0070_brakes" readable_by 29,
+    80 "0080_rates" readable_by 29,
     90 "0090_coalesce" readable_by 29,
     100 "0100_terms" readable_by 29,
     110 "0110_causes" readable_by 29,
-    functions 113 readable_by 29
+    functions 114 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -1,7 +1,9 @@
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-use crate::Backoff;
 use crate::unique::Unique;
+use crate::{Backoff, Error};
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
@@ -48,6 +50,9 @@ pub struct Policy {
     pub retention_discarded: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
+    /// How often jobs of one concurrency key may begin; `None` for as often as they like. With a
+    /// rate and without a limit of their own they have [`Concurrency::UNLIMITED`].
+    pub rate: Option<Rate>,
     /// Whether a job may come without a concurrency key, and then is not limited: the expression
     /// in `#[job]` is an `Option`.
     pub optional_key: bool,
@@ -75,8 +80,78 @@ pub struct AutoReplay {
 pub struct Concurrency {
     /// Kinds that name the same group share their keys; by default the kind itself.
     pub group: &'static str,
-    /// The group's default limit, 1 to 1,000,000.
+    /// The group's default limit, 1 to 1,000,000, or [`UNLIMITED`](Self::UNLIMITED).
     pub limit: u32,
+}
+
+impl Concurrency {
+    /// The limit of keys of which any number of jobs may run: those that have a rate alone.
+    pub const UNLIMITED: u32 = i32::MAX as u32;
+}
+
+/// How often jobs of one concurrency key may begin, over all processes, or a
+/// [limiter](crate::Worker::limiter) gives a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// The time from one slot to the next, 100 microseconds to 30 days: 600 ms for 100 a minute.
+    pub every: Duration,
+    /// How many slots may be taken at once after a rest, 1 to 1,000,000.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// So many in this time, in bursts of what comes in a second, or one at a time.
+    #[must_use]
+    pub fn per(count: u32, time: Duration) -> Self {
+        let every = time / count.max(1);
+        let burst = Duration::from_secs(1).as_micros() / every.as_micros().max(1);
+        Self { every, burst: u32::try_from(burst).unwrap_or(u32::MAX).max(1) }
+    }
+
+    /// The same, in bursts of so many.
+    #[must_use]
+    pub const fn burst(self, burst: u32) -> Self {
+        Self { burst, ..self }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = Error;
+
+    /// Reads `100/min`: a number, and `s`, `min`, `h` or `d`.
+    ///
+    /// # Errors
+    /// [`Error::Rate`] for whatever else.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Rate(text.to_owned());
+        let (count, unit) = text.split_once('/').ok_or_else(wrong)?;
+        let count = count.trim().parse().ok().filter(|count| (1..=86_400_000).contains(count));
+        let seconds = match unit.trim() {
+            "s" => 1,
+            "min" => 60,
+            "h" => 60 * 60,
+            "d" => 24 * 60 * 60,
+            _ => return Err(wrong()),
+        };
+        Ok(Self::per(count.ok_or_else(wrong)?, Duration::from_secs(seconds)))
+    }
+}
+
+impl fmt::Display for Rate {
+    /// As it was written, where that can be told: `100/min, burst 20`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let every = self.every.as_micros().max(1);
+        let units =
+            [(1_000_000, "s"), (60_000_000, "min"), (3_600_000_000, "h"), (86_400_000_000, "d")];
+        let whole = units.into_iter().find_map(|(unit, name)| {
+            let count = (unit + every / 2) / every;
+            (count > 0 && (unit + count / 2) / count == every).then_some((count, name))
+        });
+        match whole {
+            Some((count, name)) => write!(f, "{count}/{name}, burst {}", self.burst),
+            None => write!(f, "one every {:?}, burst {}", self.every, self.burst),
+        }
+    }
 }
 
 impl Policy {
@@ -100,6 +175,7 @@ impl Policy {
             retention: Some(Duration::from_secs(24 * 60 * 60)),
             retention_discarded: None,
             concurrency: None,
+            rate: None,
             optional_key: false,
             unique: None,
             coalesce: None,

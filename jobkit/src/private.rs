@@ -7,6 +7,7 @@ pub use crate::declared::{
     Declared, IntoKey, Key, Presence, Scheduled, key, key_or_none, optional_key, scheduled, upcast,
 };
 pub use crate::job_types::JobTypes;
+pub use crate::policy::Rate;
 pub use crate::stored::Stored;
 pub use crate::unique::{OnDuplicate, Unique, While};
 pub use crate::{AutoReplay, Backoff, Concurrency, Policy, Registration};

@@ -5,7 +5,7 @@ use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES, VERSIONS};
 use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
-use crate::{Policy, Registration};
+use crate::{Concurrency, Policy, Registration};
 
 /// The jobs a worker can run, by every name they answer to.
 pub(crate) struct Registry {
@@ -159,18 +159,20 @@ impl Registry {
     }
 
     fn disputed_limits(&self, problems: &mut Vec<String>) {
-        let mut groups: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
-        for policy in self.policies() {
-            if let Some(concurrency) = policy.concurrency {
-                groups.entry(concurrency.group).or_default().push((concurrency.limit, policy.kind));
+        let mut groups: BTreeMap<&str, Vec<(String, &str)>> = BTreeMap::new();
+        for Policy { kind, concurrency, rate, .. } in self.policies() {
+            if let Some(Concurrency { group, limit }) = concurrency {
+                let rate = rate.map_or(String::new(), |rate| format!(" and the rate {rate}"));
+                groups.entry(group).or_default().push((format!("limit {limit}{rate}"), kind));
             }
         }
         for (group, limits) in groups {
-            let (limit, kind) = limits[0];
-            for (other, rival) in limits.iter().filter(|(other, _)| *other != limit) {
+            let (limit, kind) = &limits[0];
+            for (other, rival) in limits.iter().filter(|(other, _)| other != limit) {
+                let other = other.strip_prefix("limit ").unwrap_or(other);
                 problems.push(format!(
-                    "the concurrency group `{group}` has limit {limit} in job `{kind}` and {other} \
-                     in job `{rival}`: jobs that share a group must agree"
+                    "the concurrency group `{group}` has {limit} in job `{kind}` and {other} in \
+                     job `{rival}`: jobs that share a group must agree"
                 ));
             }
         }

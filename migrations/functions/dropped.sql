@@ -61,6 +61,9 @@ drop function if exists
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[], smallint[]),
     jobkit.heartbeat(bigint, boolean),
+    jobkit.acquire_or_block(bigint[], text[], text[]),
+    jobkit.announce_limits(text[], integer[]),
+    jobkit.claim_keyed(bigint[], text[], text[]),
     jobkit.enqueue(
         text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer, text,
         text, interval, text, text);

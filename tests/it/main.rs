@@ -42,6 +42,7 @@ mod prune;
 mod publication;
 mod queues;
 mod races;
+mod rates;
 mod recovery;
 mod schedules;
 mod settings;

@@ -54,6 +54,7 @@ mod coalesce;
 mod dead_letters;
 mod operators;
 mod permits;
+mod rates;
 mod schedules;
 mod transitions;
 mod unique;
@@ -158,6 +159,11 @@ fn each_mutant_of_a_unique_key_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_permit_is_found_by_its_race() {
     each_is_found(permits::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_rate_is_found_by_its_race() {
+    each_is_found(rates::MUTANTS);
 }
 
 #[test]

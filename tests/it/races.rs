@@ -24,6 +24,7 @@ pub(crate) mod pause;
 pub(crate) mod permits;
 pub(crate) mod producers;
 pub(crate) mod prune;
+pub(crate) mod rates;
 pub(crate) mod reap;
 pub(crate) mod recovery;
 pub(crate) mod replayers;

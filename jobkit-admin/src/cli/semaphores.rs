@@ -1,8 +1,11 @@
 //! Concurrency keys.
 
+use std::time::Duration;
+
 use clap::Subcommand;
+use jobkit::Concurrency;
 use jobkit::admin::semaphores::{
-    BlockedJob, Limited, PermitHolder, Semaphore, SemaphoreDetail, SemaphoreFilter,
+    BlockedJob, Limited, PermitHolder, Rate, Semaphore, SemaphoreDetail, SemaphoreFilter,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +49,33 @@ pub(super) enum Semaphores {
         #[arg(long, conflicts_with = "to")]
         reset: bool,
     },
+    /// Sets how often jobs of a key, or of each key of a group, may begin
+    Rate {
+        group: String,
+        key: Option<String>,
+        /// How many in which time: 5/s, 100/min, 1000/h; or none
+        #[arg(long, value_name = "RATE", required_unless_present = "reset")]
+        to: Option<String>,
+        /// How many may begin at once after a rest; what comes in a second, if it is left out
+        #[arg(long, requires = "to")]
+        burst: Option<u32>,
+        /// Goes back to the rate that would hold otherwise
+        #[arg(long, conflicts_with = "to")]
+        reset: bool,
+    },
+    /// Pauses a key for a while: none of its jobs begins before then
+    Pause {
+        group: String,
+        key: String,
+        /// For how long: 90s, 10m
+        #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+        pause: Duration,
+        /// Why, for the audit
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Ends the pause of a key
+    Resume { group: String, key: String },
 }
 
 impl Semaphores {
@@ -71,6 +101,21 @@ impl Semaphores {
                 Ok(whole(&detail.ok_or_else(none)?))
             }
             Self::Limit { group, key, to, .. } => limit(desk, &group, key.as_deref(), to).await,
+            Self::Rate { group, key, to, burst, .. } => {
+                rate(desk, &group, key.as_deref(), to.as_deref(), burst).await
+            }
+            Self::Pause { group, key, pause, reason } => {
+                let reason = reason.as_deref();
+                known(desk.admin.pause_key(&group, &key, pause, reason).await?, &group)?;
+                let sentence = format!("{group}/{key} is paused for {pause:?}.");
+                Ok(Answer::done(json!({"group": group, "key": key}), &sentence))
+            }
+            Self::Resume { group, key } => {
+                let was = desk.admin.resume_key(&group, &key).await?;
+                let not = if was { "" } else { "was not paused, and " };
+                let sentence = format!("{group}/{key} {not}goes on.");
+                Ok(Answer::done(json!({"group": group, "key": key, "was_paused": was}), &sentence))
+            }
         }
     }
 }
@@ -79,7 +124,7 @@ fn listed(found: &[Semaphore], limit: u32) -> Answer {
     let last = found.last().filter(|_| found.len() == limit as usize);
     let next = last.map(|last| json!([last.group, last.key]));
     let items: Vec<_> = found.iter().map(values::semaphore).collect();
-    let headings = ["group", "key", "taken", "limit", "blocked", "since"];
+    let headings = ["group", "key", "taken", "limit", "rate", "blocked", "since"];
     let mut text = table(headings, found.iter().map(row).collect());
     if let Some(last) = last {
         let more = format!("\nMore may follow: --after '{}' '{}'\n", last.group, last.key);
@@ -88,16 +133,29 @@ fn listed(found: &[Semaphore], limit: u32) -> Answer {
     Answer::new(json!({"items": items, "next": next}), text)
 }
 
-fn row(semaphore: &Semaphore) -> [String; 6] {
+fn row(semaphore: &Semaphore) -> [String; 7] {
     let own = if semaphore.override_limit.is_some() { " (its own)" } else { "" };
     [
         semaphore.group.clone(),
         semaphore.key.clone(),
         semaphore.taken.to_string(),
-        format!("{}{own}", semaphore.limit),
+        limit_text(semaphore.limit) + own,
+        pace(semaphore),
         bounded(&semaphore.blocked),
         semaphore.blocked_since.as_ref().map(utc).unwrap_or_default(),
     ]
+}
+
+fn limit_text(limit: u32) -> String {
+    if limit == Concurrency::UNLIMITED { "none".to_owned() } else { limit.to_string() }
+}
+
+/// The rate of a key; or that it is paused.
+fn pace(semaphore: &Semaphore) -> String {
+    match (&semaphore.paused_until, semaphore.rate) {
+        (Some(until), _) => format!("paused until {}", utc(until)),
+        (None, rate) => rate.map(|rate| rate.to_string()).unwrap_or_default(),
+    }
 }
 
 async fn groups(desk: &Desk) -> Answered {
@@ -105,9 +163,11 @@ async fn groups(desk: &Desk) -> Answered {
     let items: Vec<_> = groups.iter().map(values::group).collect();
     let row = |group: &jobkit::admin::semaphores::ConcurrencyGroup| {
         let own = group.override_limit.map(|limit| limit.to_string());
-        [group.name.clone(), group.default_limit.to_string(), own.unwrap_or_default()]
+        let rate = group.override_rate.unwrap_or(group.default_rate);
+        let rate = rate.map(|rate| rate.to_string()).unwrap_or_default();
+        [group.name.clone(), limit_text(group.default_limit), own.unwrap_or_default(), rate]
     };
-    let text = table(["group", "default", "limit set"], groups.iter().map(row).collect());
+    let text = table(["group", "default", "limit set", "rate"], groups.iter().map(row).collect());
     Ok(Answer::new(json!({"items": items}), text))
 }
 
@@ -117,7 +177,7 @@ fn whole(detail: &SemaphoreDetail) -> Answer {
     let mut json = values::semaphore(&detail.semaphore);
     json["holders"] = holders.into();
     json["blocked_jobs"] = blocked.into();
-    let headings = ["group", "key", "taken", "limit", "blocked", "since"];
+    let headings = ["group", "key", "taken", "limit", "rate", "blocked", "since"];
     let mut text = table(headings, vec![row(&detail.semaphore)]);
     text.push_str("\nPermits are held by:\n");
     let holders = detail.holders.iter().map(|holder| {
@@ -139,15 +199,51 @@ async fn limit(desk: &Desk, group: &str, key: Option<&str>, to: Option<u32>) -> 
         Some(key) => desk.admin.limit_key(group, key, to).await?,
         None => desk.admin.limit_group(group, to).await?,
     };
-    if limited == Limited::UnknownGroup {
-        return Err(Failure::refused(format!("no worker has announced the group {group}")));
-    }
+    known(limited, group)?;
     let what = key.map_or(group.to_owned(), |key| format!("{group}/{key}"));
     let sentence = match to {
         Some(limit) => format!("The limit of {what} is {limit}."),
         None => format!("The limit of {what} is its default again."),
     };
     Ok(Answer::done(json!({"group": group, "key": key, "limit": to}), &sentence))
+}
+
+fn known(limited: Limited, group: &str) -> Result<(), Failure> {
+    match limited {
+        Limited::UnknownGroup => {
+            Err(Failure::refused(format!("no worker has announced the group {group}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn rate(
+    desk: &Desk,
+    group: &str,
+    key: Option<&str>,
+    to: Option<&str>,
+    burst: Option<u32>,
+) -> Answered {
+    let wrong = || Failure::refused("a rate is like 5/s, 100/min or 1000/h, or none");
+    let parsed = |text: &str| match text {
+        "none" => Ok(None),
+        text => text.parse::<Rate>().map(Some).map_err(|_| wrong()),
+    };
+    let rate = to.map(parsed).transpose()?;
+    let rate = rate.map(|rate| rate.map(|rate| burst.map_or(rate, |burst| rate.burst(burst))));
+    let limited = match key {
+        Some(key) => desk.admin.rate_key(group, key, rate).await?,
+        None => desk.admin.rate_group(group, rate).await?,
+    };
+    known(limited, group)?;
+    let what = key.map_or(group.to_owned(), |key| format!("{group}/{key}"));
+    let sentence = match rate {
+        Some(Some(rate)) => format!("The rate of {what} is {rate}."),
+        Some(None) => format!("{what} has no rate."),
+        None => format!("The rate of {what} is its default again."),
+    };
+    let rate = rate.flatten().map(|rate| rate.to_string());
+    Ok(Answer::done(json!({"group": group, "key": key, "rate": rate}), &sentence))
 }
 
 fn holder(holder: &PermitHolder) -> Value {

@@ -160,6 +160,7 @@ pub(crate) fn group(group: &ConcurrencyGroup) -> Value {
         "group": group.name,
         "default_limit": group.default_limit,
         "override_limit": group.override_limit,
+        "rate": group.override_rate.unwrap_or(group.default_rate).map(|rate| rate.to_string()),
     })
 }
 
@@ -186,6 +187,9 @@ pub(crate) fn semaphore(semaphore: &Semaphore) -> Value {
         "key": semaphore.key,
         "limit": semaphore.limit,
         "override_limit": semaphore.override_limit,
+        "rate": semaphore.rate.map(|rate| rate.to_string()),
+        "paused_until": semaphore.paused_until.as_ref().map(iso),
+        "next_at": semaphore.next_at.as_ref().map(iso),
         "taken": semaphore.taken,
         "blocked": semaphore.blocked,
         "blocked_since": semaphore.blocked_since.as_ref().map(iso),

@@ -95,6 +95,10 @@ pub use self::severity::Severity;
 /// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |
 /// | | [`limit_group`](Self::limit_group) | changes the limit of a group |
 /// | | [`limit_key`](Self::limit_key) | changes the limit of a key |
+/// | | [`rate_group`](Self::rate_group) | changes the rate of a group |
+/// | | [`rate_key`](Self::rate_key) | changes the rate of a key |
+/// | | [`pause_key`](Self::pause_key) | pauses a key for so long |
+/// | | [`resume_key`](Self::resume_key) | ends such a pause |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker`](Self::worker) | one of them, and what it runs |
 /// | | [`stop_worker`](Self::stop_worker) | asks one to stop |

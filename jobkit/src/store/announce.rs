@@ -22,15 +22,19 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(sparse(policies.iter().map(|p| p.retention_discarded.map(interval))))
 }
 
-/// Tells the database what this binary says of the limits of its concurrency groups. Answers the
-/// groups whose limit changed: what it was, if there was one, and what it is now.
+/// Tells the database what this binary says of the limits and rates of its concurrency groups.
+/// Answers the groups of which something changed: the limit that was, if there was one, and is now.
 pub(crate) fn announce_limits(policies: &[Policy]) -> Statement<Vec<(String, Option<i32>, i32)>> {
-    let limits = policies.iter().filter_map(|policy| policy.concurrency);
+    let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
+    let rates = groups.clone().map(|(_, rate)| rate);
     Statement::new(
-        "select concurrency_group, old_limit, new_limit from jobkit.announce_limits($1, $2)",
+        "select concurrency_group, old_limit, new_limit
+        from jobkit.announce_limits($1, $2, $3, $4)",
     )
-    .bind(limits.clone().map(|c| c.group).collect::<Vec<_>>())
-    .bind(limits.map(|c| limit(c.limit)).collect::<Vec<_>>())
+    .bind(groups.clone().map(|(c, _)| c.group).collect::<Vec<_>>())
+    .bind(groups.map(|(c, _)| limit(c.limit)).collect::<Vec<_>>())
+    .bind(rates.clone().map(|rate| rate.map(|rate| interval(rate.every))).collect::<Vec<_>>())
+    .bind(rates.map(|rate| rate.map(|rate| limit(rate.burst))).collect::<Vec<_>>())
 }
 
 fn limit(n: u32) -> i32 {

@@ -42,8 +42,17 @@ pub async fn announce(pool: &PgPool) -> Result<(), Error> {
 /// Tells the database of these kinds, with their limits.
 pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Error> {
     for (group, old, new) in ticker::insist(link, &store::announce_limits(policies)).await? {
-        if let Some(old) = old {
-            tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
+        match old {
+            Some(old) if old == new => {
+                tracing::warn!(
+                    group,
+                    "jobkit: this binary changed the rate of a concurrency group"
+                );
+            }
+            Some(old) => {
+                tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
+            }
+            None => {}
         }
     }
     ticker::insist(link, &store::announce(policies)).await

@@ -2,4 +2,5 @@
 
 pub(crate) mod dispatch;
 pub(crate) mod execution;
+pub(crate) mod reach;
 pub(crate) mod running;

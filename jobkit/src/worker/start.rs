@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::Worker;
 use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
@@ -16,6 +16,7 @@ use super::lease::Lease;
 use super::lease::heartbeat::Heartbeat;
 use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
+use super::run::reach::Line;
 use super::run::running::Running;
 use super::settings::Settings;
 use super::settle::company::Company;
@@ -211,6 +212,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
+            reach: Some(Arc::new(Line(Mutex::new(self.link("jobs"))))),
             cancel_grace: self.settings.cancel_grace(),
         });
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());

@@ -9,7 +9,8 @@ language plpgsql as $$
 declare
     v_some record;
     v_keyed bigint[] := '{}';                    -- those that need one …
-    v_denied bigint[];                           -- … and got none
+    v_metered bigint[] := '{}';                  -- those that take a slot of a rate
+    v_denied bigint[];                           -- of both, those that got none
     v_coalesce boolean := false;                 -- whether some of them coalesce
     v_needy bigint[];
     v_row jobkit.claimed;
@@ -18,15 +19,16 @@ begin
     -- Where the next scan of a lane may begin, although no job came of what this one picked.
     for v_some in
         select p.queue, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy,
-            bool_or(p.coalesce and p.needy) as coalesce
+            bool_or(p.coalesce and p.needy) as coalesce,
+            array_agg(p.id) filter (where p.metered) as metered
         from (
-            select j.id, j.queue,
+            select j.id, j.queue, h.metered,
                 j.concurrency_key is not null and h.held is null as needy,
                 j.unique_while is not distinct from 'coalesce' as coalesce,
                 (j.priority + 3) * 2 + (h.held is null)::integer as lane
             from jobkit.jobs j
             left join lateral (
-                select true as held from jobkit.permits h where h.job_id = j.id offset 0
+                select true as held, h.metered from jobkit.permits h where h.job_id = j.id offset 0
             ) h on true
             where j.id = any (p_ids)
         ) p
@@ -38,6 +40,7 @@ begin
         v_row.lowest := v_some.id;
         answers := answers || v_row;
         v_keyed := v_keyed || v_some.needy;
+        v_metered := v_metered || v_some.metered;
         v_coalesce := v_coalesce or v_some.coalesce;
     end loop;
     if v_coalesce then
@@ -50,8 +53,8 @@ begin
         v_row.lowest := null;
         answers := answers || v_row;
     end if;
-    if v_keyed <> '{}' then
-        v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds);
+    if v_keyed <> '{}' or v_metered <> '{}' then
+        v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds, v_metered);
     end if;
     if v_coalesce then
         perform jobkit.coalesce_blocked(v_denied);

@@ -18,6 +18,7 @@ declare
     v_due record;
     v_jobs bigint[];
     v_queues text[];
+    v_keys record;
 begin
     begin
         with due as (
@@ -67,5 +68,9 @@ begin
     -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
     select min(s.run_at) - clock_timestamp() into next_in
     from jobkit.scheduled s where s.run_at < 'infinity' and s.job_id <> all (v_stuck);
+    -- And those that waited for the rate or the pause of their key.
+    select * into v_keys from jobkit.grant_due(500);
+    promoted := promoted + v_keys.granted;
+    next_in := least(next_in, v_keys.next_in);
 end
 $$;

@@ -2,6 +2,7 @@
 -- once where nothing is blocked and all these jobs of the key can have one. Returns the others, and
 -- their keys. The condition is judged on the row as it is when the lock is had, and the limits of
 -- groups stand still behind `decide_lock`. Writing a key column makes it the lock of FOR UPDATE.
+-- Nothing at once where a rate decides as well (an override or a pause of a key makes it crowded).
 -- Joins of keys that hash: any other plan would compare each with each.
 create or replace function jobkit.acquire(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[]
@@ -16,7 +17,8 @@ begin
         select j.id, j.concurrency_group as grp, j.concurrency_key as key
         from jobkit.jobs j where j.id = any (p_jobs)
     ), lim as materialized (
-        select g.name, coalesce(g.override_limit, g.default_limit) as n
+        select g.name, case when coalesce(g.override_rate, g.default_rate) > '0' then 0
+            else coalesce(g.override_limit, g.default_limit) end as n
         from jobkit.concurrency_groups g
     ), demand as materialized (
         select a.grp, a.key, case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end

@@ -1,15 +1,26 @@
 -- acquire_or_block: asks for a permit for each of these jobs, just taken from `ready`. While
 -- nothing else waits for its key it may get one at once; else it is blocked, and those that come
 -- first among all that wait get what is free. Returns those that got none, and blocks up to 1,000
--- more of their keys (p_queues, p_kinds: where this worker may look).
-create or replace function jobkit.acquire_or_block(p_jobs bigint[], p_queues text[], p_kinds text[])
-returns bigint[]
+-- more of their keys (p_queues, p_kinds: where this worker may look). p_metered: jobs that hold a
+-- permit, and take the slots that are reserved for them; all keys are locked in one order.
+create or replace function jobkit.acquire_or_block(
+    p_jobs bigint[], p_queues text[], p_kinds text[], p_metered bigint[]
+) returns bigint[]
 language plpgsql as $$
 declare
     v_denied record;
     v_unblocked bigint[];
     v_mine bigint[];
 begin
+    if p_metered <> '{}' then
+        perform jobkit.create_semaphores(
+            array_agg(j.concurrency_group), array_agg(j.concurrency_key))
+        from jobkit.jobs j where j.id = any (p_jobs || p_metered);
+        perform jobkit.begin_slots(p_metered);
+    end if;
+    if p_jobs = '{}' then
+        return p_jobs;
+    end if;
     select * into v_denied from jobkit.acquire(p_jobs);
     if v_denied.jobs = '{}' then
         return v_denied.jobs;
@@ -19,6 +30,9 @@ begin
     if v_unblocked <> '{}' then
         v_mine := array(select unnest(v_denied.jobs) intersect select unnest(v_unblocked));
         v_denied.jobs := array(select unnest(v_denied.jobs) except select unnest(v_mine));
+        if v_mine <> '{}' then
+            perform jobkit.begin_slots(v_mine);
+        end if;
         -- Those of others take turns in `ready` with all that hold permits.
         perform jobkit.wake(array_agg(distinct u.queue))
         from jobkit.unblock(array(select unnest(v_unblocked) except select unnest(v_mine))) u;

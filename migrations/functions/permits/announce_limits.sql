@@ -3,9 +3,12 @@
 -- limit takes no permit away: the next are granted once fewer are taken.
 
 -- announce_limits: what a worker's binary says of its groups; the last start wins. Returns what
--- changed. Nothing is locked when nothing does.
-create or replace function jobkit.announce_limits(p_groups text[], p_limits integer[])
-returns table (concurrency_group text, old_limit integer, new_limit integer)
+-- changed. Nothing is locked when nothing does. A binary that knows nothing of rates (p_rates null)
+-- leaves them as they are.
+create or replace function jobkit.announce_limits(
+    p_groups text[], p_limits integer[], p_rates interval[] default null,
+    p_bursts integer[] default null
+) returns table (concurrency_group text, old_limit integer, new_limit integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
@@ -13,9 +16,10 @@ as $$
 begin
     perform jobkit.require_read_committed();
     if not exists (
-        select from unnest(p_groups, p_limits) as i (name, lim)
+        select from unnest(p_groups, p_limits, p_rates, p_bursts) as i (name, lim, rate, burst)
         left join jobkit.concurrency_groups g on g.name = i.name
-        where g.default_limit is distinct from i.lim
+        where g.default_limit is distinct from i.lim or p_rates is not null
+            and (g.default_rate, g.default_burst) is distinct from (i.rate, i.burst)
     ) then
         return;
     end if;
@@ -24,11 +28,19 @@ begin
     with before as materialized (
         select g.name, g.default_limit from jobkit.concurrency_groups g
     ), said as (
-        insert into jobkit.concurrency_groups as g (name, default_limit)
-        select distinct on (i.name) i.name, i.lim from unnest(p_groups, p_limits) as i (name, lim)
+        insert into jobkit.concurrency_groups as g (name, default_limit, default_rate,
+            default_burst)
+        select distinct on (i.name) i.*
+        from unnest(p_groups, p_limits, p_rates, p_bursts) as i (name, lim, rate, burst)
         on conflict (name) do update
-            set default_limit = excluded.default_limit, changed_at = clock_timestamp()
-            where g.default_limit <> excluded.default_limit
+            set default_limit = excluded.default_limit, changed_at = clock_timestamp(),
+                default_rate = case when p_rates is null then g.default_rate
+                    else excluded.default_rate end,
+                default_burst = case when p_rates is null then g.default_burst
+                    else excluded.default_burst end
+            where g.default_limit <> excluded.default_limit or p_rates is not null
+                and (g.default_rate, g.default_burst)
+                    is distinct from (excluded.default_rate, excluded.default_burst)
         returning g.name, g.default_limit
     )
     select s.name, b.default_limit, s.default_limit

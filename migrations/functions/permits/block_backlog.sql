@@ -19,7 +19,8 @@ begin
                 -- Without a permit for want of one: a job nobody serves gets none either.
                 select from jobkit.limits l
                 where l.concurrency_group = e.grp and l.concurrency_key = e.key
-                    and l.taken >= l.effective_limit offset 0
+                    and (l.taken >= l.effective_limit or l.timed and jobkit.paced(
+                        l.rate, l.paused_until, l.due_at, l.reserved)) offset 0
             ) s
             cross join lateral (
                 select q.ctid as at from jobkit.ready q

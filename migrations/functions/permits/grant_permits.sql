@@ -4,6 +4,7 @@
 -- back and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore
 -- that is left with no permit, no blocked execution and no override is forgotten. A key with more
 -- than 1,000 to give gives the others in the next call: after a raised limit a sweep sees to that.
+-- Keys of which the clock decides as well follow one by one (`grant_timed`).
 -- Callers set how it is planned (`grant_and_wake`, claim, settle), and so for `hand_over`,
 -- `pass_permit`.
 create or replace function jobkit.grant_permits(p_groups text[], p_keys text[], p_freed integer[])
@@ -16,7 +17,7 @@ begin
     return query
     with choice as materialized (
         select l.at, l.concurrency_group as grp, l.concurrency_key as key, l.crowded, l.taken,
-            l.override_limit, f.freed, f.free, b.at as place, b.job_id
+            l.override_limit, l.timed, f.freed, f.free, b.at as place, b.job_id
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
             select * from jobkit.limits l
@@ -24,7 +25,8 @@ begin
         ) l
         cross join lateral (
             select coalesce(k.freed, 0) as freed,
-                greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) as free
+                case when l.timed then 0
+                    else greatest(0, l.effective_limit - l.taken + coalesce(k.freed, 0)) end as free
         ) f
         left join lateral (
             select b.ctid as at, b.job_id from jobkit.blocked_executions b
@@ -40,7 +42,7 @@ begin
                 select from jobkit.blocked_executions b
                 where b.concurrency_group = c.grp and b.concurrency_key = c.key offset 0
             )) as stays_crowded
-        from choice c
+        from choice c where not c.timed
         group by c.at, c.grp, c.key, c.crowded, c.taken, c.override_limit, c.freed, c.free
     ), unblocked as (
         delete from jobkit.blocked_executions b
@@ -59,8 +61,14 @@ begin
         where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
             and (c.stays_crowded or not c.unused)
     )
-    select c.job_id from choice c where c.job_id is not null;
+    -- A setting, since that costs nothing where there is none.
+    select c.job_id from choice c where c.job_id is not null
+        or c.timed and set_config('jobkit.timed', 'on', true) is null;
     get diagnostics v_granted = row_count;
+    if current_setting('jobkit.timed', true) = 'on' then
+        perform set_config('jobkit.timed', '', true);
+        return query select jobkit.grant_timed(p_groups, p_keys, p_freed);
+    end if;
     -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
     -- pins. The next one begins where something is.
     if clock_timestamp() - v_started

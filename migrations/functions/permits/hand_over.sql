@@ -1,7 +1,7 @@
 -- hand_over: the worker whose settle freed the permits that these jobs got takes them at once, as
 -- far as it has room: the next job of a key costs no call and no commit. Returns those it took.
 -- Crash suspects begin by other rules, what has a limit or a rate by claims only, and at most 8 MiB
--- of payload go along.
+-- of payload go along. A job with a slot reserved waits for a claim, which dates it.
 -- Never waits for the worker's row: whoever reaps it comes for the claims that we hold.
 create or replace function jobkit.hand_over(
     p_worker bigint, p_n bigint, p_jobs bigint[], p_queues text[], p_room integer[]
@@ -24,6 +24,7 @@ begin
         join jobkit.jobs j on j.id = any (p_jobs) and j.crashes < 2
             and jobkit.versioned(j.kind, j.version) = any (w.kinds)
             and not exists (select from jobkit.braking(j.queue, j.kind))
+            and j.id <> all (array(select r.job_id from jobkit.reserved_slots r))
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, array_agg(f.id), true, bool_or(f.dead_letter_id is not null)

@@ -1,6 +1,25 @@
--- limits: semaphores with the limit that holds for each.
+-- limits: semaphores with the limit and the rate that hold for each. Of a `timed` one the clock
+-- decides as well (`room`); `reserved` of its slots are kept for jobs that have yet to begin. No
+-- clock in here: what is volatile would be computed whether it is asked for or not.
 create or replace view jobkit.limits as
-    select s.*, s.ctid as at,
-        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit
+    select s.concurrency_group, s.concurrency_key, s.taken, s.override_limit, s.from_priority,
+        s.from_id, s.crowded, s.ctid as at,
+        coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective_limit,
+        s.override_rate, s.tat, s.paused_until,
+        nullif(coalesce(s.override_rate, g.override_rate, g.default_rate), '0') as rate,
+        coalesce(s.override_burst, g.override_burst, g.default_burst) as burst,
+        coalesce(s.override_rate, g.override_rate, g.default_rate) is not null
+            or s.tat is not null or s.paused_until is not null as timed,
+        (
+            select d.due_at from jobkit.due_keys d
+            where d.concurrency_group = s.concurrency_group
+                and d.concurrency_key = s.concurrency_key
+        ) as due_at,
+        (
+            select count(*)::integer from jobkit.reserved_slots r
+            where r.concurrency_group = s.concurrency_group
+                and r.concurrency_key = s.concurrency_key
+                and exists (select from jobkit.permits h where h.job_id = r.job_id and h.metered)
+        ) as reserved
     from jobkit.semaphores s
     left join jobkit.concurrency_groups g on g.name = s.concurrency_group;

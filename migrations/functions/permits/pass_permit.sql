@@ -39,7 +39,7 @@ begin
             for key share skip locked
         ) w
         cross join lateral (select * from jobkit.jobs j where j.id = n.job_id offset 0) j
-        where l.at = v_key.at and l.taken = l.effective_limit and j.crashes < 2
+        where l.at = v_key.at and l.taken = l.effective_limit and not l.timed and j.crashes < 2
             and n.kind = any (w.kinds) and not exists (select from jobkit.braking(j.queue, n.kind))
             and p_room[array_position(p_queues, j.queue)] > 0
             and pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) <= 8 * 1024 * 1024

@@ -31,7 +31,8 @@ begin
     ) k
     cross join lateral (
         select s.ctid as at,
-            p_last and not s.crowded and s.taken = k.n and s.override_limit is null as unused
+            p_last and not s.crowded and s.taken = k.n and s.override_limit is null
+                and s.tat is null as unused
         from jobkit.semaphores s
         where s.concurrency_group = k.grp and s.concurrency_key = k.key for update
     ) locked;

@@ -42,11 +42,9 @@ begin
     ), starved as (
         select e.grp, e.key, e.place
         from seen e
-        left join jobkit.semaphores s
-            on s.concurrency_group = e.grp and s.concurrency_key = e.key
-        left join jobkit.concurrency_groups g on g.name = e.grp
-        where coalesce(s.taken, 0)
-                < coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+        left join jobkit.limits l on l.concurrency_group = e.grp and l.concurrency_key = e.key
+        where (l.at is null or l.taken < l.effective_limit and not jobkit.paced(
+                l.rate, l.paused_until, l.due_at, l.reserved))
             and (
                 select true from jobkit.blocked_executions b
                 where b.concurrency_group = e.grp and b.concurrency_key = e.key

@@ -1,4 +1,5 @@
--- take_back: ready jobs that hold a permit nobody would give them now wait for one again, and the
+-- take_back: ready jobs that hold a permit nobody would give them now (their key is paused, or
+-- nobody serves them) wait for one again, and the
 -- next gets theirs. Returns how many there were.
 create or replace function jobkit.take_back(p_jobs bigint[]) returns integer
 language plpgsql as $$
@@ -13,10 +14,15 @@ begin
         where r.ctid = any (array(
             select h.at from jobkit.jobs j
             cross join lateral (
+                select (s.paused_until > clock_timestamp()) is true as paused
+                from jobkit.semaphores s where s.concurrency_group = j.concurrency_group
+                    and s.concurrency_key = j.concurrency_key offset 0
+            ) s
+            cross join lateral (
                 select q.ctid as at from jobkit.ready q
                 where q.queue = j.queue and q.priority = j.priority
                     and not q.without_permit and q.job_id = j.id
-                    and not exists (select from jobkit.serving(q.queue, q.kind))
+                    and (s.paused or not exists (select from jobkit.serving(q.queue, q.kind)))
                 for update skip locked
             ) h
             where j.id = any (p_jobs) and (j.concurrency_group, j.concurrency_key) in (

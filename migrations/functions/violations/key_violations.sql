@@ -11,7 +11,11 @@ create or replace view jobkit.key_violations as
     union all
     select s.concurrency_group, s.concurrency_key, 'a semaphore for nothing'
     from jobkit.semaphores s
-    where s.taken = 0 and s.override_limit is null and not exists (
+    where s.taken = 0 and s.override_limit is null and s.override_rate is null
+        and not exists (
+            select from jobkit.due_keys d where d.concurrency_group = s.concurrency_group
+                and d.concurrency_key = s.concurrency_key
+        ) and not exists (
         select from jobkit.blocked_executions b
         where b.concurrency_group = s.concurrency_group
             and b.concurrency_key = s.concurrency_key
@@ -38,7 +42,8 @@ create or replace view jobkit.key_violations as
     union all
     select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
     from jobkit.limits s
-    where s.taken < s.effective_limit
+    where s.taken < s.effective_limit and not jobkit.paced(
+            s.rate, s.paused_until, s.due_at, s.reserved)
         and exists (
             select from jobkit.blocked_executions b
             where b.concurrency_group = s.concurrency_group

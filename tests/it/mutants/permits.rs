@@ -155,7 +155,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
     grant_permits: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
-    acquire: "coalesce(g.override_limit, g.default_limit) as n" => "g.default_limit as n",
+    acquire: "coalesce(g.override_limit, g.default_limit) end as n" => "g.default_limit end as n",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
     grant_permits: "greatest(0, l.effective_limit" =>
         "greatest(0, coalesce((select g.override_limit from jobkit.concurrency_groups g
@@ -233,7 +233,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     reschedule: "jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed)" =>
         "null",
         handover::every_way_to_wait_gives_the_permit_up;
-    take_back: "and not exists (select from jobkit.serving(q.queue, q.kind))" => "",
+    take_back: "and (s.paused or not exists (select from jobkit.serving(q.queue, q.kind)))" => "",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
     take_back: "for update skip locked" => "for update",
         pause::a_permit_that_a_claim_takes_is_not_taken_back;
@@ -312,7 +312,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         gate::a_pause_takes_back_what_a_sweep_of_the_unserved_gives;
     sweep_start: "lock table jobkit.queues in exclusive mode;" => "",
         pause::a_start_waits_for_those_who_decided_without_it;
-    block_backlog: "and l.taken >= l.effective_limit" => "",
+    block_backlog: "l.taken >= l.effective_limit or" => "true or",
         blocked::parking_leaves_a_key_with_free_permits_alone;
     pause: "and not r.without_permit" => "and false",
         pause::a_pause_gives_the_permits_of_its_queue_to_others;
@@ -330,7 +330,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         values (p_group, p_key) on conflict do nothing;",
         limits::a_limit_behind_the_end_of_its_semaphore_is_kept;
     // What a claim gives back.
-    claim_keyed: "perform jobkit.make_ready(v_held);" => "",
+    claim_keyed: "array(select unnest(v_held) except" => "array(select unnest(v_free) except",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;
     claim_keyed: "'100ms'" => "'5s'",
         patience::a_claim_waits_a_tenth_of_a_second_and_returns_the_rest;

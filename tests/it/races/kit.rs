@@ -111,7 +111,8 @@ impl World {
     /// Forgets every live job, for the next round.
     pub(super) async fn clear(&self) {
         let waiting = ["ready", "scheduled", "blocked_executions"];
-        let held = ["claims", "permits", "semaphores", "attempts", "unique_keys", "jobs"];
+        let held = ["claims", "permits", "semaphores", "due_keys", "reserved_slots"];
+        let held = [&held[..], &["attempts", "unique_keys", "jobs"]].concat();
         let deletes = [&waiting[..], &held].concat();
         let deletes = deletes.iter().map(|table| format!("delete from jobkit.{table}"));
         self.lab.run(&deletes.collect::<Vec<_>>().join("; ")).await;

@@ -4,12 +4,15 @@ use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::admin::Admin;
 use crate::admin::brakes::Brake;
 use crate::admin::stuck::statements::stuck_jobs;
+use crate::policy::Rate;
 use crate::{Error, JobId};
 
 mod held;
+mod pace;
 mod reason;
 pub(super) mod statements;
 
+pub use self::pace::KeyPace;
 pub use self::reason::{KeyUse, Reason};
 
 /// Why a job does not run, as [`Admin::explain`] finds it.
@@ -101,6 +104,12 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>) -> Vec<Reason> {
     match key {
         Some(key) if job.blocked => {
             let blocked = ahead.blocked.max(position);
+            let (group, name) = (key.group.clone(), key.key.clone());
+            reasons.extend(ahead.next.map(|next| {
+                let rate = ahead.every.zip(ahead.burst).map(|(every, burst)| Rate { every, burst });
+                let paused_until = ahead.paused_until;
+                Reason::Paced(KeyPace { group, key: name, rate, paused_until, next })
+            }));
             reasons.push(Reason::Blocked { position, blocked, key });
             return reasons;
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 
 use super::held::held;
+use super::pace::KeyPace;
 use crate::JobId;
 use crate::admin::brakes::{Brake, Pause};
 use crate::admin::queues::PausedQueue;
@@ -84,6 +85,8 @@ pub enum Reason {
         /// The key.
         key: KeyUse,
     },
+    /// Its concurrency key waits for time to pass: it is paused, or has used up its rate.
+    Paced(KeyPace),
     /// It is ready, but its concurrency key has no permit left: a worker that comes to it will
     /// find it blocked.
     AtLimit(KeyUse),
@@ -189,6 +192,7 @@ impl fmt::Display for Reason {
                 let (position, blocked) = (Ordinal(*position), Count(*blocked));
                 write!(f, "Blocked: {position} of {blocked} for {key}")
             }
+            Self::Paced(pace) => pace.fmt(f),
             Self::AtLimit(key) => write!(f, "Ready, but no permit is left for {key}"),
             Self::Busy { queue, running, slots } => write!(
                 f,

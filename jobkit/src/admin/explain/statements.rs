@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 
@@ -109,10 +111,17 @@ pub(crate) struct Ahead {
     pub(crate) limit: u32,
     pub(crate) taken: u32,
     pub(crate) holders: Vec<i64>,
+    /// The time between two slots of the key's rate, and its burst.
+    pub(crate) every: Option<Duration>,
+    pub(crate) burst: Option<u32>,
+    pub(crate) paused_until: Option<DateTime<Utc>>,
+    /// How long it is until time alone makes room.
+    pub(crate) next: Option<Duration>,
 }
 
 from_row! {
-    Ahead { ahead, running, place, blocked, limit: "effective", taken, holders }
+    Ahead { ahead, running, place, blocked, limit: "effective", taken, holders, every: "rate",
+        burst, paused_until, next: "next_in" }
 }
 
 /// How a job ended.

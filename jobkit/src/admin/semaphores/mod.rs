@@ -4,9 +4,11 @@ use chrono::{DateTime, Utc};
 
 use crate::admin::Admin;
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
+pub use crate::policy::Rate;
 use crate::store::sweep_all;
 use crate::{Error, JobId};
 
+mod rates;
 pub(super) mod statements;
 
 /// What [`Admin::limit_group`] or [`Admin::limit_key`] achieved.
@@ -31,6 +33,10 @@ pub struct ConcurrencyGroup {
     pub default_limit: u32,
     /// An operator's limit, which goes before the default.
     pub override_limit: Option<u32>,
+    /// How often jobs of each key may begin, as the worker that started last has said.
+    pub default_rate: Option<Rate>,
+    /// An operator's rate, which goes before the default; `Some(None)`: no rate.
+    pub override_rate: Option<Option<Rate>>,
 }
 
 /// A concurrency key with a permit taken, a job blocked, or a limit of its own.
@@ -45,6 +51,14 @@ pub struct Semaphore {
     pub limit: u32,
     /// An operator's limit for this key alone, which goes before its group's.
     pub override_limit: Option<u32>,
+    /// How often its jobs may begin.
+    pub rate: Option<Rate>,
+    /// Whether an operator has set that for this key alone.
+    pub has_own_rate: bool,
+    /// Until when it is paused, if it is.
+    pub paused_until: Option<DateTime<Utc>>,
+    /// When time alone makes room for the next of its blocked jobs, if it does.
+    pub next_at: Option<DateTime<Utc>>,
     /// Permits taken: by running jobs, and by ready ones that are about to run. More than the
     /// limit after it was lowered.
     pub taken: u32,

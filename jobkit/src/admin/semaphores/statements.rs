@@ -1,7 +1,12 @@
+use std::time::Duration;
+
+use sqlx::postgres::PgRow;
+use sqlx::postgres::types::PgInterval;
 use tracing::debug_span;
 
 use super::{BlockedJob, ConcurrencyGroup, PermitHolder, Semaphore};
-use crate::store::{One, from_row, statements};
+use crate::policy::Rate;
+use crate::store::{FromRow, One, ReadColumn, from_row, statements};
 
 statements! {
     /// A page of the semaphores after a group and key that match; `None` is any.
@@ -19,8 +24,31 @@ statements! {
 
     /// The concurrency groups that some worker has announced, by name.
     fn groups() -> Vec<ConcurrencyGroup>
-        = "select g.name, g.default_limit, g.override_limit from jobkit.concurrency_groups g
-            order by g.name";
+        = "select g.name, g.default_limit, g.override_limit, g.default_rate, g.default_burst,
+            g.override_rate, g.override_burst from jobkit.concurrency_groups g order by g.name";
+
+    /// Sets or clears an operator's rate for a group. Whether some worker has announced it.
+    fn rate_group(group: &str, every: Option<PgInterval>, burst: Option<i32>, actor: Option<&str>)
+        -> One<bool>
+        = "select jobkit.rate_group($1, $2, $3, $4)",
+        debug_span!("jobkit.limit", group);
+
+    /// Sets or clears an operator's rate for a key. Whether some worker has announced its group.
+    fn rate_key(group: &str, key: &str, every: Option<PgInterval>, burst: Option<i32>,
+            actor: Option<&str>) -> One<bool>
+        = "select jobkit.rate_key($1, $2, $3, $4, $5)",
+        debug_span!("jobkit.limit", group, key);
+
+    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
+    fn pause_key(group: &str, key: &str, pause: PgInterval, actor: Option<&str>,
+            reason: Option<&str>) -> One<bool>
+        = "select jobkit.pause_key($1, $2, $3, $4, $5)",
+        debug_span!("jobkit.pause", group, key);
+
+    /// Ends the pause of a key. Whether it was paused.
+    fn resume_key(group: &str, key: &str, actor: Option<&str>) -> One<bool>
+        = "select jobkit.resume_key($1, $2, $3)",
+        debug_span!("jobkit.resume", group, key);
 
     /// Sets or clears an operator's limit for a group. Whether some worker has announced it.
     fn limit_group(group: &str, limit: Option<i32>, actor: Option<&str>) -> One<bool>
@@ -33,10 +61,46 @@ statements! {
         debug_span!("jobkit.limit", group, key, limit);
 }
 
+/// A rate as it is stored, in two columns; no time between two slots means that there is none.
+fn rate(row: &PgRow, every: &str, burst: &str) -> sqlx::Result<Option<Rate>> {
+    let every = row.read::<Option<Duration>>(every)?.filter(|every| !every.is_zero());
+    Ok(every.zip(row.read(burst)?).map(|(every, burst)| Rate { every, burst }))
+}
+
+impl FromRow for Semaphore {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            group: row.read("concurrency_group")?,
+            key: row.read("concurrency_key")?,
+            limit: row.read("effective")?,
+            override_limit: row.read("override_limit")?,
+            rate: rate(row, "rate", "burst")?,
+            has_own_rate: row.read("has_own_rate")?,
+            paused_until: row.read("paused_until")?,
+            next_at: row.read("next_at")?,
+            taken: row.read("taken")?,
+            blocked: row.read("blocked")?,
+            blocked_since: row.read("oldest")?,
+        })
+    }
+}
+
+impl FromRow for ConcurrencyGroup {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let overridden: Option<Duration> = row.read("override_rate")?;
+        Ok(Self {
+            name: row.read("name")?,
+            default_limit: row.read("default_limit")?,
+            override_limit: row.read("override_limit")?,
+            default_rate: rate(row, "default_rate", "default_burst")?,
+            override_rate: overridden
+                .map(|_| rate(row, "override_rate", "override_burst"))
+                .transpose()?,
+        })
+    }
+}
+
 from_row! {
-    Semaphore { group: "concurrency_group", key: "concurrency_key", limit: "effective",
-        override_limit, taken, blocked, blocked_since: "oldest" }
     PermitHolder { job: "job_id", worker: "worker_id", since }
     BlockedJob { job: "job_id", kind, queue, priority, since }
-    ConcurrencyGroup { name, default_limit, override_limit }
 }

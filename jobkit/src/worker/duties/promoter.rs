@@ -51,7 +51,7 @@ impl Duty for Promoter {
         if promoted.firing {
             self.firing.notify_one();
         }
-        if promoted.jobs == BATCH {
+        if promoted.jobs >= BATCH {
             return Ok(Duration::ZERO);
         }
         // Not sooner than this: a row another session holds is due and cannot be promoted, perhaps

@@ -15,6 +15,7 @@ use tracing::{Instrument, Span};
 use self::ending::{Run, expired, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
+use crate::reach::Reach;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
 use crate::states::States;
@@ -34,6 +35,8 @@ pub(crate) struct Execution {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
+    /// What handlers ask of the database.
+    pub(crate) reach: Option<Arc<dyn Reach>>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
@@ -186,7 +189,7 @@ impl Execution {
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
         );
         let payload = take(&mut job.payload);
-        let attempt = attempt(job, name, policy.timeout, began, handler, &span);
+        let attempt = attempt(job, name, policy.timeout, began, handler, (&span, &self.reach));
         let hidden = hidden(&payload, policy);
         let start = || registration.start(version, &payload, attempt, &self.states);
         let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
@@ -303,7 +306,7 @@ fn attempt(
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
-    span: &Span,
+    (span, reach): (&Span, &Option<Arc<dyn Reach>>),
 ) -> Arc<Attempt> {
     Arc::new(Attempt {
         id: JobId(job.id),
@@ -318,6 +321,7 @@ fn attempt(
         metadata: job.metadata.take(),
         stop: Arc::clone(&handler.stop),
         span: span.clone(),
+        reach: reach.clone(),
     })
 }
 

@@ -21,7 +21,9 @@ select (
     coalesce(s.taken, 0) as taken, array(
         select p.job_id from jobkit.permits p
         where p.concurrency_group = $6 and p.concurrency_key = $7 order by p.job_id limit 10
-    ) as holders
+    ) as holders,
+    s.rate, s.burst, s.paused_until,
+    case when s.due_at > clock_timestamp() then s.due_at - clock_timestamp() end as next_in
 from (
     select count(*) filter (where (f.priority, f.job_id) <= ($3, $1)) as place, count(*) as blocked
     from (
@@ -30,5 +32,5 @@ from (
         order by b.priority, b.job_id limit 10000
     ) f
 ) b
-left join jobkit.semaphores s on s.concurrency_group = $6 and s.concurrency_key = $7
+left join jobkit.limits s on s.concurrency_group = $6 and s.concurrency_key = $7
 left join jobkit.concurrency_groups g on g.name = $6

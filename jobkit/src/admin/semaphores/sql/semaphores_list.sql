@@ -3,7 +3,9 @@
 -- $1 group and $2 key after which it begins, $3 how many at most; $4 group, $5 key: null for any;
 -- $6 only those with no permit left, $7 only those with blocked jobs
 select s.concurrency_group, s.concurrency_key, s.effective_limit as effective, s.override_limit,
-    s.taken, b.blocked, b.oldest
+    s.taken, b.blocked, b.oldest, s.rate, s.burst, s.override_rate is not null as has_own_rate,
+    case when s.paused_until > clock_timestamp() then s.paused_until end as paused_until,
+    case when s.crowded and b.blocked > 0 then s.due_at end as next_at
 from jobkit.limits s
 cross join lateral (
     select count(*) as blocked, min(f.since) as oldest

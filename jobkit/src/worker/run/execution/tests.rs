@@ -110,6 +110,7 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
         ledger: Arc::new(Ledger::new(7)),
         lease: Arc::new(Lease::new(MINUTE, MINUTE / 8, Instant::now())),
         outcomes,
+        reach: None,
         cancel_grace: MINUTE,
     };
     (Arc::new(execution), settled)

@@ -1,0 +1,104 @@
+//! Rates of keys, and their pauses.
+
+use std::time::Duration;
+
+use sqlx::postgres::types::PgInterval;
+
+use super::{Limited, Rate, answer, check, statements};
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, KEY_BYTES, LIMIT};
+use crate::store::{interval, sweep_all};
+
+/// Checks a rate, and turns it into what is stored; none at all is a time of zero.
+fn stored_rate(rate: Option<Option<Rate>>) -> Result<(Option<PgInterval>, Option<i32>), Error> {
+    let Some(rate) = rate else { return Ok((None, None)) };
+    let Rate { every, burst } = rate.unwrap_or(Rate { every: Duration::ZERO, burst: 1 });
+    if rate.is_some() {
+        let micros = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
+        let most = 30 * 24 * 60 * 60 * 1_000_000;
+        limits::range(
+            "microseconds from one slot to the next",
+            micros,
+            100..=most,
+            "100 to 2592000000000",
+        )?;
+    }
+    limits::range("burst", burst, 1..=LIMIT, "1 to 1000000")?;
+    Ok((Some(interval(every)), i32::try_from(burst).ok()))
+}
+
+impl Admin {
+    /// Sets how often jobs of each key of a group may begin, whatever the jobs' binaries say;
+    /// `Some(None)` lifts the rate, `None` gives it back to the binaries. Keys with a rate of their
+    /// own keep it. It holds at once: nobody waits for a slot longer than the new rate says.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the rate, otherwise as [`limit_group`](Self::limit_group).
+    pub async fn rate_group(
+        &self,
+        group: &str,
+        rate: Option<Option<Rate>>,
+    ) -> Result<Limited, Error> {
+        check(group, "")?;
+        let (every, burst) = stored_rate(rate)?;
+        let mut link = self.link();
+        let known = link.call(&statements::rate_group(group, every, burst, self.actor())).await?;
+        if known {
+            sweep_all(&mut link).await?;
+        }
+        link.close().await;
+        Ok(answer(known))
+    }
+
+    /// The same for one key, whatever the rate of its group; the key need not have been used.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the rate, [`Error::Length`] and [`Error::Nul`] for the group and the
+    /// key.
+    pub async fn rate_key(
+        &self,
+        group: &str,
+        key: &str,
+        rate: Option<Option<Rate>>,
+    ) -> Result<Limited, Error> {
+        check(group, key)?;
+        let (every, burst) = stored_rate(rate)?;
+        let set = statements::rate_key(group, key, every, burst, self.actor());
+        self.ask(&set).await.map(answer)
+    }
+
+    /// Pauses a key for so long, 30 days at most: none of its jobs begins before then, and those
+    /// that run go on. A pause that ends later stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the time, [`Error::Length`] and [`Error::Nul`] for the texts.
+    pub async fn pause_key(
+        &self,
+        group: &str,
+        key: &str,
+        pause: Duration,
+        reason: Option<&str>,
+    ) -> Result<Limited, Error> {
+        check(group, key)?;
+        limits::range(
+            "seconds of a pause",
+            pause.as_secs(),
+            0..=30 * 24 * 60 * 60,
+            "0 to 2592000",
+        )?;
+        limits::text("reason", reason.unwrap_or(""), KEY_BYTES)?;
+        let actor = Some(self.actor().unwrap_or(""));
+        let set = statements::pause_key(group, key, interval(pause), actor, reason);
+        self.ask(&set).await.map(answer)
+    }
+
+    /// Ends the pause of a key; answers whether it was paused.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
+    pub async fn resume_key(&self, group: &str, key: &str) -> Result<bool, Error> {
+        check(group, key)?;
+        self.ask(&statements::resume_key(group, key, self.actor())).await
+    }
+}

@@ -1,0 +1,20 @@
+//! How handlers reach the database that their worker works for.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::{Error, JobId};
+
+/// An answer of the database.
+pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// What a [`JobContext`](crate::JobContext) asks of its worker's database.
+pub(crate) trait Reach: fmt::Debug + Send + Sync {
+    /// Pauses the concurrency key of a running job; false when it has none.
+    fn pause_key_of(&self, job: JobId, pause: Duration) -> Answer<'_, bool>;
+
+    /// Pauses any concurrency key; false when no worker has announced its group.
+    fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool>;
+}

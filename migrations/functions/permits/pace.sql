@@ -1,0 +1,48 @@
+-- pace: the times of a key that has p_reserved slots reserved by now, while p_begun jobs take
+-- theirs at p_at; p_taken permits are taken, and p_blocked says whether jobs may be blocked.
+-- Under the lock of its semaphore. A `tat` further ahead than a whole burst is of a clock that
+-- stepped back, or of a slower rate. `due_at` is when the next slot is free that none is reserved
+-- of; or when nothing is left to know of the key. It is noted here (the other times the caller
+-- writes), and promoters are told of one they do not expect.
+create or replace function jobkit.pace(
+    p_group text, p_key text, p_at timestamptz, p_reserved integer, p_begun integer,
+    p_taken integer, p_blocked boolean, out tat timestamptz, out paused_until timestamptz,
+    out crowded boolean, out kept boolean
+)
+language plpgsql as $$
+declare
+    v_key record;
+    v_next timestamptz;
+    v_due timestamptz;
+begin
+    select l.* into v_key
+    from jobkit.limits l where l.concurrency_group = p_group and l.concurrency_key = p_key;
+    paused_until := case when v_key.paused_until > p_at then v_key.paused_until end;
+    tat := least(greatest(v_key.tat, p_at), p_at + v_key.rate * v_key.burst)
+        + v_key.rate * p_begun;
+    tat := case when v_key.rate is not null and tat > p_at then tat end;
+    if p_reserved < v_key.burst then
+        v_next := tat - v_key.rate * (v_key.burst - 1 - p_reserved);
+    end if;
+    crowded := p_blocked or paused_until is not null or v_key.override_rate is not null;
+    kept := tat is not null or paused_until is not null or v_key.override_rate is not null;
+    v_due := case
+        when paused_until is not null then paused_until
+        when p_blocked and p_taken < v_key.effective_limit and v_next > p_at then v_next
+        when not p_blocked and p_taken = 0 then tat end;
+    if v_due is null then
+        delete from jobkit.due_keys d
+        where d.concurrency_group = p_group and d.concurrency_key = p_key;
+        return;
+    end if;
+    if v_due < coalesce(v_key.due_at, 'infinity') and not exists (
+        select from jobkit.due_keys d where d.due_at > p_at and d.due_at < v_due
+    ) then
+        perform jobkit.wake_due(v_due);
+    end if;
+    insert into jobkit.due_keys as d (concurrency_group, concurrency_key, due_at)
+    values (p_group, p_key, v_due)
+    on conflict (concurrency_group, concurrency_key) do update set due_at = excluded.due_at
+    where d.due_at <> excluded.due_at;
+end
+$$;

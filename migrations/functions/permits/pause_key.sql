@@ -1,0 +1,37 @@
+-- pause_key: no permit of a key is granted for so long. What runs goes on; jobs that hold a permit
+-- and have not been claimed wait again. A pause that ends later stays as it is. It ends by itself
+-- (`due_at`). False when no worker has announced the group.
+create or replace function jobkit.pause_key(
+    p_group text, p_key text, p_for interval, p_actor text default null, p_reason text default null
+) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_until timestamptz;
+begin
+    perform jobkit.refuse(case when (p_for between '0' and '30 d') is not true then
+        'a key is paused for 30 days at most, not for ' || coalesce(p_for::text, 'null') end);
+    perform jobkit.decide_lock();
+    if not exists (select from jobkit.concurrency_groups g where g.name = p_group) then
+        return false;
+    end if;
+    perform jobkit.create_semaphores(array[p_group], array[p_key]);
+    update jobkit.semaphores s
+    set paused_until = greatest(s.paused_until, clock_timestamp() + p_for)
+    where s.concurrency_group = p_group and s.concurrency_key = p_key
+    returning s.paused_until into v_until;
+    perform jobkit.take_back(array(
+        select p.job_id from jobkit.permits p
+        where p.concurrency_group = p_group and p.concurrency_key = p_key
+    ));
+    perform jobkit.grant_and_wake(array[p_group], array[p_key], null);
+    if p_actor is not null or p_reason is not null then
+        perform jobkit.note(p_actor, 'pause', 'concurrency_key', null,
+            jsonb_strip_nulls(jsonb_build_object('group', p_group, 'until', v_until,
+                'reason', p_reason)), p_key);
+    end if;
+    return true;
+end
+$$;
