@@ -46,8 +46,8 @@ pub(crate) async fn text(context: &Context) -> Answer {
 async fn registry(context: &Context) -> Result<Registry, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
-    let (now, queues, workers, brakes) =
-        tokio::try_join!(overview, admin.queues(), admin.workers(), admin.brakes())?;
+    let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());
+    let (now, queues, workers, brakes) = tokio::try_join!(overview, queues, workers, brakes)?;
     let mut registry = Registry::with_prefix("jobkit");
     let mut gauge = |name: &str, text: &str, value: f64| {
         let gauge = Gauge::<f64, AtomicU64>::default();
@@ -60,19 +60,19 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
-    let up = workers.iter().filter(|worker| !worker.lapsed).count();
-    gauge("workers", "Workers that are alive", up as f64);
+    let up = workers.iter().filter(|worker| !worker.lapsed);
+    gauge("workers", "Workers that are alive", up.count() as f64);
     let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
     for name in Attention::NAMES {
-        let items = now.attention.iter().filter(|item| item.name() == name).count();
-        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items as f64);
+        let items = now.attention.iter().filter(|item| item.name() == name).count() as f64;
+        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
     }
     registry.register("attention", "Things that need attention, 20 of a kind at most", family);
     let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
     for brake in brakes.iter().filter(|brake| brake.paused.is_some()) {
         let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
-        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned())).to_vec();
-        family.get_or_create(&labels).set(1.0);
+        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        family.get_or_create(&labels.to_vec()).set(1.0);
     }
     registry.register("paused", "Queues and kinds that are paused, or everything", family);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
@@ -84,9 +84,8 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
         registry.register(name, text, family);
     };
     of_queues("queue_ready", "Jobs that may be claimed", &|queue| number(queue.ready));
-    of_queues("queue_ready_age_seconds", "Since when the oldest of them is due", &|queue| {
-        seconds(queue.ready_age)
-    });
+    let ready_age = |queue: &QueueSummary| seconds(queue.ready_age);
+    of_queues("queue_ready_age_seconds", "Since when the oldest of them is due", &ready_age);
     of_queues("queue_running", "Jobs that run", &|queue| number(queue.running));
     of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
     of_queues("queue_scheduled", "Jobs whose time has not come", &|queue| number(queue.scheduled));

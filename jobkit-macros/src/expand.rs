@@ -2,6 +2,7 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, LitStr};
 
+use crate::backoff::Backoff;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
@@ -47,13 +48,14 @@ fn policy(model: &JobModel) -> TokenStream {
     if !aliases.is_empty() {
         set("aliases", quote!(&[#(#aliases),*]));
     }
-    let upcasts: Vec<u16> = model.upcasts.iter().map(|(number, _)| *number).collect();
+    let upcasts = model.upcasts.iter().map(|(number, _)| *number).collect::<Vec<u16>>();
     for (field, value) in [
         ("version", model.version.map(|version| version.to_token_stream())),
         ("upcasts", (!upcasts.is_empty()).then(|| quote!(&[#(#upcasts),*]))),
         ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
         ("priority", model.priority.map(|priority| priority.to_token_stream())),
         ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
+        ("backoff", model.backoff.as_ref().map(Backoff::code)),
         ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
         ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
         ("rate", model.rate.as_ref().map(Rate::code)),
@@ -64,9 +66,6 @@ fn policy(model: &JobModel) -> TokenStream {
     }
     for (field, value) in &model.terms {
         set(field, term(*value));
-    }
-    if let Some(backoff) = &model.backoff {
-        set("backoff", backoff.code());
     }
     if let Some(AutoReplay { after, max_cycles }) = &model.auto_replay {
         let (after, cycles) = (duration::code(*after), quote!(max_cycles: #max_cycles));

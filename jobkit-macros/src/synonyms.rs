@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 17] = [
+const SYNONYMS: [(&str, &[&str]); 18] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -24,6 +24,7 @@ const SYNONYMS: [(&str, &[&str]); 17] = [
     ("backoff", &["retry_backoff", "retry_delay", "retry_in", "retry_policy", "retry_strategy"]),
     ("concurrency_limit", &["concurrency", "max_concurrency", "max_concurrent", "parallelism"]),
     ("concurrency_key", &["key"]),
+    ("rate", &["rate_limit", "throttle", "per_second"]),
     (
         "unique_key",
         &["unique", "unique_by", "dedupe", "dedup", "dedupe_key", "singleton", "job_key"],
@@ -37,14 +38,11 @@ const SYNONYMS: [(&str, &[&str]); 17] = [
 
 const DELAY: &str =
     "a delay is given when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
-const RATE: &str = "there is no limit by time; `concurrency_key` and `concurrency_limit` say how \
-                    many jobs run at a time";
 const STATE: &str = "the state is named where the job says how to run: `impl Job<App> for …`";
 
 /// Words for what is no argument.
-const ELSEWHERE: [(&str, &[&str]); 3] = [
+const ELSEWHERE: [(&str, &[&str]); 2] = [
     (DELAY, &["delay", "delay_for", "after", "at", "run_at", "run_in", "wait", "scheduled_at"]),
-    (RATE, &["rate", "rate_limit", "throttle", "per_second"]),
     (STATE, &["state", "context", "ctx", "data", "app"]),
 ];
 

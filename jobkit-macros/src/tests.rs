@@ -54,12 +54,12 @@ const FULL: &str = r#"
                 queue: "mail",
                 priority: -1i16,
                 max_attempts: 5u16,
-                timeout: ::core::option::Option::Some(::core::time::Duration::from_secs(90u64)),
-                retention: ::core::option::Option::None,
                 backoff: ::jobkit::private::Backoff::Exponential {
                     first: ::core::time::Duration::from_millis(500u64),
                     max: ::core::time::Duration::from_secs(3600u64)
                 },
+                timeout: ::core::option::Option::Some(::core::time::Duration::from_secs(90u64)),
+                retention: ::core::option::Option::None,
                 auto_replay: ::core::option::Option::Some(::jobkit::private::AutoReplay {
                     after: ::core::time::Duration::from_secs(900u64),
                     max_cycles: 5u16
@@ -160,6 +160,7 @@ fn the_example_of_every_argument_is_accepted() {
             "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
             "unique_group" | "unique_while" | "unique_for" | "on_duplicate" => "unique_key = 1,",
             "coalesce_group" => "coalesce_key = 1,",
+            "burst" => "rate = \"100/min\",",
             "max_cycles" => "auto_replay = \"1h\",",
             "upcast" => "version = 3,",
             _ => "",

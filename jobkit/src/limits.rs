@@ -23,7 +23,8 @@ pub(crate) const NESTING: usize = 127;
 pub(crate) const TYPE_BYTES: usize = 256;
 /// Highest limit of a concurrency key.
 pub(crate) const LIMIT: u32 = 1_000_000;
-/// How many seconds a unique key is held, a job waits or is tried, or a cause is muted: 366 days at most.
+/// How many seconds a unique key is held, a job waits or is tried, or a cause is muted: 366 days at
+/// most.
 pub(crate) const LENGTHS: RangeInclusive<u64> = 1..=366 * 24 * 60 * 60;
 /// Priorities, the first the sooner.
 pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;

@@ -76,8 +76,8 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         self
     }
 
-    /// How long after it is due the job may still begin for the first time, instead of what its type
-    /// says: 1 second to 366 days. One that did not is discarded as expired.
+    /// How long after it is due the job may still begin for the first time, instead of what its
+    /// type says: 1 second to 366 days. One that did not is discarded as expired.
     ///
     /// It is stored in the part `jobkit` of the job's metadata, as seconds; so is
     /// [`retry_for`](Self::retry_for).
@@ -100,7 +100,8 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     }
 
     /// Anything you want to keep beside the payload: it is stored, shown and given to the handler,
-    /// and means nothing to jobkit, but for the key `jobkit` of an object. Counts towards the payload's limit of 1 MiB.
+    /// and means nothing to jobkit, but for the key `jobkit` of an object. Counts towards the
+    /// payload's limit of 1 MiB.
     pub fn metadata(mut self, metadata: serde_json::Value) -> Self {
         self.overrides.metadata = Some(metadata);
         self

@@ -117,8 +117,8 @@ async fn no_limit_is_exceeded_however_it_changes() {
     end(lab, workers).await;
 }
 
-/// Within two parts of a hundred on an idle machine, and at no time more than a burst beyond it; what
-/// is noted here is a little later than what the rate counts by.
+/// Within two parts of a hundred on an idle machine, and at no time more than a burst beyond it;
+/// what is noted here is a little later than what the rate counts by.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_is_kept_by_four_workers() {
     const RATE: f64 = 50.0;

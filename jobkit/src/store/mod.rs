@@ -19,6 +19,7 @@ mod insert;
 mod lane;
 mod link;
 mod notifications;
+mod pause;
 mod read;
 mod schedules;
 mod session;
@@ -40,6 +41,7 @@ pub(crate) use self::insert::{Insert, interval_text};
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};
+pub(crate) use self::pause::{pause_key, pause_key_of};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,

@@ -35,14 +35,13 @@ create or replace function jobkit.claim(
     p_ahead integer[] default '{}'
 ) returns setof jobkit.claimed
 language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
     v_braked boolean;
     v_kinds text[];                              -- where it is, those that were asked for
-    v_held jobkit.claimed[];                     -- what holds the claim back
+    v_held jobkit.claimed[];                     -- what holds it back
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
@@ -61,8 +60,8 @@ begin
     end if;
     if v_braked then
         v_kinds := p_kinds;
-        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
-            p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last);
+        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held
+        from jobkit.claim_braked(p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last);
     elsif p_marks <> '{}' then
         v_at := jobkit.claim_above(p_kinds, p_queues, p_slots, p_marks, p_first, p_last);
     end if;
@@ -92,8 +91,8 @@ begin
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
         having count(*) filter (where j.unique_while is distinct from 'coalesce')
-            = cardinality(v_ids) and (cardinality(v_ids) = 1 or sum(
-            pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
+            = cardinality(v_ids) and (cardinality(v_ids) = 1 or sum(pg_column_size(j.args)
+                + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
         if not found then
             select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,
                 v_ids, p_queues, p_kinds, 8 * 1024 * 1024);

@@ -1,25 +1,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use sqlx::postgres::types::PgInterval;
 use tokio::sync::Mutex;
-use tracing::debug_span;
 
 use crate::JobId;
 use crate::reach::{Answer, Reach};
-use crate::store::{Link, One, interval, statements};
-
-statements! {
-    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
-    fn pause_key(group: &str, key: &str, pause: PgInterval) -> One<bool>
-        = "select jobkit.pause_key($1, $2, $3)",
-        debug_span!("jobkit.pause", group, key);
-
-    /// Pauses the concurrency key of a job. Whether it has one.
-    fn pause_key_of(job: i64, pause: PgInterval) -> One<bool>
-        = "select jobkit.pause_key_of($1, $2)",
-        debug_span!("jobkit.pause", job);
-}
+use crate::store::{Link, interval, pause_key, pause_key_of};
 
 /// What handlers ask of the database: their calls take turns on one connection, which the first
 /// one opens.

@@ -1,0 +1,45 @@
+use super::*;
+
+fn key(limit: u32, taken: u32, holders: &[i64]) -> KeyUse {
+    let holders = holders.iter().copied().map(JobId).collect();
+    KeyUse { group: "send_receipt".into(), key: "acme".into(), limit, taken, holders }
+}
+
+#[test]
+fn permits_are_told_in_words() {
+    for (limit, taken, holders, words) in [
+        (1, 1, &[7][..], "limit 1, its permit held by job 7"),
+        (2, 2, &[812, 815], "limit 2, both permits held by jobs 812 and 815"),
+        (3, 3, &[1, 2, 3], "limit 3, all 3 permits held by jobs 1, 2 and 3"),
+        (5, 5, &[1, 2], "limit 5, all 5 permits held by jobs 1, 2 and 3 others"),
+        (1, 2, &[1, 2], "limit 1, 2 permits held by jobs 1 and 2"),
+        (0, 1, &[1], "limit 0, 1 permit held by job 1"),
+        (0, 0, &[], "limit 0, no permit taken"),
+    ] {
+        let text = key(limit, taken, holders).to_string();
+        assert_eq!(text, format!("send_receipt/acme ({words})"));
+    }
+}
+
+#[test]
+fn a_blocked_job_is_told_its_place() {
+    let blocked =
+        |position, blocked| Reason::Blocked { position, blocked, key: key(1, 1, &[9]) }.to_string();
+    let rest = "for send_receipt/acme (limit 1, its permit held by job 9)";
+    assert_eq!(blocked(3, 17), format!("Blocked: 3rd of 17 {rest}"));
+    assert_eq!(blocked(11, 21), format!("Blocked: 11th of 21 {rest}"));
+    assert_eq!(blocked(10_000, 10_000), format!("Blocked: 10000th or later of 10,000+ {rest}"));
+}
+
+#[test]
+fn a_pause_says_what_it_knows() {
+    let paused = |actor: Option<&str>, reason: Option<&str>| {
+        let (actor, reason) = (actor.map(Into::into), reason.map(Into::into));
+        let since = DateTime::UNIX_EPOCH;
+        PausedQueue { queue: "mail".into(), since, actor, reason }.to_string()
+    };
+    let since = "since 1970-01-01 00:00:00 UTC";
+    assert_eq!(paused(None, Some("")), format!("Its queue mail is paused {since}"));
+    let full = paused(Some("ada"), Some("the gateway is down"));
+    assert_eq!(full, format!("Its queue mail is paused by ada {since}: the gateway is down"));
+}
