@@ -6,5 +6,6 @@ pub(crate) mod brakes;
 pub(crate) mod enqueue;
 mod json;
 pub(crate) mod operations;
+pub(crate) mod pace;
 pub(crate) mod read;
 pub(crate) mod schedules;

@@ -6,5 +6,6 @@ pub(crate) mod bulk;
 pub(crate) mod dead_letters;
 pub(crate) mod fields;
 pub(crate) mod jobs;
+pub(crate) mod pace;
 pub(crate) mod preferences;
 pub(crate) mod time;

@@ -89,8 +89,7 @@ impl Concurrency {
     pub const UNLIMITED: u32 = i32::MAX as u32;
 }
 
-/// How often jobs of one concurrency key may begin, over all processes, or a
-/// [limiter](crate::Worker::limiter) gives a slot.
+/// How often jobs of one concurrency key may begin, over all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// The time from one slot to the next, 100 microseconds to 30 days: 600 ms for 100 a minute.

@@ -69,6 +69,25 @@ async fn limits_are_set_and_given_back() {
     assert_eq!(audited(&lab, "limit").await, 3);
 }
 
+#[tokio::test]
+async fn a_key_has_a_rate_and_a_pause() {
+    let (lab, app) = site().await;
+    let key = "group=send_receipt_04&key=send_receipt_04";
+    let text = act(&app, "/concurrency/rate-key", &format!("{key}&rate=90/min")).await;
+    assert!(text.starts_with("send_receipt_04/send_receipt_04: "), "{text}");
+    act(&app, "/concurrency/pause-key", &format!("{key}&minutes=5&reason=429")).await;
+    let page = get(&app, &format!("/concurrency/key?{key}")).await.body;
+    assert!(page.contains(">Rate<") && page.contains(">Paused<"), "{page}");
+    let text = act(&app, "/concurrency/resume-key", key).await;
+    assert_eq!(text, "send_receipt_04/send_receipt_04 is resumed.");
+    let text = act(&app, "/concurrency/rate-key", &format!("{key}&rate=none")).await;
+    assert_eq!(text, "send_receipt_04/send_receipt_04 has no rate.");
+    let wrong = post(&app, "/concurrency/rate-key", &format!("{key}&rate=fast")).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let acts = [audited(&lab, "rate").await, audited(&lab, "pause").await];
+    assert_eq!((acts, audited(&lab, "resume").await), ([2, 1], 1));
+}
+
 /// Begins an operation as its page has it, and says where that leads.
 pub(crate) async fn confirm(app: &Router, page: &str, typed: Option<u32>) -> Reply {
     let page = get(app, page).await;

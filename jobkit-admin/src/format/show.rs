@@ -1,5 +1,6 @@
 //! Values as people read them.
 
+use jobkit::Concurrency;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,6 +30,11 @@ pub(crate) fn number(number: impl Into<i64>) -> String {
 /// A number of things whose counting ends at 10,000: `17`, or `10,000+`.
 pub(crate) fn bounded(count: &u32) -> String {
     if *count >= 10_000 { "10,000+".into() } else { number(*count) }
+}
+
+/// The limit of a concurrency key.
+pub(crate) fn limit(limit: &u32) -> String {
+    if *limit == Concurrency::UNLIMITED { "no limit".into() } else { number(*limit) }
 }
 
 /// A number of things that may be more.

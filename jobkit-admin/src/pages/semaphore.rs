@@ -1,5 +1,7 @@
 //! One concurrency key: who holds its permits, and who waits for one.
 
+use std::time::Duration;
+
 use askama::Template;
 use jobkit::admin::semaphores::SemaphoreDetail;
 
@@ -10,6 +12,7 @@ use crate::failure::{Failure, of_known_group};
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
+use crate::request::pace::rate;
 
 #[derive(Template)]
 #[template(path = "semaphore.html")]
@@ -37,4 +40,34 @@ pub(crate) async fn limit_key(context: &Context) -> Answer {
     let limit = context.request.parsed("limit")?;
     of_known_group(context.admin().limit_key(group, key, limit).await?)?;
     context.redirect(&page(group, key), &limit_text(&format!("{group}/{key}"), limit))
+}
+
+pub(crate) async fn rate_key(context: &Context) -> Answer {
+    let (group, key) = (context.request.must("group")?, context.request.must("key")?);
+    let rate = rate(context.request.field("rate"))?;
+    of_known_group(context.admin().rate_key(group, key, rate).await?)?;
+    let text = match rate {
+        Some(Some(rate)) => format!("{group}/{key}: {rate}."),
+        Some(None) => format!("{group}/{key} has no rate."),
+        None => format!("{group}/{key} has the rate of its group."),
+    };
+    context.redirect(&page(group, key), &text)
+}
+
+pub(crate) async fn pause_key(context: &Context) -> Answer {
+    let (group, key) = (context.request.must("group")?, context.request.must("key")?);
+    let minutes: Option<u32> = context.request.parsed("minutes")?;
+    let pause = Duration::from_secs(60) * minutes.unwrap_or(0);
+    let reason = context.request.field("reason");
+    of_known_group(context.admin().pause_key(group, key, pause, reason).await?)?;
+    context.redirect(&page(group, key), &format!("{group}/{key} is paused: none of it begins."))
+}
+
+pub(crate) async fn resume_key(context: &Context) -> Answer {
+    let (group, key) = (context.request.must("group")?, context.request.must("key")?);
+    let text = match context.admin().resume_key(group, key).await? {
+        true => format!("{group}/{key} is resumed."),
+        false => format!("{group}/{key} was not paused."),
+    };
+    context.redirect(&page(group, key), &text)
 }
