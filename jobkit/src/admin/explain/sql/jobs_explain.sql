@@ -15,12 +15,14 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
         select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
             and r.without_permit and r.job_id = j.id
     ) end as without_permit,
-    case when p.attempt = 0 and p.snoozes = 0
+    case when p.attempt = 0 and p.snoozes = 0 and (p.metadata ? 'jobkit' or k.expires > '0')
         then p.run_at + (jobkit.terms(p.kind, p.metadata)).expires end as expires_at,
-    case when p.attempt > 0 then jobkit.retry_until(p) end as retry_until,
+    case when p.attempt > 0 and (p.metadata ? 'jobkit' or k.retry_for > '0')
+        then jobkit.retry_until(p) end as retry_until,
     q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.knows_kind, w.slots
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
+left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
