@@ -22,7 +22,7 @@ begin
         with found as materialized (
             select r.*, k.name, row_number() over (
                 partition by k.name order by r.priority, r.without_permit, r.job_id) as place
-            from unnest(few || '{null}') as f (kind)
+            from unnest(array_append(few, null)) as f (kind)
             cross join lateral (select coalesce(jobkit.unversioned(f.kind), '') as name) k
             cross join unnest(p_queues, p_slots) as q (name, slots)
             cross join lateral (

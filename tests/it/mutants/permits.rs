@@ -48,8 +48,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "from jobkit.lock_semaphores(jobs) l, jobkit.signal(jobs, l.groups, l.keys) s",
         order::a_key_made_behind_a_cancel_does_not_deadlock_it;
     // What a claim reads.
-    grant_permits: "c.key offset 0" => "c.key",
-        plans::a_claim_of_a_key_without_permits_reads_none_that_it_blocks;
     pass_permit: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
         plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     // Who runs it.
