@@ -55,9 +55,8 @@ begin
             then 'the group of a key needs one: give p_coalesce_key => …'
         when p_coalesce_key is not null and p_unique_key is not null
             then 'a job has a unique key or coalesces, not both' end);
-    perform jobkit.require_unique(
-        v_scope, array[p_coalesce_key], '{coalesce}', array[null::interval],
-        array[null::text])
+    perform jobkit.require_unique(v_scope, array[p_coalesce_key], '{coalesce}',
+        array[null::interval], array[null::text])
     where p_coalesce_key is not null;
     if p_unique_key is not null then
         select * into v_unique from jobkit.enqueue_unique(

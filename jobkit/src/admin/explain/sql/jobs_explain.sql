@@ -5,8 +5,7 @@
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     c.worker_id is not null and j.state = 'ready' as waits,
-    case when j.state = 'scheduled' then j.run_at end as run_at,
-    (
+    case when j.state = 'scheduled' then j.run_at end as run_at, (
         select u.job_id from jobkit.unique_keys u
         where u.scope = p.unique_scope and u.key = p.unique_key and u.follower_id = p.id
     ) as follows,
