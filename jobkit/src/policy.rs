@@ -144,7 +144,7 @@ impl fmt::Display for Rate {
             [(1_000_000, "s"), (60_000_000, "min"), (3_600_000_000, "h"), (86_400_000_000, "d")];
         let whole = units.into_iter().find_map(|(unit, name)| {
             let count = (unit + every / 2) / every;
-            (count > 0 && (unit + count / 2) / count == every).then_some((count, name))
+            (count > 0 && (unit / count).abs_diff(every) <= 1).then_some((count, name))
         });
         match whole {
             Some((count, name)) => write!(f, "{count}/{name}, burst {}", self.burst),

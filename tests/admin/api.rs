@@ -90,7 +90,7 @@ async fn programs_and_people_hold_kinds_and_queues_back() {
     for (path, body) in [
         ("pause", r#"{"scope": "kind", "name": "send", "reason": "wrong"}"#),
         ("limit", r#"{"scope": "queue", "name": "mail", "limit": 3}"#),
-        ("rate", r#"{"scope": "queue", "name": "mail", "count": 90, "seconds": 60}"#),
+        ("rate", r#"{"scope": "queue", "name": "mail", "rate": "90/min"}"#),
     ] {
         let reply = send(&app, &format!("/api/v1/brakes/{path}"), body).await;
         assert_eq!(reply.status, StatusCode::NO_CONTENT, "{}", reply.body);
@@ -98,7 +98,7 @@ async fn programs_and_people_hold_kinds_and_queues_back() {
     let brakes = json(&ask(&app, "GET", "/api/v1/brakes", &[], "").await);
     let (kind, queue) = (&brakes["items"][0], &brakes["items"][1]);
     assert_eq!((&kind["name"], &kind["paused"]["actor"]), (&"send".into(), &"alice".into()));
-    assert_eq!((&queue["limit"], &queue["rate"]["burst"]), (&3.into(), &1.into()));
+    assert_eq!((&queue["limit"], &queue["rate"]), (&3.into(), &"90/min, burst 1".into()));
     for (path, word) in [("/kinds", "paused by alice (wrong)"), ("/queues", "at most 3 run")] {
         let page = ask(&app, "GET", path, &[], "").await;
         assert!(page.body.contains(word), "{path}");
@@ -107,7 +107,7 @@ async fn programs_and_people_hold_kinds_and_queues_back() {
     for (path, fields) in [
         ("/brakes/resume", "scope=kind&name=send"),
         ("/brakes/limit", "scope=queue&name=mail&limit="),
-        ("/brakes/rate", "scope=queue&name=mail&count=&seconds=1&burst="),
+        ("/brakes/rate", "scope=queue&name=mail&rate=&burst="),
     ] {
         let reply = ask(&app, "POST", path, &form, fields).await;
         assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}: {}", reply.body);

@@ -64,10 +64,10 @@ async fn a_pause_of_a_kind_waits_until_none_of_it_runs() {
     let busy = run(&lab, &pause).await;
     assert!(busy.code == 1 && busy.out.contains("1 run."), "{busy:?}");
     run(&lab, &["brakes", "limit", "--kind", "note", "--to", "2"]).await.good();
-    run(&lab, &["brakes", "rate", "--queue", "q", "--to", "5", "--per", "1min"]).await.good();
+    run(&lab, &["brakes", "rate", "--queue", "q", "--to", "5/min"]).await.good();
     run(&lab, &["brakes", "limit", "--all", "--to", "2"]).await.bad(2);
     let listed = run(&lab, &["brakes", "list"]).await.good();
-    let words = ["paused by ada", "at most 2 run, 1 do", "at most 5 a minute start, 1 at a time"];
+    let words = ["paused by ada", "at most 2 run, 1 do", "at most 5/min, burst 1"];
     assert!(words.iter().all(|word| listed.contains(word)), "{listed}");
     run(&lab, &["brakes", "resume", "--kind", "note"]).await.good();
     assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "rate").await), ("ada", "ada"));

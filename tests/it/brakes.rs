@@ -128,7 +128,7 @@ async fn a_rate_is_kept_by_four_workers() {
     lab.run(WATCH).await;
     let admin = Admin::new(lab.pool());
     let (scope, rate) =
-        (Scope::Kind("noop".into()), Rate::new(50, Duration::from_secs(1)).burst(10));
+        (Scope::Kind("noop".into()), Rate::per(50, Duration::from_secs(1)).burst(10));
     admin.limit_rate(&scope, Some(rate)).await.unwrap();
     let jobs = 50 * (seconds + 1);
     jobkit::enqueue_all((0..jobs).map(|_| Noop), lab.pool()).await.unwrap();

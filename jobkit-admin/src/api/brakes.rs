@@ -8,7 +8,8 @@ use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::format::values;
-use crate::request::brakes::{rate, scope};
+use crate::request::brakes::scope;
+use crate::request::pace::plain;
 
 pub(crate) async fn list(context: &Context) -> Answer {
     let brakes = context.admin().brakes().await?;
@@ -24,9 +25,8 @@ struct Held {
     #[serde(default)]
     reason: String,
     limit: Option<u32>,
-    count: Option<u32>,
-    /// Of a rate: within how long.
-    seconds: Option<f64>,
+    /// Such as `100/min`.
+    rate: Option<String>,
     burst: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn limit(context: &Context) -> Answer {
 
 pub(crate) async fn limit_rate(context: &Context) -> Answer {
     let held: Held = body(context)?;
-    let rate = rate(held.count, held.seconds, held.burst)?;
+    let rate = plain(held.rate.as_deref(), held.burst)?;
     context.admin().limit_rate(&held.scope()?, rate).await?;
     Ok(done())
 }

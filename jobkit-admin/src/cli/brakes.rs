@@ -46,12 +46,9 @@ pub(super) enum Brakes {
     Rate {
         #[command(flatten)]
         what: What,
-        /// How many, 1 to 1000000
-        #[arg(long, value_name = "NUMBER", required_unless_present = "reset")]
-        to: Option<u32>,
-        /// Within how long
-        #[arg(long, value_name = "TIME", value_parser = span, default_value = "1s")]
-        per: Duration,
+        /// How many in which time: 5/s, 100/min, 1000/h
+        #[arg(long, value_name = "RATE", required_unless_present = "reset")]
+        to: Option<Rate>,
         /// How many at a time; else a second's worth
         #[arg(long, value_name = "NUMBER")]
         burst: Option<u32>,
@@ -104,10 +101,9 @@ impl Brakes {
                 let now = to.map_or("no limit".to_owned(), |to| format!("a limit of {to}"));
                 Ok(done(&scope, before != to, &format!("{scope} has {now}.")))
             }
-            Self::Rate { what, to, per, burst, .. } => {
+            Self::Rate { what, to, burst, .. } => {
                 let scope = named(what)?;
-                let rate = to.map(|to| Rate::new(to, per));
-                let rate = rate.map(|rate| rate.burst(burst.unwrap_or(rate.burst)));
+                let rate = to.map(|rate| rate.burst(burst.unwrap_or(rate.burst)));
                 desk.admin.limit_rate(&scope, rate).await?;
                 let now = rate.map_or("no rate".to_owned(), |rate| format!("a rate: {rate}"));
                 Ok(done(&scope, true, &format!("{scope} has {now}.")))

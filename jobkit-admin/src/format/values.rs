@@ -118,9 +118,7 @@ pub(crate) fn brake(brake: &Brake) -> Value {
         })),
         "limit": brake.limit,
         "running": brake.limit.map(|_| brake.running),
-        "rate": brake.rate.map(|rate| json!({
-            "count": rate.count, "seconds": rate.within.as_secs_f64(), "burst": rate.burst,
-        })),
+        "rate": brake.rate.map(|rate| rate.to_string()),
     })
 }
 

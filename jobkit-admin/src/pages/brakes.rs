@@ -5,6 +5,7 @@ use jobkit::admin::brakes::Scope;
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::request::brakes;
+use crate::request::pace::plain;
 
 fn scope(context: &Context) -> Result<Scope, Failure> {
     let (word, name) = (context.request.must("scope")?, context.request.field("name"));
@@ -38,8 +39,7 @@ pub(crate) async fn limit(context: &Context) -> Answer {
 
 pub(crate) async fn rate(context: &Context) -> Answer {
     let (scope, request) = (scope(context)?, &context.request);
-    let (count, seconds) = (request.parsed("count")?, request.parsed("seconds")?);
-    let rate = brakes::rate(count, seconds, request.parsed("burst")?)?;
+    let rate = plain(request.field("rate"), request.parsed("burst")?)?;
     context.admin().limit_rate(&scope, rate).await?;
     let now = rate.map_or("has no rate.".into(), |rate| format!("has a rate: {rate}."));
     back(context, &scope, &now)

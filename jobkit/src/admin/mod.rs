@@ -17,6 +17,7 @@ mod columns;
 mod connect;
 mod count;
 mod payload;
+mod rate;
 mod severity;
 
 pub mod audit;

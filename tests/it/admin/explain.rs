@@ -245,11 +245,11 @@ async fn what_holds_back_its_kind_or_its_queue() {
     let job = desk.pay("acme").await;
     let kind_of: String = desk.lab.value("select kind from jobkit.jobs").await;
     let kind = if kind_of == "pay" { kind } else { Scope::Kind(kind_of.clone()) };
-    admin.limit_rate(&queue, Some(Rate::new(1, Duration::from_secs(60)))).await.unwrap();
+    admin.limit_rate(&queue, Some(Rate::per(1, Duration::from_secs(60)))).await.unwrap();
     assert!(!told(&desk, job).await.1.contains(&"Held".to_owned()));
     desk.lab.run("update jobkit.brakes set next_at = next_at + interval '1 h'").await;
     let (sentence, reasons) = told(&desk, job).await;
-    let rate = "at most 1 a minute start, 1 at a time";
+    let rate = "at most 1/min, burst 1";
     let held = format!("Ready, but its queue default is held back: {rate}");
     assert_eq!((sentence, &*reasons[0]), (held, "Held"));
     admin.pause_scope(&kind, "wrong amounts").await.unwrap();
@@ -262,7 +262,7 @@ async fn what_holds_back_its_kind_or_its_queue() {
     let brakes = admin.brakes().await.unwrap();
     let scopes: Vec<_> = brakes.iter().map(|brake| brake.scope.to_string()).collect();
     assert_eq!(scopes, ["everything".to_owned(), kind.to_string(), queue.to_string()]);
-    assert_eq!(brakes[2].rate.unwrap().count, 1);
+    assert_eq!(brakes[2].rate.unwrap().burst, 1);
     for refused in [
         admin.limit_running(&Scope::All, Some(1)).await.unwrap_err(),
         admin.limit_running(&kind, Some(0)).await.unwrap_err(),

@@ -1,7 +1,8 @@
 use std::fmt;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+
+use crate::policy::Rate;
 
 /// What is held back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -99,49 +100,5 @@ impl fmt::Display for Brake {
         }
         parts.extend(self.rate.map(|rate| format!("at most {rate}")));
         write!(f, "{}", parts.join("; "))
-    }
-}
-
-/// So many jobs start within some time, some of them at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Rate {
-    /// How many, 1 to 1,000,000.
-    pub count: u32,
-    /// Within how long: 1 ms to 366 days.
-    pub within: Duration,
-    /// How many may start at once when none has for a while; by default as many as a second
-    /// brings, and at least one. A claim looks a few milliseconds late, so that a small burst
-    /// costs a high rate a part of itself.
-    pub burst: u32,
-}
-
-impl Rate {
-    /// So many within this time.
-    #[must_use]
-    pub fn new(count: u32, within: Duration) -> Self {
-        let second = f64::from(count) / within.as_secs_f64();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-        let burst = (second as u32).max(1);
-        Self { count, within, burst }
-    }
-
-    /// So many of them at once.
-    #[must_use]
-    pub fn burst(self, burst: u32) -> Self {
-        Self { burst, ..self }
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, within, burst } = self;
-        match within.as_secs() {
-            1 if within.subsec_nanos() == 0 => write!(f, "{count} a second")?,
-            60 => write!(f, "{count} a minute")?,
-            3600 => write!(f, "{count} an hour")?,
-            _ => write!(f, "{count} in {within:?}")?,
-        }
-        write!(f, " start, {burst} at a time")
     }
 }

@@ -7,18 +7,16 @@ use tokio::time::sleep;
 use crate::Error;
 use crate::admin::Admin;
 use crate::limits::{self, LIMIT, NAME_BYTES};
-use crate::store::{interval, sweep_all};
+use crate::store::sweep_all;
 
 mod brake;
 pub(super) mod statements;
 
-pub use self::brake::{Brake, Pause, Rate, Scope};
+pub use self::brake::{Brake, Pause, Scope};
+pub use crate::policy::Rate;
 
 /// How often it is looked whether something still runs.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// The longest time of a rate.
-const LONGEST: u64 = 366 * 24 * 60 * 60 * 1000;
 
 impl Admin {
     /// What is paused, or has a limit or a rate: queues, kinds, everything. The first 500.
@@ -115,16 +113,10 @@ impl Admin {
     /// As [`limit_running`](Self::limit_running), with [`Error::Range`] for the parts of the rate.
     pub async fn limit_rate(&self, scope: &Scope, rate: Option<Rate>) -> Result<(), Error> {
         limits::name("name", scope.name(), NAME_BYTES)?;
-        let parts = |rate: Rate| {
-            let millis = u64::try_from(rate.within.as_millis()).unwrap_or(u64::MAX);
-            let range = "1 ms to 366 days";
-            limits::range("time of a rate in milliseconds", millis, 1..=LONGEST, range)?;
-            Ok::<_, Error>((stored("rate", rate.count)?, stored("burst", rate.burst)?))
-        };
-        let (count, burst) = rate.map(parts).transpose()?.unzip();
-        let within = rate.map(|rate| interval(rate.within));
+        let (every, burst) = rate.map(super::rate::stored).transpose()?.unzip();
         let (word, name) = (scope.word(), scope.name());
-        let set = statements::limit_rate(word, name, count, within, burst, self.actor());
+        let count = rate.map(|_| 1);
+        let set = statements::limit_rate(word, name, count, every, burst, self.actor());
         self.ask(&set).await.map(drop)
     }
 }

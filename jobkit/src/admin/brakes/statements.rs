@@ -4,7 +4,8 @@ use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
 use tracing::debug_span;
 
-use super::brake::{Brake, Pause, Rate, Scope};
+use super::brake::{Brake, Pause, Scope};
+use crate::policy::Rate;
 use crate::store::{FromRow, One, ReadColumn, statements};
 
 statements! {
@@ -50,7 +51,7 @@ impl FromRow for Brake {
             paused: row.read::<Option<_>>("since")?.map(|since| Pause { since, actor, reason }),
             limit: row.read("running_limit")?,
             running: row.read::<Option<_>>("running")?.unwrap_or(0),
-            rate: count.zip(within).map(|(count, within)| Rate { count, within, burst }),
+            rate: count.zip(within).map(|(count, within)| Rate { every: within / count, burst }),
         })
     }
 }

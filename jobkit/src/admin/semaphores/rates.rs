@@ -6,26 +6,14 @@ use sqlx::postgres::types::PgInterval;
 
 use super::{Limited, Rate, answer, check, statements};
 use crate::Error;
-use crate::admin::Admin;
-use crate::limits::{self, KEY_BYTES, LIMIT};
+use crate::admin::{Admin, rate};
+use crate::limits::{self, KEY_BYTES};
 use crate::store::{interval, sweep_all};
 
-/// Checks a rate, and turns it into what is stored; none at all is a time of zero.
+/// A rate as it is stored; none at all is a time of zero.
 fn stored_rate(rate: Option<Option<Rate>>) -> Result<(Option<PgInterval>, Option<i32>), Error> {
-    let Some(rate) = rate else { return Ok((None, None)) };
-    let Rate { every, burst } = rate.unwrap_or(Rate { every: Duration::ZERO, burst: 1 });
-    if rate.is_some() {
-        let micros = i64::try_from(every.as_micros()).unwrap_or(i64::MAX);
-        let most = 30 * 24 * 60 * 60 * 1_000_000;
-        limits::range(
-            "microseconds from one slot to the next",
-            micros,
-            100..=most,
-            "100 to 2592000000000",
-        )?;
-    }
-    limits::range("burst", burst, 1..=LIMIT, "1 to 1000000")?;
-    Ok((Some(interval(every)), i32::try_from(burst).ok()))
+    let none = || Ok((interval(Duration::ZERO), 1));
+    Ok(rate.map(|rate| rate.map_or_else(none, rate::stored)).transpose()?.unzip())
 }
 
 impl Admin {
