@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jobkit::Admin;
+use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::unique::{Enqueued, OnDuplicate};
 use jobkit::{Enqueue, Error, Job, JobContext, Statement, job};
 use jobkit_tests::Lab;
@@ -26,6 +28,27 @@ impl Job for Sync {
 
 fn sync(account: i64, seq: i64) -> Sync {
     Sync { account, seq }
+}
+
+/// What a rate leaves room for is the newest, and not the one that was picked: else a key with more
+/// jobs than that would never run.
+#[tokio::test]
+async fn under_a_rate_of_its_kind_the_newest_runs() {
+    let lab = Lab::guarded().await;
+    let worker = lab.worker().jobs([jobkit::Registration::of::<Sync, _>()]);
+    let worker = worker.queue("default", 5).start().await.unwrap();
+    let admin = Admin::new(lab.pool());
+    let kind = Scope::Kind("sync".into());
+    admin.limit_rate(&kind, Some(Rate::per(1, Duration::from_secs(3600)))).await.unwrap();
+    admin.limit_running(&kind, Some(1)).await.unwrap();
+    let mut tx = lab.pool().begin().await.unwrap();
+    jobkit::enqueue_all((1..4).map(|seq| sync(7, seq)), &mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let ended = "select array_agg(outcome order by job_id) from jobkit.finished";
+    assert_eq!(lab.value::<Vec<String>>(ended).await, ["discard", "discard", "finish"]);
+    lab.check_invariants().await;
 }
 
 /// Whichever way they were enqueued.

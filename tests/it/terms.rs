@@ -111,6 +111,23 @@ async fn a_job_whose_time_for_retries_is_over_becomes_a_dead_letter() {
     lab.check_invariants().await;
 }
 
+/// A binary that knows nothing of these times announces its kinds without them.
+#[tokio::test]
+async fn an_older_binary_leaves_the_times_of_a_kind_as_they_are() {
+    let lab = Lab::new().await;
+    start(&lab).await.stop().await;
+    let times = "select (expires, retry_for, retention_discarded)::text from jobkit.kinds
+        where kind = 'timely'";
+    let announced: String = lab.value(times).await;
+    lab.run(
+        "select jobkit.announce('{timely}', '{default}', '{0}', '{7}', '{1 h}', '{NULL}', '{NULL}',
+            '{}', '{}', '{}', '{f}')",
+    )
+    .await;
+    assert_eq!(lab.value::<String>(times).await, announced);
+    assert_eq!(lab.count("jobkit.kinds where max_attempts = 7").await, 1);
+}
+
 /// A first failure whose retry would come too late is the last.
 #[tokio::test]
 async fn a_backoff_beyond_the_time_for_retries_is_not_waited_for() {

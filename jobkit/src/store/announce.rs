@@ -17,9 +17,9 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(sparse(policies.iter().map(|p| p.auto_replay.map(|r| i32::from(r.max_cycles)))))
         .bind(column(policies, |p| p.redact.join(",")))
         .bind(column(policies, |p| p.optional_key))
-        .bind(sparse(policies.iter().map(|p| p.expires.map(interval))))
-        .bind(sparse(policies.iter().map(|p| p.retry_for.map(interval))))
-        .bind(sparse(policies.iter().map(|p| p.retention_discarded.map(interval))))
+        .bind(column(policies, |p| p.expires.map(interval)))
+        .bind(column(policies, |p| p.retry_for.map(interval)))
+        .bind(column(policies, |p| p.retention_discarded.map(interval)))
 }
 
 /// Tells the database what this binary says of the limits and rates of its concurrency groups.

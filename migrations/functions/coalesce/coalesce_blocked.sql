@@ -1,5 +1,6 @@
 -- coalesce_blocked: of the blocked jobs of the keys of these, which were just blocked, the newest
--- of each key stays, and 1,000 older ones of it end. The caller holds their semaphores.
+-- of each key stays, and 1,000 older ones of it end. The caller holds their semaphores, but for
+-- jobs whose key was in other hands: they went back to ready, and are left out.
 create or replace function jobkit.coalesce_blocked(p_jobs bigint[]) returns void
 language plpgsql as $$
 declare
@@ -11,6 +12,12 @@ begin
             j.concurrency_key
         from jobkit.jobs j
         where j.id = any (p_jobs) and j.unique_while = 'coalesce' and j.cancel_requested_at is null
+            and exists (
+                select from jobkit.blocked_executions b
+                where b.concurrency_group = j.concurrency_group
+                    and b.concurrency_key = j.concurrency_key and b.priority = j.priority
+                    and b.job_id = j.id
+            )
     ), blocked as materialized (
         select b.*, max(b.job_id) over (partition by k.unique_scope, k.unique_key, k.queue,
             k.concurrency_group, k.concurrency_key) as newest

@@ -11,9 +11,11 @@ begin
         return;
     end if;
     -- Not in the statement, which would be in the way of a day that is made.
-    select array_agg(k.kind), array_agg(jobkit.expiry(v_now + k.retention)) into v_kinds, v_expiry
-    from jobkit.kinds k
-    where k.retention is not null
+    select array_agg(k.kind), array_agg(jobkit.expiry(v_now + k.kept)) into v_kinds, v_expiry
+    from (
+        select s.kind, coalesce(s.retention_discarded, s.retention) as kept from jobkit.kinds s
+    ) k
+    where k.kept is not null
         and k.kind in (select j.kind from jobkit.jobs j where j.id = any (p_jobs));
     with gone as (
         delete from jobkit.jobs j where j.id = any (p_jobs) returning j.*

@@ -3,7 +3,8 @@
 --   newest  the newest job of the key that waits and is due, whoever has it in hand
 --   instead    which job an older one gives way to: the newest, or one that was claimed before
 --   place   picked, ready, scheduled or elsewhere: running, blocked, or with a permit
---   fits    whether the newest may begin: these were all, and the worker knows its kind
+--   fits    whether the newest may begin: these were all, and the worker knows its kind, which is
+--           that of a picked one, or nothing holds it back
 -- Keys belong to a queue. Jobs with other concurrency keys are strangers. One that was scheduled
 -- and whose time has not come is none of them; one that waits for another attempt is an older one.
 create or replace function jobkit.coalesce_seen(p_ids bigint[], p_keyed boolean, p_kinds text[])
@@ -29,7 +30,11 @@ begin
         from keys k
         cross join lateral (
             select j.id, j.coalesced_by, j.run_at <= v_now as due,
-                jobkit.versioned(j.kind, j.version) = any (p_kinds) as known,
+                jobkit.versioned(j.kind, j.version) = any (p_kinds) or exists (
+                    select from picked p
+                    where p.unique_scope = k.unique_scope and p.unique_key = k.unique_key
+                        and p.kind = j.kind and p.version is not distinct from j.version
+                ) as known,
                 case when exists (
                         select from jobkit.ready r where r.queue = j.queue
                             and r.priority = j.priority and r.without_permit and r.job_id = j.id

@@ -24,7 +24,7 @@ begin
         join jobkit.jobs j on j.id = any (p_jobs) and j.crashes < 2
             and jobkit.versioned(j.kind, j.version) = any (w.kinds)
             and not exists (select from jobkit.braking(j.queue, j.kind))
-            and j.id <> all (array(select r.job_id from jobkit.reserved_slots r))
+            and not exists (select from jobkit.permits h where h.job_id = j.id and h.metered)
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
         select p_worker, p_n, array_agg(f.id), true, bool_or(f.dead_letter_id is not null)

@@ -1,6 +1,6 @@
 -- announce: what a binary says of its kinds; the last one wins. Sorted, so that starting workers do
--- not deadlock; unchanged rows are not written. A binary that knows nothing of optional keys leaves
--- that as it is.
+-- not deadlock; unchanged rows are not written. A binary that knows nothing of optional keys, or of
+-- the last three, leaves those as they are.
 create or replace function jobkit.announce(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_retention interval[], p_group text[], p_limit integer[],
@@ -15,8 +15,11 @@ language sql as $$
         expires, retry_for, retention_discarded)
     select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
         coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}'),
-        coalesce(i.key_optional, before.key_optional, false), i.expires, i.retry_for,
-        i.retention_discarded
+        coalesce(i.key_optional, before.key_optional, false),
+        case when p_expires = '{}' then before.expires else i.expires end,
+        case when p_retry_for = '{}' then before.retry_for else i.retry_for end,
+        case when p_retention_discarded = '{}' then before.retention_discarded
+            else i.retention_discarded end
     from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
             p_auto_replay, p_max_cycles, p_redact, p_key_optional, p_expires, p_retry_for,
             p_retention_discarded)

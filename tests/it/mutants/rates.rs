@@ -12,7 +12,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::time_makes_room_for_as_many_as_slots;
     block_backlog: "or l.timed and jobkit.paced(" => "or false and jobkit.paced(",
         rates::a_backlog_over_its_rate_is_set_aside_at_once;
-    hand_over: "and j.id <> all (array(select r.job_id from jobkit.reserved_slots r))" => "",
+    hand_over: "h.job_id = j.id and h.metered" => "false",
         rates::a_settle_hands_over_no_job_that_waits_for_a_slot;
     pass_permit: "and not l.timed" => "",
         rates::a_settle_passes_no_permit_past_the_rate;
