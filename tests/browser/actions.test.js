@@ -61,7 +61,7 @@ const KEY = "/concurrency/key?group=sync_account&key=acme";
 
 test("the limit of a key is set", visiting(KEY, async (page) => {
   await menu(page, "Limit…");
-  await page.locator(".panel input[type=number]").fill("3");
+  await page.locator(".panel input[name=limit]:visible").fill("3");
   await button(page, "Set").click();
   await said(page, "3");
   await askUntil(url, "semaphores", ({ items: [{ override_limit, taken }] }) =>
