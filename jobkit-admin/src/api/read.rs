@@ -1,7 +1,5 @@
 //! What is there.
 
-use std::time::Duration;
-
 use jobkit::JobId;
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::admin::semaphores::SemaphoreFilter;
@@ -29,17 +27,16 @@ pub(crate) async fn queues(context: &Context) -> Answer {
 
 pub(crate) async fn kinds(context: &Context) -> Answer {
     let kinds = context.admin().kinds().await?;
-    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let item = |kind: &jobkit::admin::kinds::KindSummary| {
         json!({
             "kind": kind.kind,
             "queue": kind.queue,
             "priority": kind.priority,
             "max_attempts": kind.max_attempts,
-            "expires": seconds(kind.expires),
-            "retry_for": seconds(kind.retry_for),
-            "retention": seconds(kind.retention),
-            "retention_discarded": seconds(kind.retention_discarded),
+            "expires": values::seconds(kind.expires),
+            "retry_for": values::seconds(kind.retry_for),
+            "retention": values::seconds(kind.retention),
+            "retention_discarded": values::seconds(kind.retention_discarded),
             "workers": kind.workers,
             "announced_at": show::iso(&kind.announced_at),
             "lately": values::measures(&kind.lately),
