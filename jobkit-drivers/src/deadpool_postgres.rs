@@ -23,7 +23,8 @@
 //! use [`tokio_postgres`](crate::tokio_postgres) with `&*tx`.
 
 use deadpool_postgres::GenericClient;
-use jobkit::{Draft, Error, JobId, Statement};
+use jobkit::enqueue::{Draft, Statement};
+use jobkit::{Error, JobId};
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::answer::only;

@@ -29,7 +29,8 @@ use diesel::result::DatabaseErrorKind as Kind;
 use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{RunQueryDsl, sql_query};
-use jobkit::{Draft, Error, JobId, Statement};
+use jobkit::enqueue::{Draft, Statement};
+use jobkit::{Error, JobId};
 
 use crate::answer::only;
 

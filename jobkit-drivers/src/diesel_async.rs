@@ -26,7 +26,8 @@
 
 use diesel::pg::Pg;
 use diesel_async::{AsyncConnection, RunQueryDsl};
-use jobkit::{Draft, Error, JobId, Statement};
+use jobkit::enqueue::{Draft, Statement};
+use jobkit::{Error, JobId};
 
 use crate::answer::only;
 use crate::diesel::{Id, failure, query};

@@ -49,4 +49,4 @@ pub mod sqlx_08;
 pub mod tokio_postgres;
 
 #[doc(inline)]
-pub use jobkit::Statement;
+pub use jobkit::enqueue::Statement;

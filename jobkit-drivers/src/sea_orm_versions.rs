@@ -3,7 +3,8 @@
 /// The functions of a module, by the version's crate and its method that sends a statement.
 macro_rules! functions {
     ($sea_orm:ident, $query_all:ident) => {
-        use jobkit::{Draft, Error, JobId, Statement};
+        use jobkit::enqueue::{Draft, Statement};
+        use jobkit::{Error, JobId};
         use $sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Value};
 
         use crate::answer::only;

@@ -20,7 +20,8 @@
 //!
 //! A worker needs a pool of sqlx 0.9 beside this one.
 
-use jobkit::{Draft, Error, JobId, Statement};
+use jobkit::enqueue::{Draft, Statement};
+use jobkit::{Error, JobId};
 use sqlx_08::{PgExecutor, Row};
 
 use crate::answer::only;

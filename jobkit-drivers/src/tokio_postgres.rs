@@ -20,7 +20,8 @@
 //!
 //! A statement goes in one round trip, and nothing is prepared: it fits a transaction pooler.
 
-use jobkit::{Draft, Error, JobId, Statement};
+use jobkit::enqueue::{Draft, Statement};
+use jobkit::{Error, JobId};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 

@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
-use crate::Policy;
+use crate::policy::Policy;
 use crate::stored::Stored;
 
 /// The half of a job that `#[job]` writes: its policy and its keys.

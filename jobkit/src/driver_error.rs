@@ -9,9 +9,9 @@ use sqlx::error::{DatabaseError, ErrorKind};
 use crate::Error;
 
 impl Error {
-    /// The server's answer to a [`Statement`](crate::Statement) that some driver sent, told apart
-    /// as sqlx's own are: `sqlstate` is its code of five characters, if the driver tells it, and
-    /// `message` what it says. The driver's error is among the [sources](StdError::source).
+    /// The server's answer to a [`Statement`](crate::enqueue::Statement) that some driver sent,
+    /// told apart as sqlx's own are: `sqlstate` is its code of five characters, if the driver tells
+    /// it, and `message` what it says. The driver's error is among the [sources](StdError::source).
     pub fn answered(
         sqlstate: Option<&str>,
         message: &str,

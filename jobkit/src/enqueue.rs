@@ -1,13 +1,21 @@
+//! How jobs are stored: what you may meet beside [`Enqueue`] and [`enqueue_all`].
+
+pub(crate) mod draft;
+pub(crate) mod options;
+pub(crate) mod statement;
+
 use serde::Serialize;
 use tracing::Instrument;
 
+use self::draft::Overrides;
+pub use self::options::Pending;
+pub use self::statement::Statement;
 use crate::declared::Declared;
-use crate::draft::Overrides;
 use crate::limits::BATCH_BYTES;
-use crate::options::Pending;
+pub use crate::store::Executor;
 use crate::store::{Insert, NewJob};
 use crate::unique::Enqueued;
-use crate::{Error, Executor, JobId, store};
+use crate::{Error, JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
 pub trait Enqueue: Declared + Serialize + Send + Sized {

@@ -1,3 +1,5 @@
+//! What the type of a job asks for, as `#[job(…)]` writes it down.
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,8 +9,8 @@ use crate::{Backoff, Error};
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
-/// `#[job(…)]` fills one in for each struct; [`Pending`](crate::Pending) overrides parts of it for
-/// a single job. What must not change under a stored job (queue, priority, attempts) is copied
+/// `#[job(…)]` fills one in for each struct; [`Pending`](crate::enqueue::Pending) overrides parts
+/// of it for a single job. What must not change under a stored job (queue, priority, attempts) is copied
 /// into its row when it is enqueued; the rest is read from the worker's binary.
 ///
 /// Later releases may add fields: write `Policy { queue: "mail", ..Policy::new("send_receipt") }`.

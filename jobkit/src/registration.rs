@@ -5,9 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::context::Attempt;
+use crate::enqueue::Draft;
+use crate::policy::Policy;
 use crate::states::States;
 use crate::stored::Stored;
-use crate::{Draft, Job, JobContext, Policy, Result};
+use crate::{Job, JobContext, Result};
 
 /// A handler's future, boxed once.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result> + Send>>;

@@ -1,11 +1,12 @@
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
+use crate::Registration;
 use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES, VERSIONS};
+use crate::policy::{Concurrency, Policy};
 use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
-use crate::{Concurrency, Policy, Registration};
 
 /// The jobs a worker can run, by every name they answer to.
 pub(crate) struct Registry {

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::policy::Policy;
 use crate::version::versioned;
-use crate::{Declared, Policy, Registration};
+use crate::{Declared, Registration};
 
 /// With this in the environment, and `write` as its value, files are written.
 const SWITCH: &str = "JOBKIT_SCHEMAS";

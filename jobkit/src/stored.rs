@@ -2,8 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::Declared;
+use crate::policy::Policy;
 use crate::redact::HIDDEN;
-use crate::{Declared, Policy};
 
 /// A stored payload, its version, and what of it may not be shown.
 #[derive(Debug, Clone, Copy)]

@@ -34,8 +34,9 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::enqueue::Executor;
 use crate::enqueue::{Draft, drafts, enqueue_drafts};
-use crate::{Error, Executor, JobId};
+use crate::{Error, JobId};
 
 /// How long a job has its unique key. Each has what the one before it has, and more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,7 +112,7 @@ impl FromStr for OnDuplicate {
     }
 }
 
-/// What jobs of a type with a unique key ask for, see [`Policy`](crate::Policy::unique).
+/// What jobs of a type with a unique key ask for, see [`Policy`](crate::policy::Policy::unique).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unique {
     /// Kinds that name the same group share their keys; by default the kind itself.

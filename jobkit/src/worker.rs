@@ -26,12 +26,13 @@ pub use self::handle::WorkerHandle;
 pub use self::preflight::Preflight;
 use self::settings::Settings;
 
+use crate::enqueue::Draft;
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::{Link, Source};
-use crate::{Draft, Error, Registration};
+use crate::{Error, Registration};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.

@@ -2,7 +2,8 @@
 
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
-use jobkit::{Error, JobId, Pending, Statement};
+use jobkit::enqueue::{Pending, Statement};
+use jobkit::{Error, JobId};
 use jobkit_drivers as through;
 use sea_orm::TransactionTrait;
 use sea_orm_1::TransactionTrait as _;

@@ -8,7 +8,8 @@ mod refused;
 mod same;
 mod transactions;
 
-use jobkit::{Enqueue, Error, Job, JobContext, JobId, Pending, job};
+use jobkit::enqueue::Pending;
+use jobkit::{Enqueue, Error, Job, JobContext, JobId, job};
 use serde::{Deserialize, Serialize};
 
 /// What is enqueued.

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::{Enqueue, Pending};
+use jobkit::Enqueue;
+use jobkit::enqueue::Pending;
 use jobkit_tests::Lab;
 
 use crate::{Driver, SendReceipt, for_every_driver, receipt, with_options};

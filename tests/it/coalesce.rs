@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use jobkit::Admin;
 use jobkit::admin::brakes::{Rate, Scope};
+use jobkit::enqueue::Statement;
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Error, Job, JobContext, Statement, job};
+use jobkit::{Enqueue, Error, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPool;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::{
-    Declared, Enqueue, Error, Job, JobContext, Pending, Policy, Registration, enqueue_all, job,
-};
+use jobkit::enqueue::Pending;
+use jobkit::policy::Policy;
+use jobkit::{Declared, Enqueue, Error, Job, JobContext, Registration, enqueue_all, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

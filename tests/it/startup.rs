@@ -4,10 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::{
-    Admin, Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
-    enqueue_all,
-};
+use jobkit::policy::{Concurrency, Policy};
+use jobkit::{Admin, Declared, Enqueue, Error, Job, JobContext, Registration, Worker, enqueue_all};
 use jobkit_tests::{Lab, wait};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;

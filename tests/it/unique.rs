@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use jobkit::enqueue::Statement;
 use jobkit::unique::{self, Enqueued, OnDuplicate, While};
-use jobkit::{Enqueue, Error, Job, JobContext, Statement, job};
+use jobkit::{Enqueue, Error, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection, PgConnection};

@@ -4,10 +4,8 @@ use std::time::{Duration, Instant};
 
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
-use jobkit::{
-    Admin, Concurrency, Declared, Enqueue, Error, Job, JobContext, Policy, Registration, Worker,
-    job,
-};
+use jobkit::policy::{Concurrency, Policy};
+use jobkit::{Admin, Declared, Enqueue, Error, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 

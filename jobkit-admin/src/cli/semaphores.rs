@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use clap::Subcommand;
-use jobkit::Concurrency;
 use jobkit::admin::semaphores::{
     BlockedJob, Limited, PermitHolder, Rate, Semaphore, SemaphoreDetail, SemaphoreFilter,
 };
+use jobkit::policy::Concurrency;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, lines, table};

@@ -1,6 +1,6 @@
 //! Values as people read them.
 
-use jobkit::Concurrency;
+use jobkit::policy::Concurrency;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};

@@ -1,9 +1,10 @@
 //! A schedule that is declared in code.
 
 use super::{Schedule, Times};
+use crate::Error;
+use crate::enqueue::Draft;
 use crate::limits::{self, NAME_BYTES};
 use crate::store::{NewJob, NewSchedule, interval_text};
-use crate::{Draft, Error};
 
 /// A schedule of [`Worker::schedule`](crate::Worker::schedule), or of `#[job(schedule = "…")]`.
 pub(crate) struct Declaration {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{check, fits};
-use crate::{Policy, Registration};
+use crate::Registration;
+use crate::policy::Policy;
 
 /// Makes the schema of a struct with these fields.
 macro_rules! fields {

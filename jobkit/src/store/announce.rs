@@ -1,6 +1,6 @@
 use super::call::{Statement, column, sparse};
 use super::time::interval;
-use crate::Policy;
+use crate::policy::Policy;
 
 /// Tells the database what this binary says of its kinds.
 pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {

@@ -14,7 +14,7 @@ use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
 /// `&pool` and `&mut *tx` leave no statement behind in the session, as poolers need it.
 ///
 /// Transactions of other drivers, sqlx 0.8 among them, take jobs by `jobkit-drivers`, or by a
-/// [`Statement`](crate::Statement).
+/// [`Statement`](crate::enqueue::Statement).
 #[diagnostic::on_unimplemented(
     message = "a job cannot be enqueued through `{Self}`",
     label = "not a pool, a connection or a transaction with its star",

@@ -4,11 +4,12 @@ use sqlx::PgPool;
 
 use super::settings::Settings;
 use super::ticker;
+use crate::Error;
 use crate::error::StartProblems;
+use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Times};
 use crate::store::{self, Link, NewSchedule, SchemaCheck};
-use crate::{Error, Policy};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
 /// worker does, without starting one: their queues, attempts, limits and keys.

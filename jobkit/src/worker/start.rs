@@ -24,16 +24,17 @@ use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
 use super::{announce, counters, links, ticker};
+use crate::Error;
 use crate::error::StartProblems;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
+use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::schedule::Times;
 use crate::store::{
     self, Link, NewSchedule, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
     interval, prepare_days, unserved_queues,
 };
-use crate::{Error, Policy};
 
 const MOST_SLOTS: usize = 10_000;
 

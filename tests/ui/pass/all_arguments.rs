@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use jobkit::{AutoReplay, Backoff, Concurrency, Declared, Job, JobContext, job};
+use jobkit::policy::{AutoReplay, Concurrency};
+use jobkit::{Backoff, Declared, Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -1,4 +1,5 @@
-use jobkit::{Concurrency, Declared, Job, JobContext, job};
+use jobkit::policy::Concurrency;
+use jobkit::{Declared, Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 
 macro_rules! import {

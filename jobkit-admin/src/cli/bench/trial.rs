@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use jobkit::{Declared, Job, JobContext, Policy};
+use jobkit::policy::Policy;
+use jobkit::{Declared, Job, JobContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -57,7 +57,7 @@ pub enum DeadReason {
     Exhausted,
     /// It was to be tried again after its time for retries was over ([`Policy::retry_for`]).
     ///
-    /// [`Policy::retry_for`]: crate::Policy::retry_for
+    /// [`Policy::retry_for`]: crate::policy::Policy::retry_for
     OutOfTime,
     /// Its handler said that no retry can help.
     Dead,

@@ -9,10 +9,11 @@ use serde_json::Value;
 use super::dead_letter::{DeadLetter, DeadLetterId};
 use super::statements::{self, Overrides};
 use crate::admin::Admin;
+use crate::enqueue::draft;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES};
 use crate::registry::{Known, Registry};
 use crate::version::versioned;
-use crate::{Error, JobId, draft};
+use crate::{Error, JobId};
 
 /// Why a dead letter was not replayed. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::statements;
 use crate::admin::Admin;
-use crate::draft::{Uniqueness, key};
+use crate::enqueue::draft::{Uniqueness, key};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
 use crate::unique::{Enqueued, OnDuplicate, While};
@@ -145,7 +145,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// Makes it [coalesce](crate::Pending::coalesce_key) by this key, of at most 512 bytes. (What
+    /// Makes it [coalesce](crate::enqueue::Pending::coalesce_key) by this key, of at most 512 bytes. (What
     /// its type declares does not count here.)
     pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.unique.key = Some(key.into());

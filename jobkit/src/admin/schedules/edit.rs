@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
-use crate::draft::key;
+use crate::enqueue::draft::key;
 use crate::limits::{self, NAME_BYTES};
 use crate::registry::Registry;
 use crate::schedule::{CatchUp, Overlap, Schedule, Times};

@@ -1,11 +1,12 @@
 use std::time::Duration;
 
+use crate::Error;
+use crate::policy::Policy;
 use crate::store::{
     Link, expired_days, interval, prepare_days, prune_audit, prune_keys, prune_measures,
     prune_resolved, prune_runs,
 };
 use crate::worker::ticker::Duty;
-use crate::{Error, Policy};
 
 /// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;

@@ -15,6 +15,7 @@ use tracing::{Instrument, Span};
 use self::ending::{Run, expired, message, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
+use crate::policy::Policy;
 use crate::reach::Reach;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
@@ -23,7 +24,7 @@ use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
-use crate::{JobId, Policy, StopReason, registration};
+use crate::{JobId, StopReason, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.

@@ -8,11 +8,12 @@ use std::time::Duration;
 use crate::error_type::ErrorType;
 use crate::limits::clean;
 use crate::outcome::Verdict;
+use crate::policy::Policy;
 use crate::redact::scrubbed;
 use crate::stop::Stop;
 use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
 use crate::terms::Terms;
-use crate::{JobError, Policy, Result, StopReason};
+use crate::{JobError, Result, StopReason};
 
 /// How a handler's run ended.
 pub(super) enum Run {

@@ -1,8 +1,9 @@
 use std::fmt;
 
+use crate::Error;
+use crate::enqueue::Draft;
 use crate::enqueue::{drafts, fits};
 use crate::store::{Insert, NewJob};
-use crate::{Draft, Error};
 
 /// An enqueue as one SQL statement, for drivers other than sqlx 0.9: whichever transaction sends
 /// it, the jobs exist if and only if that commits.
@@ -17,7 +18,8 @@ use crate::{Draft, Error};
 /// driver of your own it takes as much as this:
 ///
 /// ```no_run
-/// # use jobkit::{Draft, Error, JobId, Statement};
+/// # use jobkit::enqueue::{Draft, Statement};
+/// # use jobkit::{Error, JobId};
 /// # struct Client;
 /// # #[derive(Debug)] struct Failure { sqlstate: Option<String>, message: String }
 /// # impl std::fmt::Display for Failure {

@@ -5,10 +5,11 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::declared::Declared;
-use crate::draft::{Overrides, insert_one};
+use crate::enqueue::Executor;
+use crate::enqueue::draft::{Overrides, insert_one};
 use crate::store::NewJob;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, Executor, JobId};
+use crate::{Error, JobId};
 
 /// A job that is about to be enqueued with something other than its type's policy.
 ///

@@ -8,13 +8,14 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use crate::declared::Declared;
+use crate::enqueue::Executor;
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
 use crate::store::{Insert, NewJob, UniqueKey};
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, Executor, JobId, store};
+use crate::{Error, JobId, store};
 
 /// What differs from the type's policy.
 #[derive(Debug, Clone, Default)]
