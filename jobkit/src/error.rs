@@ -58,7 +58,8 @@ pub enum Error {
         range: &'static str,
     },
     /// Metadata that is no JSON object has no room for what
-    /// [`expires`](crate::enqueue::Pending::expires) and [`retry_for`](crate::enqueue::Pending::retry_for) say.
+    /// [`expires`](crate::enqueue::Pending::expires) and
+    /// [`retry_for`](crate::enqueue::Pending::retry_for) say.
     #[error(
         "the metadata is no JSON object, and so cannot say when the job expires or how long it is \
          retried; make it an object"

@@ -10,8 +10,8 @@ use crate::{Backoff, Error};
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
 /// `#[job(…)]` fills one in for each struct; [`Pending`](crate::enqueue::Pending) overrides parts
-/// of it for a single job. What must not change under a stored job (queue, priority, attempts) is copied
-/// into its row when it is enqueued; the rest is read from the worker's binary.
+/// of it for a single job. What must not change under a stored job (queue, priority, attempts) is
+/// copied into its row when it is enqueued; the rest is read from the worker's binary.
 ///
 /// Later releases may add fields: write `Policy { queue: "mail", ..Policy::new("send_receipt") }`.
 #[derive(Debug, Clone, Copy)]

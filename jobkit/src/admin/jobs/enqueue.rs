@@ -145,8 +145,8 @@ impl ByKind<'_> {
         self
     }
 
-    /// Makes it [coalesce](crate::enqueue::Pending::coalesce_key) by this key, of at most 512 bytes. (What
-    /// its type declares does not count here.)
+    /// Makes it [coalesce](crate::enqueue::Pending::coalesce_key) by this key, of at most 512
+    /// bytes. (What its type declares does not count here.)
     pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.unique.key = Some(key.into());
         self.wishes.unique.coalesces = true;
