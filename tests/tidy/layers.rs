@@ -21,17 +21,8 @@ const PURE: [&str; 13] = [
 ];
 
 /// What they must not import.
-const ABOVE_PURE: [&str; 9] = [
-    "Admin",
-    "Worker",
-    "admin",
-    "enqueue",
-    "migrate",
-    "operating",
-    "registry",
-    "store",
-    "worker",
-];
+const ABOVE_PURE: [&str; 9] =
+    ["Admin", "Worker", "admin", "enqueue", "migrate", "operating", "registry", "store", "worker"];
 
 /// The store knows rows and options, never jobs or workers.
 const ABOVE_STORE: [&str; 10] = [

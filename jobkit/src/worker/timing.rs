@@ -101,9 +101,9 @@ impl Worker {
         self
     }
 
-    /// How long after its signal your supervisor kills the process: [`WorkerHandle::stop`] returns
-    /// before that, whatever handlers and database do. 1 s or more; 30 s by default, as in
-    /// Kubernetes; 10 s for Docker.
+    /// How long after its signal your supervisor kills the process:
+    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) returns before that, whatever handlers and
+    /// database do. 1 s or more; 30 s by default, as in Kubernetes; 10 s for Docker.
     ///
     /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the
     /// [cancel grace](Self::cancel_grace), the rest is for the last writes and the process's end.
@@ -112,9 +112,9 @@ impl Worker {
         self
     }
 
-    /// How long [`WorkerHandle::stop`] waits for running jobs, told at once by
-    /// [`JobContext::stopping`](crate::JobContext::stopping), before it asks them to stop; two
-    /// thirds of [`stop_within`](Self::stop_within) (20 s) by default.
+    /// How long [`WorkerHandle::stop`](crate::WorkerHandle::stop) waits for running jobs, told at
+    /// once by [`JobContext::stopping`](crate::JobContext::stopping), before it asks them to stop;
+    /// two thirds of [`stop_within`](Self::stop_within) (20 s) by default.
     pub fn stop_grace(mut self, grace: Duration) -> Self {
         self.settings.stop_grace = Some(grace);
         self
