@@ -17,6 +17,7 @@ drop function if exists
         bigint, bigint, bigint[], boolean, text[], integer[], integer[], text[]),
     jobkit.claim_within(bigint[], text[], bigint),
     jobkit.claim_within(bigint, bigint, boolean, bigint[], text[], bigint),
+    jobkit.coalesce_picked(bigint[], boolean, text[]),
     jobkit.crash(jobkit.jobs, bigint, text),
     jobkit.dead_letter_discard(bigint, text),
     jobkit.dead_letter_purge(interval, text, text, text, text, text, integer, text),
@@ -60,6 +61,8 @@ drop function if exists
     jobkit.enqueue_all(
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[], smallint[]),
+    jobkit.fire(
+        text[], timestamptz[], timestamptz[], text[], timestamptz[], text[], timestamptz[]),
     jobkit.heartbeat(bigint, boolean),
     jobkit.acquire_or_block(bigint[], text[], text[]),
     jobkit.announce_limits(text[], integer[]),

@@ -245,3 +245,25 @@ async fn work(pool: PgPool, worker: i64, done: Arc<AtomicBool>) -> Vec<Run> {
         }
     }
 }
+
+/// Nobody tells when somebody is done who had an older one in hand, and a poll may be far away.
+#[tokio::test]
+async fn one_that_went_back_waits_for_no_poll() {
+    let lab = Lab::guarded().await;
+    lab.run("create sequence looks").await;
+    let looks = "ended := 0; perform nextval('public.looks');";
+    lab.mutate("coalesce_picked", "ended := 0;", looks).await;
+    let older = sync(7, 0).enqueue(lab.pool()).await.unwrap();
+    let newer = sync(7, 1).enqueue(lab.pool()).await.unwrap();
+    let mut tx = lab.pool().begin().await.unwrap();
+    let cancel = format!("select jobkit.cancel_mark(array[{older}]::bigint[])");
+    sqlx::query(sqlx::AssertSqlSafe(cancel)).execute(&mut *tx).await.unwrap();
+    let worker = lab.worker().jobs([jobkit::Registration::of::<Sync, _>()]);
+    let worker = worker.poll(Duration::from_secs(600)).queue("default", 5).start().await.unwrap();
+    // It has looked so often that by now it would sleep for a poll.
+    lab.until("last_value > 12 from looks").await;
+    tx.rollback().await.unwrap();
+    lab.until(&format!("exists (select from jobkit.finished where job_id = {newer})")).await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}

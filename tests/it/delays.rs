@@ -112,3 +112,22 @@ async fn whoever_gives_a_job_another_time_tells_of_it() {
     lab.run(&format!("select jobkit.reschedule(array[{job}], {soon})")).await;
     assert_eq!(rung(&lab, &mut listener).await, ["due"]);
 }
+
+/// The promoter has passed over it meanwhile.
+#[tokio::test]
+async fn whoever_kept_a_due_job_where_it_waits_tells_of_it() {
+    let lab = Lab::new().await;
+    let mut listener = PgListener::connect_with(lab.pool()).await.unwrap();
+    listener.listen("jobkit").await.unwrap();
+    let once = || Noop.options().unique_key("k").after(HOUR);
+    once().enqueue_unique(lab.pool()).await.unwrap();
+    once().enqueue_unique(lab.pool()).await.unwrap();
+    assert_eq!(rung(&lab, &mut listener).await, [""; 0], "it is not due");
+    lab.run(
+        "update jobkit.scheduled set run_at = now(); update jobkit.jobs set run_at = r.run_at
+        from jobkit.scheduled r",
+    )
+    .await;
+    once().enqueue_unique(lab.pool()).await.unwrap();
+    assert_eq!(rung(&lab, &mut listener).await, ["due"]);
+}

@@ -11,6 +11,7 @@ pub(crate) mod calls;
 pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod coalesce;
+pub(crate) mod coalesce_ends;
 pub(crate) mod crowd;
 pub(crate) mod dead_letters;
 pub(crate) mod gate;

@@ -48,7 +48,8 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
         (first.since, first.skipped) = (Some(due.next_at), first.skipped.or(Some("missed")));
     }
     let next = cut(&mut instants, due.bytes).or_else(|| times.next_after(due.now));
-    Decided { name: due.name.clone(), seen: due.next_at, instants, next }
+    let (name, seen, times) = (due.name.clone(), due.next_at, due.times.clone());
+    Decided { name, seen, times, instants, next }
 }
 
 /// Whether an instant is fired that is so late; the last one has the place 0.

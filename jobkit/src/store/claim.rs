@@ -54,11 +54,21 @@ pub(crate) struct Claimed {
     pub(crate) cut: bool,
     /// Ready rows that had no job.
     pub(crate) gone: usize,
+    /// In how long to look again for what went back since others had it in hand.
+    pub(crate) put_back_for: Option<Duration>,
     /// What a limit or a rate of a queue or kind holds back, if one does.
     pub(crate) held: Option<Held>,
     /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
     /// When empty, the jobs themselves tell.
     pub(crate) lowest: Vec<(usize, Lane, i64)>,
+}
+
+impl Claimed {
+    /// In how long to look again, where nobody will tell that there is something to be had.
+    pub(crate) fn again_in(&self) -> Option<Duration> {
+        let fits_in = self.held.as_ref().and_then(|held| held.fits_in);
+        fits_in.into_iter().chain(self.put_back_for).min()
+    }
 }
 
 /// What a limit or a rate has held a claim back by.
@@ -143,7 +153,8 @@ impl Call for Claim<'_> {
                 claimed.ahead = ahead.into_iter().collect();
                 claimed.cut = row.try_get::<Option<i32>, _>("gone")?.is_some();
             } else if let Some(gone) = row.try_get("gone")? {
-                claimed.gone = index(gone);
+                claimed.gone += index(gone);
+                claimed.put_back_for = claimed.put_back_for.or(row.read("waited")?);
             }
         }
         claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));

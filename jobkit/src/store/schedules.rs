@@ -56,8 +56,10 @@ pub(crate) struct Instant {
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) name: String,
-    /// The `next_at` that this was decided from.
+    /// The `next_at` that this was decided from …
     pub(crate) seen: DateTime<Utc>,
+    /// … and the times.
+    pub(crate) times: String,
     pub(crate) instants: Vec<Instant>,
     pub(crate) next: Option<DateTime<Utc>>,
 }
@@ -66,7 +68,7 @@ pub(crate) struct Decided {
 pub(crate) fn fire(decided: &[Decided]) -> Statement<One<(i32, i32)>> {
     let instants: Vec<(&str, &Instant)> =
         decided.iter().flat_map(|d| d.instants.iter().map(|i| (&*d.name, i))).collect();
-    Statement::new("select fired, skipped from jobkit.fire($1, $2, $3, $4, $5, $6, $7)")
+    Statement::new("select fired, skipped from jobkit.fire($1, $2, $3, $4, $5, $6, $7, $8)")
         .spanned(trace_span!("jobkit.fire"))
         .bind(column(decided, |d| &*d.name))
         .bind(column(decided, |d| d.seen))
@@ -75,6 +77,7 @@ pub(crate) fn fire(decided: &[Decided]) -> Statement<One<(i32, i32)>> {
         .bind(column(&instants, |(_, instant)| instant.at))
         .bind(column(&instants, |(_, instant)| instant.skipped))
         .bind(column(&instants, |(_, instant)| instant.since))
+        .bind(column(decided, |d| &*d.times))
 }
 
 /// A schedule as it is stored: the columns of the table.

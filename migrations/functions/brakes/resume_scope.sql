@@ -17,6 +17,8 @@ begin
     if not found then
         return false;
     end if;
+    -- What the sweep finds is due to this.
+    update jobkit.sweeps set resumed_at = clock_timestamp();
     perform jobkit.note(p_actor, 'resume', p_scope, null, '{}', nullif(p_name, ''));
     perform jobkit.release_brake(p_scope, p_name);
     return true;

@@ -1,12 +1,14 @@
 -- coalesce_picked: of jobs that a claim has picked, those that coalesce (p_keyed: those with a
 -- concurrency key, which hold no permit; or those without): of each key the newest one that waits
--- begins, and those before it end. Returns the jobs that the claim has now, and how many ended.
+-- begins, and those before it end. Returns the jobs that the claim has now, how many ended, and
+-- whether some went back, which the end of a transaction elsewhere tells nobody of.
 -- It waits for nobody. What it sees of a key and cannot lock is in other hands, which may run it:
 -- then nothing of the key begins before that is decided, and the newest one goes back. Whoever has
 -- the older one sees the newest as well, and ends what it has. Nor does one begin before all of its
 -- key were seen: many end in as many claims as that takes.
 create or replace function jobkit.coalesce_picked(
-    p_ids bigint[], p_keyed boolean, p_kinds text[], out ids bigint[], out ended integer
+    p_ids bigint[], p_keyed boolean, p_kinds text[], out ids bigint[], out ended integer,
+    out put_back boolean
 )
 language plpgsql as $$
 declare
@@ -14,9 +16,11 @@ declare
     v_locked bigint[];
     v_taken bigint[];
     v_now record;
+    v_back bigint[];
 begin
     ids := p_ids;
     ended := 0;
+    put_back := false;
     select array_agg(s.id) as ids, array_agg(s.newest) as newest, array_agg(s.instead) as instead,
         array_agg(s.place) as places, array_agg(s.fits) as fits,
         array_agg(s.id) filter (where s.instead is not null) as older,
@@ -58,9 +62,9 @@ begin
     ended := coalesce(cardinality(v_now.ended), 0);
     ids := array(select unnest(p_ids) except select unnest(v_now.picked)) || v_now.begun;
     perform jobkit.coalesce_end(v_now.ended, v_now.instead);
-    perform jobkit.make_ready(array(
-        select unnest(v_now.here) except select unnest(v_now.ended || v_now.begun)
-    ));
+    v_back := array(select unnest(v_now.here) except select unnest(v_now.ended || v_now.begun));
+    put_back := v_back <> '{}';
+    perform jobkit.make_ready(v_back);
     -- Those that run, or are blocked: one that fails does not run again.
     update jobkit.jobs j set coalesced_by = s.instead
     from unnest(v_seen.ids, v_seen.instead) as s (id, instead)

@@ -24,7 +24,7 @@
 -- most of what a claim costs. Each statement and each expression in here is a part of how long a
 -- lone job waits: what only permits or large payloads need is read when there are some. Mostly one
 -- statement looks at all jobs and notes them. A time that is infinite has no distance to be
--- subtracted.
+-- subtracted. Where some that coalesce went back, `gone` says in how long to look again (`waited`).
 -- What a limit or a rate holds back has a row: kinds there was little room for (`tags`), and in how
 -- long the next job fits (`waited`).
 -- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves

@@ -44,7 +44,8 @@ begin
         v_coalesce := v_coalesce or v_some.coalesce;
     end loop;
     if v_coalesce then
-        select c.ids, c.ended into v_needy, v_row.gone
+        select c.ids, c.ended, case when c.put_back then interval '50 ms' end
+        into v_needy, v_row.gone, v_row.waited
         from jobkit.coalesce_picked(v_keyed, true, p_kinds) c;
         ids := array(select unnest(ids) except select unnest(v_keyed)) || v_needy;
         v_keyed := v_needy;

@@ -4,7 +4,8 @@
 -- one. A ready row without a job is gone.
 -- Before that, those that coalesce do so: `coalesce_picked`.
 -- Returns what stays, and what the claim answers: how many had no job, or have none any more, and
--- where jobs coalesce the lowest that was picked of each lane.
+-- where jobs coalesce the lowest that was picked of each lane, and when to look again for those
+-- that went back.
 -- Payloads are stored uncompressed: their stored size is their size.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
@@ -16,6 +17,7 @@ declare
     v_returned bigint[];
     v_ids bigint[] := p_ids;
     v_ended integer := 0;
+    v_put_back boolean := false;
     v_row jobkit.claimed;
 begin
     if exists (
@@ -27,7 +29,7 @@ begin
         loop
             answers := answers || v_row;
         end loop;
-        select * into v_ids, v_ended from jobkit.coalesce_picked(p_ids, false, p_kinds);
+        select * into v_ids, v_ended, v_put_back from jobkit.coalesce_picked(p_ids, false, p_kinds);
     end if;
     with picked as materialized (
         select j.id, j.dead_letter_id, row_number() over w = 1
@@ -44,6 +46,7 @@ begin
     into ids, v_returned, v_replays, v_ended from picked p;
     v_row := null;
     v_row.gone := v_ended;
+    v_row.waited := case when v_put_back then interval '50 ms' end;
     answers := answers || v_row;
     perform jobkit.make_ready(v_returned, true);
     insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)

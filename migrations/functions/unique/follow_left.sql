@@ -1,20 +1,36 @@
--- follow_left: makes jobs ready, p_limit at most, that follow one which has ended unnoticed, since
--- a producer had the key in hand just then. Returns how many keys it looked into.
+-- follow_left: makes jobs ready that follow one which has ended unnoticed, since a producer had the
+-- key in hand just then. It looks at p_limit keys that are followed, in the order of the jobs that
+-- have them, and goes on behind those the next time. Returns how many it found.
 create or replace function jobkit.follow_left(p_limit integer) returns integer
 language plpgsql as $$
 declare
+    v_gone tid[];
+    v_last bigint := 0;
     v_left record;
 begin
+    select array_agg(k.at) filter (where not k.lives),
+        case when count(*) = p_limit then max(k.job_id) else 0 end
+    into v_gone, v_last
+    from (
+        select u.ctid as at, u.job_id, exists (
+            select from jobkit.jobs j where j.id = u.job_id and j.cancel_requested_at is null
+        ) as lives
+        from jobkit.unique_keys u
+        where u.follower_id is not null
+            and u.job_id > (select s.followed_to from jobkit.sweeps s)
+        order by u.job_id limit p_limit
+    ) k;
+    update jobkit.sweeps s set followed_to = v_last where s.followed_to <> v_last;
     with gone as (
         delete from jobkit.unique_keys u
         where u.ctid = any (array(
             select k.ctid from jobkit.unique_keys k
-            where k.follower_id is not null
+            where k.ctid = any (v_gone) and k.follower_id is not null
                 and not exists (
                     select from jobkit.jobs j
                     where j.id = k.job_id and j.cancel_requested_at is null
                 )
-            limit p_limit for update of k skip locked
+            for update of k skip locked
         ))
         returning u.scope, u.key, u.job_id, u.follower_id
     )
@@ -25,5 +41,13 @@ begin
         perform jobkit.follow(v_left.scopes, v_left.keys, v_left.jobs, v_left.followers);
     end if;
     return v_left.n;
+exception when others then
+    -- One that fails is not to hold up what is swept, nor those behind it.
+    if sqlstate like '40%' or sqlstate = '57014' then
+        raise;
+    end if;
+    raise warning 'jobkit: those that follow were not looked at: %', sqlerrm;
+    update jobkit.sweeps s set followed_to = v_last;
+    return 0;
 end
 $$;

@@ -26,6 +26,12 @@ begin
         perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
         for key share skip locked;
     end if;
-    return found;
+    if not found then
+        return false;
+    end if;
+    if v_job.run_at <= clock_timestamp() then
+        perform jobkit.wake_due(v_job.run_at);
+    end if;
+    return true;
 end
 $$;

@@ -19,6 +19,7 @@ begin
     where j.id = p_job and j.cancel_requested_at is null for no key update;
     if not found then
         perform jobkit.make_ready(array[p_job]);
+        perform jobkit.wake(array[v_job.queue]);
         return false;
     end if;
     return true;

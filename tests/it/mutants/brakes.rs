@@ -44,6 +44,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pass_permit: "and not exists (select from jobkit.braking(j.queue, n.kind))" => "",
         brakes::what_has_a_limit_is_begun_by_a_claim_only;
     release_brake: "= 0" => "= 9", brakes::a_brake_that_holds_nothing_back_is_gone;
+    resume_scope: "update jobkit.sweeps set resumed_at = clock_timestamp();" => "",
+        brakes::t172_what_a_sweep_finds_after_a_resume_is_explained;
+    sweep_begin: "or (v_resumed > v_last) is true" => "",
+        brakes::t172_what_a_sweep_finds_after_a_resume_is_explained;
     // Rates.
     claim_braked: " for no key update" => "", brakes::t129_claims_under_a_rate_take_turns;
     claim_charge: "if v_number > 0 then" => "if false then",

@@ -1,7 +1,7 @@
 //! Mutants of jobs that coalesce, and of those that run again.
 
 use super::Mutant;
-use crate::races::{coalesce, unique_again};
+use crate::races::{coalesce, coalesce_ends, unique_again};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim sees of a key.
@@ -53,6 +53,17 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         coalesce::what_runs_does_not_run_again_after_a_newer_one;
     bury: "if p_job.unique_while = 'coalesce' then" => "if false then",
         coalesce::a_dead_letter_coalesces_no_more;
+    coalesce_picked: "put_back := v_back <> '{}'" => "put_back := false",
+        coalesce_ends::t173_what_goes_back_is_looked_for_again_soon;
+    coalesce_blocked: "and j.cancel_requested_at is null\n            and exists (" =>
+        "and j.cancel_requested_at is null\n            and (true or exists (" with
+    coalesce_blocked: "b.job_id = j.id\n            )\n    )" =>
+        "b.job_id = j.id\n            ))\n    )",
+        coalesce_ends::t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it;
+    coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention",
+        coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
+    coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention_discarded",
+        coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
     // What runs again.
     take_follower: "u.job_id = p_holder for update" => "u.job_id = p_holder",
         unique_again::of_two_that_would_follow_one_does;
@@ -64,8 +75,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     follow: "j.id = any (p_follower) for no key update skip locked" =>
         "j.id = any (p_follower) for no key update",
         unique_again::one_that_is_cancelled_does_not_follow;
-    sweep_begin: "perform jobkit.follow_left(1000)" => "perform 1",
+    sweep_begin: "perform jobkit.follow_left(10000)" => "perform 1",
         unique_again::an_end_behind_an_open_duplicate_lets_it_run_soon;
+    follow_left: "and u.job_id > (select s.followed_to from jobkit.sweeps s)" => "",
+        unique_again::t171_those_that_follow_are_looked_through_some_at_a_time;
+    follow_left: "then max(k.job_id) else 0 end" => "then max(k.job_id) end",
+        unique_again::t171_those_that_follow_are_looked_through_some_at_a_time;
+    follow_left: "set followed_to = v_last;" => "set followed_to = 0;",
+        unique_again::t171_one_that_fails_holds_up_none_behind_it;
     follow_left: "for update of k skip locked" => "for update of k",
         unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
     take_over: "if v_follower is null then" => "if true then",

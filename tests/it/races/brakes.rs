@@ -6,7 +6,7 @@ use super::calls::{
     Begin, Keyed, Scan, claim, claim_ahead, claim_where, pause, resume, settle, settle_and_claim,
     sweep,
 };
-use super::kit::{ENDS, World, list, next_n};
+use super::kit::{ENDS, End, World, list, next_n};
 use super::pause::{BLOCKED, READY, block, gone, other, wide};
 
 in_a_lab![
@@ -17,6 +17,7 @@ in_a_lab![
     t128_a_limit_waits_for_claims_in_flight,
     t128_a_claim_behind_a_limit_keeps_it,
     t129_claims_under_a_rate_take_turns,
+    t172_what_a_sweep_finds_after_a_resume_is_explained,
     a_pause_of_a_kind_gives_its_permits_to_others,
     a_kind_is_paused_in_every_version,
     a_limit_of_a_queue_counts_what_others_run,
@@ -383,4 +384,22 @@ pub(crate) async fn a_brake_that_holds_nothing_back_is_gone(lab: Lab) {
     assert_eq!(world.call(brakes).await, "0");
     assert_eq!(world.refusal(limit_running("all", "", "1")).await, "22023");
     assert_eq!(world.refusal(limit_running("kind", "act", "0")).await, "23514");
+}
+
+/// Who resumes may not come to look himself; what others find then is no mistake of anybody's.
+pub(crate) async fn t172_what_a_sweep_finds_after_a_resume_is_explained(lab: Lab) {
+    let world = patient(lab).await;
+    let begin = || "select explained::text from jobkit.sweep_begin('0 s')".to_owned();
+    for (scope, name) in [("kind", "act"), ("all", "")] {
+        let long_ago = "update jobkit.workers set started_at = '-infinity';
+            update jobkit.concurrency_groups set changed_at = '-infinity';
+            update jobkit.sweeps set resumed_at = '-infinity'";
+        world.lab.run(long_ago).await;
+        world.call(pause_scope(scope, name)).await;
+        assert_eq!(world.call(begin()).await, "false", "{scope}");
+        let resume = world.hold(resume_scope(scope, name)).await;
+        assert_eq!(resume.bystander(begin()).await, "false", "{scope}");
+        resume.end(End::Commit).await;
+        assert_eq!(world.call(begin()).await, "true", "{scope}");
+    }
 }

@@ -11,6 +11,7 @@ in_a_lab![
     t90_an_edit_of_something_else_keeps_the_advance,
     t90_whoever_fires_passes_over_what_is_being_edited,
     t91_two_binaries_that_declare_at_once_take_turns,
+    t170_what_was_decided_by_other_times_is_decided_anew,
     a_death_between_the_jobs_and_the_advance_leaves_nothing,
     a_pause_between_the_look_and_the_firing_is_heeded,
     a_resume_waits_until_everything_of_the_pause_is_decided,
@@ -135,6 +136,29 @@ pub(crate) async fn t90_whoever_fires_passes_over_what_is_being_edited(lab: Lab)
     first.end(End::Commit).await;
     assert_eq!(world.call(fire("a", 12, 12, 13)).await, NOTHING, "seen before the edit");
     assert_eq!(told(&world, "a").await, "0 jobs, 0 runs, next 20");
+}
+
+/// New times may have the same next instant; which one comes after it, the old ones do not know.
+pub(crate) async fn t170_what_was_decided_by_other_times_is_decided_anew(lab: Lab) {
+    let world = World::new(lab).await;
+    let by = |times: &str, next| {
+        let times = format!("array[null::timestamptz], array['{times}'])");
+        fire("a", 12, 12, next).replace("array[null::timestamptz])", &times)
+    };
+    let edit = "select jobkit.edit_schedule('a', jsonb_build_object('times', '*/30 * * * *',
+        'next_at', '2026-01-01 12:00Z'::timestamptz), null, 'me')::text";
+    for end in ENDS {
+        schedule(&world, "a", "allow").await;
+        let first = world.hold(edit.to_owned()).await;
+        assert_eq!(first.bystander(by("@hourly", 13)).await, NOTHING);
+        first.end(end).await;
+        assert_eq!(world.call(by("@hourly", 13)).await, end.pick(NOTHING, FIRED));
+        assert_eq!(world.call(by("*/30 * * * *", 12)).await, end.pick(FIRED, NOTHING));
+        world.lab.run("delete from jobkit.schedule_runs; delete from jobkit.schedules").await;
+    }
+    // A binary that does not say by what it decided.
+    schedule(&world, "a", "allow").await;
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
 }
 
 fn declare(names: &[&str], times: &str) -> String {

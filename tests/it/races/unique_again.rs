@@ -18,6 +18,8 @@ in_a_lab![
     one_that_is_cancelled_does_not_follow,
     one_that_follows_is_not_rescheduled,
     a_producer_that_dies_leaves_the_key_as_it_was,
+    t171_those_that_follow_are_looked_through_some_at_a_time,
+    t171_one_that_fails_holds_up_none_behind_it,
 ];
 
 fn again(payload: i32) -> String {
@@ -211,4 +213,60 @@ pub(crate) async fn a_producer_that_dies_leaves_the_key_as_it_was(lab: Lab) {
         world.lab.check_invariants().await;
         world.clear().await;
     }
+}
+
+/// Runs jobs of so many keys, with one that follows each; ends one of them while a producer has its
+/// key in hand. Returns the one that follows it.
+async fn left(world: &World, keys: &[&'static str], ended: usize) -> i64 {
+    let again = |key| enqueue_unique(&[Once { on_duplicate: "run_again", ..Once::of(key) }]);
+    let mut jobs = Vec::new();
+    for key in keys {
+        jobs.push(id(&world.call(again(key)).await));
+    }
+    let n = world.claim(1, &jobs).await;
+    let mut followers = Vec::new();
+    for key in keys {
+        followers.push(id(&world.call(again(key)).await));
+    }
+    let producer = world.hold(again(keys[ended])).await;
+    assert_eq!(producer.bystander(settle(1, n, jobs[ended], "finish")).await, "");
+    producer.end(End::Commit).await;
+    followers[ended]
+}
+
+fn look(keys: i32) -> String {
+    format!("select jobkit.follow_left({keys})::text")
+}
+
+/// However many there are: no look at all of them, and none is left out.
+pub(crate) async fn t171_those_that_follow_are_looked_through_some_at_a_time(lab: Lab) {
+    let world = World::new(lab).await;
+    let follower = left(&world, &["a", "b", "c", "d", "e"], 4).await;
+    let producer = world.hold(enqueue_unique(&[Once::of("e")])).await;
+    for found in ["0", "0", "0", "0", "0"] {
+        assert_eq!(producer.bystander(look(2)).await, found);
+    }
+    producer.end(End::Rollback).await;
+    // Twice two, and the last one; after a look behind all of them, which begins anew.
+    world.lab.run("update jobkit.sweeps set followed_to = 1000000").await;
+    let mut found = 0;
+    for _ in 0..4 {
+        found += world.call(look(2)).await.parse::<i32>().unwrap();
+    }
+    assert_eq!(found, 1);
+    assert_eq!(world.call(claim(2, next_n(), 9)).await, follower.to_string());
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn t171_one_that_fails_holds_up_none_behind_it(lab: Lab) {
+    let world = World::new(lab).await;
+    left(&world, &["a", "b"], 0).await;
+    let follower = left(&world, &["c", "d"], 0).await;
+    let look_at =
+        "perform jobkit.follow(v_left.scopes, v_left.keys, v_left.jobs, v_left.followers);";
+    let fails = format!("if v_left.keys[1] = 'a' then raise 'damaged'; end if; {look_at}");
+    world.lab.mutate("follow_left", look_at, &fails).await;
+    assert_eq!(world.call(look(1)).await, "0");
+    assert_eq!(world.call(look(2)).await, "1");
+    assert_eq!(world.call(claim(2, next_n(), 9)).await, follower.to_string());
 }

@@ -63,8 +63,9 @@ pub(crate) struct Pace {
     lost: u32,
     /// Queues that were not asked for, since they had no slot free or have yet to have their turn.
     full: Vec<usize>,
-    /// In how long a rate allows the next job, if one allows none now.
-    fits_in: Option<Duration>,
+    /// In how long a rate allows the next job, if one allows none now, or others will have decided
+    /// about jobs that went back.
+    again_in: Option<Duration>,
     /// When it rests, and what enqueues know of that.
     sleep: Sleep,
     /// Jobs that could not be read, and are not known to have gone on.
@@ -80,7 +81,7 @@ impl Pace {
             failures: 0,
             lost: 0,
             full: Vec::new(),
-            fits_in: None,
+            again_in: None,
             sleep: Sleep::default(),
             aside: Aside::default(),
         }
@@ -255,7 +256,7 @@ impl Claimer {
         let mut filled = claimed.gone > 0;
         let plain = claimed.lowest.is_empty();
         let few = claimed.held.as_ref().map_or(&[][..], |held| &held.few);
-        self.pace.fits_in = claimed.held.as_ref().and_then(|held| held.fits_in);
+        self.pace.again_in = claimed.again_in();
         self.wake.hold(claimed.held.is_some());
         if from_start {
             let queues = requested.iter().map(|(queue, _)| *queue);

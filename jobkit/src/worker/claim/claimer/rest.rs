@@ -24,7 +24,7 @@ impl Claimer {
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let start = self.pace.water.until_start(Instant::now());
         let nap = if from_start { nap } else { nap.min(start) };
-        Next::Nap(self.pace.fits_in.map_or(nap, |fits_in| nap.min(fits_in)))
+        Next::Nap(self.pace.again_in.map_or(nap, |again_in| nap.min(again_in)))
     }
 
     /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look
