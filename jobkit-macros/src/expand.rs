@@ -20,11 +20,13 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let coalesce_key =
         model.coalesce.as_ref().map(|coalesce| plain_key("coalesce_key", &coalesce.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
+    let result = model.result.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream);
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
         #typed
         #[automatically_derived]
         impl ::jobkit::private::Declared for #name {
+            type Output = #result;
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key
             #dead_letter_key

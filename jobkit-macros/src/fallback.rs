@@ -15,6 +15,7 @@ pub(crate) fn fallback(subject: &Subject, error: Option<&Error>) -> TokenStream 
         quote! {
             #[automatically_derived]
             impl #parameters ::jobkit::private::Declared for #name #arguments #bounds {
+                type Output = ();
                 const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
             }
         }

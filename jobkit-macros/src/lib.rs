@@ -15,6 +15,7 @@ mod model;
 mod parse;
 mod rate;
 mod redact;
+mod result;
 mod schedule;
 mod subject;
 mod suggest;

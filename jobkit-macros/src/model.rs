@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use proc_macro2::Ident;
-use syn::{Expr, LitStr, parse_quote};
+use syn::{Expr, LitStr, Type, parse_quote};
 
 use crate::backoff::Backoff;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
@@ -13,6 +13,7 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::rate::Rate;
 use crate::redact::Fields;
+use crate::result;
 use crate::schedule;
 use crate::unique::{self, Coalesce, Unique};
 use crate::version::Upcast;
@@ -30,6 +31,9 @@ const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" 
 const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
 const BURST: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
+
+/// What the name of a queue is called.
+const QUEUE: &str = "the name of a queue";
 
 /// The limit of a key that has none: `Concurrency::UNLIMITED`.
 const UNLIMITED: u32 = i32::MAX as u32;
@@ -59,6 +63,8 @@ pub(crate) struct JobModel {
     pub(crate) coalesce: Option<Coalesce>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
+    /// What it returns, if that is kept.
+    pub(crate) result: Option<Type>,
     /// When it recurs.
     pub(crate) schedule: Option<LitStr>,
 }
@@ -109,9 +115,7 @@ impl JobModel {
             aliases: distinct(&aliases, &kind, mistakes),
             version,
             upcasts: upcasts(args.upcast, version, is_meant, mistakes),
-            queue: args
-                .queue
-                .map(|queue| kind::stored(&queue.value, "the name of a queue", mistakes)),
+            queue: args.queue.map(|name| kind::stored(&name.value, QUEUE, mistakes)),
             priority: integer(args.priority.as_ref(), &PRIORITY, mistakes),
             max_attempts: integer(args.max_attempts.as_ref(), &ATTEMPTS, mistakes),
             terms,
@@ -132,6 +136,7 @@ impl JobModel {
             unique,
             coalesce,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
+            result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             kind,
         }
@@ -143,6 +148,7 @@ fn refuse_dependent(args: &Args, mistakes: &mut Mistakes) {
     refuse_keyless(args, mistakes);
     refuse_cycles_alone(args, mistakes);
     refuse_burst_alone(args, mistakes);
+    result::refuse_unkept(args, mistakes);
     unique::refuse_keyless(args, mistakes);
 }
 

@@ -1,8 +1,8 @@
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::discouraged::Speculative;
-use syn::parse::{ParseStream, Parser};
-use syn::{Error, Expr, LitStr, Result, Token, token};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Error, Expr, LitStr, Result, Token, Type, token};
 
 use crate::literal::{self, Integer};
 use crate::mistakes::Mistakes;
@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 30] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 31] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -42,6 +42,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 30] = [
     ("coalesce_key", "self.account_id"),
     ("coalesce_group", "\"accounts\""),
     ("redact", "redact(token)"),
+    ("result", "Receipt"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
 ];
 
@@ -86,6 +87,7 @@ pub(crate) struct Args {
     pub(crate) coalesce_key: Option<Given<Expr>>,
     pub(crate) coalesce_group: Option<Given<LitStr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
+    pub(crate) result: Option<Given<Type>>,
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The names given, also those with a broken value.
     names: Vec<&'static str>,
@@ -145,7 +147,13 @@ impl Args {
             self.upcast = Some(Given { name, value });
             return Ok(());
         }
-        let value = expression(input, &name, example)?;
+        if known == "result" {
+            let value = value(input, &name, example)?;
+            refuse_twice()?;
+            self.result = Some(Given { name, value });
+            return Ok(());
+        }
+        let value = value(input, &name, example)?;
         refuse_twice()?;
         self.set(name, value, example)
     }
@@ -244,9 +252,9 @@ fn argument_name(input: ParseStream<'_>) -> Result<Ident> {
     Err(Error::new_spanned(next, message))
 }
 
-/// `=` and the expression behind it. Of a broken value nothing is taken, so that the caller finds
-/// the comma behind it.
-fn expression(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Expr> {
+/// `=` and the expression or type behind it. Of a broken value nothing is taken, so that the caller
+/// finds the comma behind it.
+fn value<T: Parse>(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<T> {
     if input.peek(token::Paren) || input.peek(Token![:]) {
         let next: TokenTree = input.fork().parse()?;
         let message = format!("the value of `{name}` goes behind `=`: write `{name} = {example}`");
@@ -258,7 +266,7 @@ fn expression(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Exp
         return Err(Error::new_spanned(name, message));
     }
     let ahead = input.fork();
-    match ahead.parse::<Expr>() {
+    match ahead.parse::<T>() {
         Ok(value) => {
             input.advance_to(&ahead);
             Ok(value)

@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 18] = [
+const SYNONYMS: [(&str, &[&str]); 19] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -33,6 +33,7 @@ const SYNONYMS: [(&str, &[&str]); 18] = [
     ("on_duplicate", &["on_conflict", "debounce", "conflict"]),
     ("coalesce_key", &["coalesce", "coalesce_by", "merge_key", "collapse_key", "batch_key"]),
     ("schedule", &["cron", "every", "interval", "periodic", "recurring"]),
+    ("result", &["output", "returns", "return_type", "keep_result", "store_result"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 

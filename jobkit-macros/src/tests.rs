@@ -49,6 +49,7 @@ const FULL: &str = r#"
         }
         #[automatically_derived]
         impl ::jobkit::private::Declared for SendReceipt {
+            type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy {
                 aliases: &["mail_receipt", "receipt_v1"],
                 queue: "mail",
@@ -105,6 +106,7 @@ fn a_bare_declaration_leaves_everything_to_the_library() {
         struct HTTPFetch;
         #[automatically_derived]
         impl ::jobkit::private::Declared for HTTPFetch {
+            type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("http_fetch");
         }
         ::jobkit::private::inventory::submit!(
@@ -120,6 +122,7 @@ fn a_mistake_leaves_the_item_a_bare_declaration_and_the_message() {
         struct Import<T: Clone> { rows: Vec<T> }
         #[automatically_derived]
         impl<T: Clone> ::jobkit::private::Declared for Import<T> {
+            type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
         }
         ::core::compile_error! {

@@ -1,6 +1,7 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::policy::Policy;
@@ -15,6 +16,10 @@ use crate::stored::Stored;
     note = "add `#[jobkit::job]` above the definition of `{Self}`"
 )]
 pub trait Declared: Sized {
+    /// What such a job returns, and its history keeps: `()` for nothing, unless
+    /// `#[job(result = …)]` says it.
+    type Output: Serialize + DeserializeOwned + Send + 'static;
+
     /// What jobs of this type ask for.
     const POLICY: Policy;
 

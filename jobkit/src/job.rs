@@ -43,7 +43,8 @@ use crate::{JobContext, Result};
 pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.
     ///
-    /// `Ok(())` finishes it; any error retries it with backoff; [`JobError`](crate::JobError) says
-    /// anything else. A panic counts as an error.
-    fn run(self, cx: JobContext<S>) -> impl Future<Output = Result> + Send;
+    /// `Ok(())` finishes it, or `Ok` with what `#[job(result = …)]` says it returns; any error
+    /// retries it with backoff; [`JobError`](crate::JobError) says anything else. A panic counts as
+    /// an error.
+    fn run(self, cx: JobContext<S>) -> impl Future<Output = Result<Self::Output>> + Send;
 }

@@ -25,6 +25,7 @@ mod redact;
 mod registration;
 mod registry;
 pub mod report;
+mod returned;
 pub mod schedule;
 #[cfg(feature = "schemars")]
 mod schema;

@@ -9,6 +9,8 @@ use crate::Error;
 
 /// Largest payload with its metadata, as JSON text.
 pub(crate) const PAYLOAD_BYTES: usize = 1024 * 1024;
+/// Largest result that the history keeps, as JSON text.
+pub(crate) const RESULT_BYTES: usize = 64 * 1024;
 /// Largest sum of payloads of one call.
 pub(crate) const BATCH_BYTES: usize = 256 * 1000 * 1000;
 /// Longest queue, kind, group or tag.

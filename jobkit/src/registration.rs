@@ -7,12 +7,13 @@ use std::sync::Arc;
 use crate::context::Attempt;
 use crate::enqueue::Draft;
 use crate::policy::Policy;
+use crate::returned::Returned;
 use crate::states::States;
 use crate::stored::Stored;
 use crate::{Job, JobContext, Result};
 
 /// A handler's future, boxed once.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result> + Send>>;
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Returned>> + Send>>;
 
 /// One job type as workers know it: its policy, the state it needs and how to run it.
 ///
@@ -125,7 +126,8 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
 ) -> Result<Running, String> {
     let job = stored.job::<J>()?;
     let state = states.get::<S>().expect("the start-up check found every state");
-    Ok(Box::pin(job.run(JobContext::new(attempt, state))))
+    let context = JobContext::new(attempt, state);
+    Ok(Box::pin(async move { Ok(Returned::of(&job.run(context).await?)) }))
 }
 
 impl fmt::Debug for Registration {

@@ -8,6 +8,7 @@ use super::lane::Lane;
 use super::time::interval;
 use super::{Call, ClaimId, ClaimedJob};
 use crate::error_type::ErrorType;
+use crate::returned::Returned;
 
 /// Where a settle's answer has what makes up a job that it claimed.
 const JOB: [usize; 3] = [0, 4, 5];
@@ -18,7 +19,7 @@ pub(crate) const EXHAUSTED: &str = "exhausted";
 /// What became of an attempt, with what is recorded of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    Finish,
+    Finish(Returned),
     /// Tried again after `delay`; buried for `reason` when no attempt is left.
     Retry {
         failure: Failure,
@@ -56,7 +57,7 @@ impl Outcome {
     /// The verb, as the SQL functions and the spans have it.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
-            Self::Finish => "finish",
+            Self::Finish(_) => "finish",
             Self::Retry { .. } => "retry",
             Self::Snooze(_) => "snooze",
             Self::Bury { .. } => "bury",
@@ -72,7 +73,7 @@ impl Outcome {
             | Self::Bury { failure, .. }
             | Self::Discard(failure)
             | Self::Cancel(failure) => Some(failure),
-            Self::Finish | Self::Snooze(_) | Self::Release(_) => None,
+            Self::Finish(_) | Self::Snooze(_) | Self::Release(_) => None,
         }
     }
 

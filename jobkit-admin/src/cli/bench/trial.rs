@@ -29,6 +29,7 @@ impl Trial {
 }
 
 impl Declared for Trial {
+    type Output = ();
     const POLICY: Policy = Policy { queue: NAME, retention: None, ..Policy::new(NAME) };
 }
 

@@ -278,7 +278,7 @@ impl Execution {
 /// How long a job is kept that ends like this.
 fn kept(policy: &Policy, outcome: &Outcome) -> Option<Duration> {
     match outcome {
-        Outcome::Finish => policy.retention,
+        Outcome::Finish(_) => policy.retention,
         _ => policy.retention_discarded.or(policy.retention),
     }
 }

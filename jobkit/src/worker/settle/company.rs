@@ -129,13 +129,14 @@ fn is_awaited(settlement: &Settlement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::returned::Returned;
     use crate::store::ClaimId;
 
     const CLAIM: ClaimId = ClaimId { worker: 1, n: 1 };
 
     #[test]
     fn outcomes_wait_while_other_jobs_run_and_there_are_few() {
-        let newest = [Settlement::of(CLAIM, 1, Outcome::Finish)];
+        let newest = [Settlement::of(CLAIM, 1, Outcome::Finish(Returned::Nothing))];
         let waits = |outcomes, unsettled| Company::allows_for_more(&newest, outcomes, unsettled);
         assert!(waits(1, 2));
         assert!(!waits(1, 1), "a lone job waits for nobody");
@@ -146,7 +147,9 @@ mod tests {
     /// So many outcomes of a claim.
     fn of_claim(n: i64, outcomes: i64) -> impl Iterator<Item = Settlement> {
         let job = move |job| (n * 1000 + job, ClaimId { worker: 1, n });
-        (0..outcomes).map(job).map(|(job, claim)| Settlement::of(claim, job, Outcome::Finish))
+        (0..outcomes)
+            .map(job)
+            .map(|(job, claim)| Settlement::of(claim, job, Outcome::Finish(Returned::Nothing)))
     }
 
     fn claims(outcomes: &[Settlement]) -> Vec<(i64, usize)> {
@@ -189,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_somebody_waits_for_is_written_at_once() {
-        let finish = |job| Settlement::of(CLAIM, job, Outcome::Finish);
+        let finish = |job| Settlement::of(CLAIM, job, Outcome::Finish(Returned::Nothing));
         let waits = |newest: &[Settlement]| Company::allows_for_more(newest, newest.len(), 100);
         assert!(waits(&[finish(1), finish(2)]));
         assert!(!waits(&[finish(1), Settlement { keyed_in: Some(0), ..finish(2) }]));

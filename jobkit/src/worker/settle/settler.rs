@@ -278,7 +278,7 @@ impl Settler {
                 (Some(Ending::Cancelled), _) | (None, Outcome::Cancel(_)) => {
                     &self.counters.cancelled
                 }
-                (None, Outcome::Finish) => &self.counters.finished,
+                (None, Outcome::Finish(_)) => &self.counters.finished,
                 (None, Outcome::Retry { .. }) => &self.counters.retried,
                 (None, Outcome::Snooze(_)) => &self.counters.snoozed,
                 (Some(Ending::Superseded), _) | (None, Outcome::Discard(_)) => {

@@ -10,6 +10,7 @@ use crate::limits::clean;
 use crate::outcome::Verdict;
 use crate::policy::Policy;
 use crate::redact::scrubbed;
+use crate::returned::Returned;
 use crate::stop::Stop;
 use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
 use crate::terms::Terms;
@@ -17,7 +18,7 @@ use crate::{JobError, Result, StopReason};
 
 /// How a handler's run ended.
 pub(super) enum Run {
-    Returned(Result),
+    Returned(Result<Returned>),
     Panicked(String),
     /// Dropped because it was asked to stop and did not.
     Dropped,
@@ -78,7 +79,7 @@ pub(super) fn outcome(
 ) -> Outcome {
     let panicked = matches!(run, Run::Panicked(_));
     let error = match run {
-        Run::Returned(Ok(())) => return Outcome::Finish,
+        Run::Returned(Ok(returned)) => return Outcome::Finish(returned),
         Run::Returned(Err(error)) => error,
         Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
         Run::Dropped => JobError::from("did not stop when it was asked to"),

@@ -1,0 +1,14 @@
+//! What a job returns.
+
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+
+/// A result is kept with the history of its job, so there has to be one.
+pub(crate) fn refuse_unkept(args: &Args, mistakes: &mut Mistakes) {
+    let unkept = args.retention.as_ref().filter(|retention| retention.value.is_none());
+    if let (Some(Given { name, .. }), Some(_)) = (&args.result, unkept) {
+        let message = "a `result` is kept as long as `retention` says, and `none` keeps nothing: \
+                       leave one of them out";
+        mistakes.add(name, message);
+    }
+}

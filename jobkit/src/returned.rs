@@ -1,0 +1,71 @@
+//! What a job returns, as its history keeps it.
+
+use std::any::TypeId;
+
+use serde::Serialize;
+
+use crate::limits::{self, RESULT_BYTES};
+
+/// What a handler returned with `Ok`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Returned {
+    /// `()`: there is nothing to keep.
+    Nothing,
+    /// Its JSON.
+    Value(String),
+    /// Why it is not kept. The job has done its work: it succeeds all the same.
+    Unfit(String),
+}
+
+impl Returned {
+    pub(crate) fn of<T: Serialize + 'static>(value: &T) -> Self {
+        if TypeId::of::<T>() == TypeId::of::<()>() {
+            return Self::Nothing;
+        }
+        json(value).map_or_else(Self::Unfit, Self::Value)
+    }
+}
+
+/// The JSON of a result, or why none is kept.
+fn json<T: Serialize>(value: &T) -> Result<String, String> {
+    let unfit = |why: &dyn std::fmt::Display| format!("the result is not kept: {why}");
+    let json = serde_json::to_string(value).map_err(|error| unfit(&error))?;
+    let bytes = json.len();
+    if bytes > RESULT_BYTES {
+        return Err(unfit(&format_args!("{bytes} bytes of JSON, the limit is {RESULT_BYTES}")));
+    }
+    limits::json("result", "nesting of the result", &json).map_err(|error| unfit(&error))?;
+    if limits::escapes_surrogate(&json) {
+        serde_json::from_str::<serde_json::Value>(&json).map_err(|error| unfit(&error))?;
+    }
+    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unfit<T: Serialize + 'static>(value: &T) -> String {
+        match Returned::of(value) {
+            Returned::Unfit(why) => why,
+            kept => panic!("kept: {kept:?}"),
+        }
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_json_and_nothing_of_nothing() {
+        assert_eq!(Returned::of(&()), Returned::Nothing);
+        let json = r#"["a",1]"#.to_owned();
+        assert_eq!(Returned::of(&("a", 1)), Returned::Value(json));
+        assert!(matches!(Returned::of(&"x".repeat(RESULT_BYTES - 2)), Returned::Value(_)));
+    }
+
+    #[test]
+    fn what_the_history_cannot_hold_says_why() {
+        let large = unfit(&"x".repeat(RESULT_BYTES - 1));
+        assert_eq!(large, "the result is not kept: 65537 bytes of JSON, the limit is 65536");
+        assert!(unfit(&"a\0b").starts_with("the result is not kept: "));
+        let keyed = std::collections::HashMap::from([((1, 2), 3)]);
+        assert!(unfit(&keyed).contains("key must be a string"), "{}", unfit(&keyed));
+    }
+}
