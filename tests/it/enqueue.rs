@@ -80,6 +80,7 @@ fn verbatim(json: &str) -> Pending<Verbatim> {
 struct Unnamed;
 
 impl Declared for Unnamed {
+    type Output = ();
     const POLICY: Policy = Policy::new("");
 }
 

@@ -25,6 +25,7 @@ macro_rules! job {
         struct $name;
 
         impl Declared for $name {
+            type Output = ();
             const POLICY: Policy = $policy;
         }
 

@@ -25,6 +25,7 @@ mod old {
             pub(super) struct $name { $(pub(super) $field: $type),* }
 
             impl Declared for $name {
+                type Output = ();
                 const POLICY: Policy = Policy {
                     concurrency: Some(Concurrency { group: $kind, limit: 1 }),
                     retention: Some(Duration::from_secs(3600)),

@@ -188,6 +188,8 @@ struct SendMail {
 }
 
 impl crate::Declared for SendMail {
+    type Output = ();
+
     const POLICY: Policy = Policy::new("send_mail");
 }
 

@@ -10,6 +10,7 @@ use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 struct Quick {}
 
 impl Declared for Quick {
+    type Output = ();
     const POLICY: Policy = Policy::new("quick");
 }
 
@@ -24,6 +25,7 @@ impl Job for Quick {
 struct Interrupted {}
 
 impl Declared for Interrupted {
+    type Output = ();
     const POLICY: Policy = Policy::new("interrupted");
 }
 
@@ -39,6 +41,7 @@ impl Job for Interrupted {
 struct Rash {}
 
 impl Declared for Rash {
+    type Output = ();
     const POLICY: Policy = Policy::new("rash");
 }
 
@@ -53,6 +56,7 @@ impl Job for Rash {
 struct Heeding {}
 
 impl Declared for Heeding {
+    type Output = ();
     const POLICY: Policy = Policy::new("heeding");
 }
 
@@ -71,6 +75,7 @@ struct Late {
 }
 
 impl Declared for Late {
+    type Output = ();
     const POLICY: Policy =
         Policy { timeout: Some(Duration::from_millis(1)), ..Policy::new("late") };
 }
