@@ -4,10 +4,7 @@ pub(crate) mod draft;
 pub(crate) mod options;
 pub(crate) mod statement;
 
-use std::time::Duration;
-
 use serde::Serialize;
-use sqlx::PgPool;
 use tracing::Instrument;
 
 use self::draft::Overrides;
@@ -18,7 +15,6 @@ use crate::limits::BATCH_BYTES;
 pub use crate::store::Executor;
 use crate::store::{Insert, NewJob};
 use crate::unique::Enqueued;
-use crate::wait::WaitError;
 use crate::{Error, JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
@@ -56,19 +52,6 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
         executor: X,
     ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
         self.options().enqueue_unique(executor)
-    }
-
-    /// Enqueues the job, and waits for so long until it has ended: for what it returned. The job is
-    /// there at once, so this takes a pool and no transaction. See [`wait`](crate::wait).
-    ///
-    /// # Errors
-    /// A [`WaitError`] where it has not ended by then, or otherwise than with success.
-    fn enqueue_and_wait(
-        self,
-        pool: &PgPool,
-        within: Duration,
-    ) -> impl Future<Output = Result<Self::Output, WaitError>> + Send {
-        self.options().enqueue_and_wait(pool, within)
     }
 
     /// Sets something other than the type's policy for this one job: a delay, a queue, tags, ….

@@ -36,7 +36,6 @@ mod stored;
 mod terms;
 pub mod unique;
 mod version;
-pub mod wait;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]

@@ -63,8 +63,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     100 "0100_terms" readable_by 29,
     110 "0110_causes" readable_by 29,
     127 "0127_sweeps" readable_by 29,
-    130 "0130_results" readable_by 29,
-    functions 131 readable_by 29
+    functions 128 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

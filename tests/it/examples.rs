@@ -44,7 +44,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "coalesce", "--example", "concurrency", "--example", "results"]);
+        build.args(["--example", "coalesce", "--example", "concurrency"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -157,15 +157,6 @@ async fn the_coalesce_example_runs_once_for_each_product() {
     let mut command = example("coalesce", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
     assert!(said.ends_with("3 runs for 100 changes\n"), "{said}");
-    lab.check_invariants().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_results_example_waits_for_its_answers() {
-    let lab = Lab::empty().await;
-    let mut command = example("results", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
-    assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
     lab.check_invariants().await;
 }
 

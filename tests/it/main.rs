@@ -44,7 +44,6 @@ mod queues;
 mod races;
 mod rates;
 mod recovery;
-mod results;
 mod schedules;
 mod settings;
 mod startup;

@@ -165,9 +165,6 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         let metadata = payload::shown(metadata, Some(desk.redaction));
         text.push_str(&format!("metadata: {metadata}\n"));
     }
-    if let Some(result) = &job.result {
-        text.push_str(&format!("result: {}\n", payload::shown(result, Some(desk.redaction))));
-    }
     text
 }
 

@@ -12,7 +12,6 @@ use sqlx::PgPool;
 
 use crate::Error;
 use crate::store::{Call, Deadlines, IdleConnections, Link, Plans, Source};
-use crate::wait::hub::Hub;
 
 mod columns;
 mod connect;
@@ -58,7 +57,6 @@ pub use self::severity::Severity;
 /// | | [`discard`](Self::discard) | the same, with a reason |
 /// | | [`enqueue`](Self::enqueue) | a new one, by the name of its kind |
 /// | | [`reschedule`](Self::reschedule) | gives one another time |
-/// | | [`await_end`](Self::await_end) | waits until one has ended |
 /// | [explain] | [`explain`](Self::explain) | why a job does not run |
 /// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
 /// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
@@ -133,7 +131,6 @@ pub use self::severity::Severity;
 pub struct Admin {
     source: Source,
     idle: Arc<IdleConnections>,
-    waits: Arc<Hub>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
     /// From how long on what waits is mentioned.
@@ -157,8 +154,7 @@ impl Admin {
     }
 
     fn of(source: Source) -> Self {
-        let waits = Arc::new(Hub::new(source.clone()));
-        Self { source, idle: Arc::default(), waits, actor: None, late: LATE }
+        Self { source, idle: Arc::default(), actor: None, late: LATE }
     }
 
     fn link(&self) -> Link {

@@ -29,7 +29,6 @@ mod statements;
 mod sweep;
 mod time;
 mod turns;
-mod wait;
 
 pub(crate) use self::announce::{announce, announce_limits};
 pub(crate) use self::call::{Call, Statement, statements};
@@ -63,4 +62,3 @@ pub(crate) use self::statements::{
 pub(crate) use self::sweep::sweep_all;
 pub(crate) use self::time::{Time, interval};
 pub(crate) use self::turns::Turns;
-pub(crate) use self::wait::{Awaited, EndRow, await_jobs, ends_of};

@@ -24,19 +24,13 @@ pub(crate) enum News {
 pub(crate) struct Notifications {
     source: Source,
     deadline: Duration,
-    channel: &'static str,
     /// With the number of the host it listens to.
     listener: Option<(PgListener, usize)>,
 }
 
 impl Notifications {
     pub(crate) fn new(source: Source, deadline: Duration) -> Self {
-        Self { source, deadline, channel: "jobkit", listener: None }
-    }
-
-    /// Of another channel than that of workers.
-    pub(crate) fn of(self, channel: &'static str) -> Self {
-        Self { channel, ..self }
+        Self { source, deadline, listener: None }
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
@@ -46,8 +40,7 @@ impl Notifications {
         // the next call makes a new one.
         let Some((mut listener, host)) = self.listener.take() else {
             let writes = self.source.wants_writes();
-            let channel = self.channel;
-            let connect = move |options| connect(options, writes, channel);
+            let connect = move |options| connect(options, writes);
             self.listener = Some(self.source.open(self.deadline, connect).await?);
             return Ok(News::Recall);
         };
@@ -90,11 +83,7 @@ impl Notifications {
     }
 }
 
-async fn connect(
-    options: PgConnectOptions,
-    writes: bool,
-    channel: &str,
-) -> Result<PgListener, Error> {
+async fn connect(options: PgConnectOptions, writes: bool) -> Result<PgListener, Error> {
     let options = options.application_name("jobkit listen");
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&pool).await?;
@@ -104,6 +93,6 @@ async fn connect(
     }
     // A role's or database's default would end a session that only listens.
     sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
-    listener.listen(channel).await?;
+    listener.listen("jobkit").await?;
     Ok(listener)
 }

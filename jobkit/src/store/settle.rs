@@ -77,22 +77,6 @@ impl Outcome {
         }
     }
 
-    /// What is recorded of why it failed, or of why what it returned is not kept.
-    fn error(&self) -> Option<&str> {
-        match self {
-            Self::Finish(Returned::Unfit(why)) => Some(why),
-            _ => Some(&self.failure()?.error),
-        }
-    }
-
-    /// What it returned, as JSON.
-    fn result(&self) -> Option<&str> {
-        match self {
-            Self::Finish(Returned::Value(json)) => Some(json),
-            _ => None,
-        }
-    }
-
     /// Why the job is buried, or would be after its last attempt.
     pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
@@ -231,16 +215,15 @@ impl Call for Settle<'_> {
             .bind(column.clone().map(|s| s.claim.n).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(sparse(column.clone().map(|s| s.outcome.error())))
+            .bind(sparse(column.clone().map(|s| Some(&*s.outcome.failure()?.error))))
             .bind(sparse(column.clone().map(|s| s.outcome.reason())))
             .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
             .bind(sparse(column.clone().map(|s| time(took(s)))))
-            .bind(sparse(column.clone().map(|s| s.outcome.failure()?.error_type.as_deref())))
+            .bind(sparse(column.map(|s| s.outcome.failure()?.error_type.as_deref())))
             .bind(self.next.as_ref().map(|next| next.n))
             .bind(queues)
             .bind(room)
-            .bind(sparse(column.map(|s| s.outcome.result())))
             .fetch_all(connection)
             .await?;
         let mut settled = Settled::default();
