@@ -14,6 +14,7 @@ pub(crate) mod operations;
 pub(crate) mod overview;
 pub(crate) mod preferences;
 pub(crate) mod queues;
+pub(crate) mod schedule_form;
 pub(crate) mod schedules;
 pub(crate) mod semaphore;
 pub(crate) mod system;

@@ -8,4 +8,5 @@ pub(crate) mod fields;
 pub(crate) mod jobs;
 pub(crate) mod pace;
 pub(crate) mod preferences;
+pub(crate) mod schedules;
 pub(crate) mod time;

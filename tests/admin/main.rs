@@ -17,6 +17,7 @@ mod lists;
 mod live;
 mod mount;
 mod operations;
+mod schedules;
 mod selected;
 mod site;
 mod world;

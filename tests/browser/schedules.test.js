@@ -29,15 +29,18 @@ test("one is resumed, changed, run and paused", async () => {
   await page.getByRole("link", { name: "report-007" }).click();
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByText("report-007 is not paused.").waitFor();
-  await page.locator("summary", { hasText: "Change…" }).click();
-  await page.locator("input[name=times]").fill("0 0 30 2 *");
+  await page.getByRole("link", { name: "Change…" }).click();
+  const when = page.getByLabel("When");
+  await when.fill("0 0 30 2 *");
   await page.getByRole("button", { name: "Change", exact: true }).click();
-  await page.getByText("never comes").first().waitFor();
-  await page.goto(`${site.url}/schedules/schedule?name=report-007`);
-  await page.locator("summary", { hasText: "Change…" }).click();
-  await page.locator("input[name=times]").fill("@yearly Asia/Tokyo");
+  await page.getByText("never comes").waitFor();
+  assert.equal(await when.getAttribute("aria-invalid"), "true");
+  await when.fill("@yearly Asia/Tokyo");
+  await page.getByRole("button", { name: "Preview" }).click();
+  assert.equal(await page.locator("form ol li").count(), 5);
   await page.getByRole("button", { name: "Change", exact: true }).click();
-  await page.getByText("report-007 comes at @yearly Asia/Tokyo from now on.").waitFor();
+  await page.getByText("report-007 is changed.").waitFor();
+  await page.getByText("@yearly Asia/Tokyo").waitFor();
   await page.getByRole("button", { name: "Run now" }).click();
   await page.getByText("by hand, alice").waitFor();
   await page.locator("summary", { hasText: "Pause…" }).click();
@@ -45,5 +48,28 @@ test("one is resumed, changed, run and paused", async () => {
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByText("a wrong number").first().waitFor();
   visit.wrongs.length = 0; // the browser itself says that a change was refused
+  await close(visit);
+});
+
+test("one is made by keyboard, without a script, and deleted", async () => {
+  const visit = await open(browser, { javaScriptEnabled: false });
+  const { page } = visit;
+  await page.goto(`${site.url}/schedules`);
+  await page.getByRole("link", { name: "New schedule…" }).click();
+  await page.getByLabel("Name").fill("by hand");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("@daily Asia/Tokyo");
+  await page.getByLabel("Kind").selectOption("build_report");
+  await page.getByLabel("Payload").fill("{");
+  await page.getByLabel("Name").press("Enter");
+  await page.getByText("It is not JSON").waitFor();
+  assert.equal(await page.getByLabel("Kind").inputValue(), "build_report");
+  await page.getByLabel("Payload").fill('{"month": "2026-12"}');
+  await page.getByLabel("Name").press("Enter");
+  await page.getByText("by hand is made.").waitFor();
+  await page.locator("summary", { hasText: "Delete…" }).click();
+  await page.getByRole("button", { name: "Delete the schedule" }).click();
+  await page.getByText("by hand is deleted.").waitFor();
+  visit.wrongs.length = 0; // the browser itself says that a form was refused
   await close(visit);
 });

@@ -104,6 +104,7 @@ struct New {
     #[serde(default = "nothing")]
     args: Value,
     queue: Option<String>,
+    priority: Option<i32>,
     concurrency_key: Option<String>,
     version: Option<u16>,
     catch_up: Option<CaughtUp>,
@@ -132,6 +133,9 @@ pub(crate) async fn create(context: &Context) -> Answer {
     if let Some(queue) = new.queue {
         job = job.queue(queue);
     }
+    if let Some(priority) = new.priority {
+        job = job.priority(priority);
+    }
     if let Some(key) = new.concurrency_key {
         job = job.concurrency_key(key);
     }
@@ -151,6 +155,7 @@ struct Changed {
     times: Option<String>,
     args: Option<Value>,
     queue: Option<String>,
+    priority: Option<i32>,
     catch_up: Option<CaughtUp>,
     overlap: Option<String>,
     jitter: Option<f64>,
@@ -167,6 +172,9 @@ pub(crate) async fn edit(context: &Context) -> Answer {
     }
     if let Some(queue) = changed.queue {
         edit = edit.queue(queue);
+    }
+    if let Some(priority) = changed.priority {
+        edit = edit.priority(priority);
     }
     if let Some(catch_up) = changed.catch_up {
         edit = edit.catch_up(catch_up.try_into()?);

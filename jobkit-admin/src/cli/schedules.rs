@@ -83,6 +83,9 @@ pub(super) struct Rules {
     /// The queue of its jobs
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
+    /// The priority of its jobs, -3 (first) to 3
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    priority: Option<i32>,
     /// Which instants are caught up with that were missed
     #[arg(long, value_name = "WHICH")]
     catch_up: Option<Which>,
@@ -218,6 +221,9 @@ async fn create(
     if let Some(queue) = &rules.queue {
         job = job.queue(queue);
     }
+    if let Some(priority) = rules.priority {
+        job = job.priority(priority);
+    }
     let schedule = Schedule::new(times)
         .catch_up(rules.catch_up().unwrap_or_default())
         .overlap(rules.overlap().unwrap_or_default())
@@ -244,6 +250,9 @@ async fn edit(
     }
     if let Some(queue) = &rules.queue {
         edit = edit.queue(queue);
+    }
+    if let Some(priority) = rules.priority {
+        edit = edit.priority(priority);
     }
     if let Some(catch_up) = rules.catch_up() {
         edit = edit.catch_up(catch_up);

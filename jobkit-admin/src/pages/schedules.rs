@@ -2,7 +2,7 @@
 
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::admin::schedules::{ScheduleDetail, ScheduleEdit, ScheduleRun, ScheduleSummary};
+use jobkit::admin::schedules::{ScheduleDetail, ScheduleRun, ScheduleSummary};
 use jobkit::schedule::Times;
 
 use crate::context::Context;
@@ -93,17 +93,8 @@ pub(crate) async fn show(context: &Context) -> Answer {
 }
 
 /// The link to one of them.
-fn page(name: &str) -> String {
+pub(super) fn page(name: &str) -> String {
     format!("/schedules/schedule?name={}", show::url(name))
-}
-
-pub(crate) async fn edit(context: &Context) -> Answer {
-    let (name, times) = (context.request.must("name")?, context.request.must("times")?);
-    let edit = ScheduleEdit::new().times(times);
-    if !context.admin().edit_schedule(name, edit).await? {
-        return Err(Failure::NotFound);
-    }
-    context.redirect(&page(name), &format!("{name} comes at {times} from now on."))
 }
 
 pub(crate) async fn pause(context: &Context) -> Answer {

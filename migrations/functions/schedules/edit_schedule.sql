@@ -1,7 +1,8 @@
 -- edit_schedule: changes of a schedule what the JSON object names: times (with next_at, computed
--- for them), catch_up (with its max and window), overlap, jitter, queue, concurrency_key; and the
--- payload, where p_args is not null. From then on code leaves these fields alone. Whatever the new
--- times are, no instant that was decided comes again. Returns whether there is such a schedule.
+-- for them), catch_up (with its max and window), overlap, jitter, queue, priority, concurrency_key;
+-- and the payload, where p_args is not null. From then on code leaves these fields alone. Whatever
+-- the new times are, no instant that was decided comes again. Returns whether there is such a
+-- schedule.
 create or replace function jobkit.edit_schedule(
     p_name text, p_changes jsonb, p_args text, p_actor text
 ) returns boolean
@@ -30,11 +31,13 @@ begin
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
         where p_changes ? f.field
-    ) || case when p_args is not null then '{args}'::text[] else '{}' end;
+    ) || case when p_args is not null then '{args}'::text[] else '{}' end
+        || case when p_changes ? 'priority' then '{job}'::text[] else '{}' end;
     update jobkit.schedules s
     set times = v_new.times, next_at = v_new.next_at, catch_up = v_new.catch_up,
         catch_up_max = v_new.catch_up_max, catch_up_window = v_new.catch_up_window,
         overlap = v_new.overlap, jitter = v_new.jitter, queue = v_new.queue,
+        priority = v_new.priority,
         concurrency_key = v_new.concurrency_key, args = coalesce(p_args::json, s.args),
         edited = array(select distinct e.field from unnest(s.edited || v_fields) as e (field)
             order by e.field)

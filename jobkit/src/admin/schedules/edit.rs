@@ -47,6 +47,7 @@ pub struct ScheduledJob {
     args: Value,
     queue: Option<String>,
     concurrency_key: Option<String>,
+    priority: Option<i16>,
     version: Option<u16>,
 }
 
@@ -54,13 +55,27 @@ impl ScheduledJob {
     /// A job of this kind, with this payload.
     #[must_use]
     pub fn new(kind: impl Into<String>, args: Value) -> Self {
-        Self { kind: kind.into(), args, queue: None, concurrency_key: None, version: None }
+        Self {
+            kind: kind.into(),
+            args,
+            queue: None,
+            concurrency_key: None,
+            priority: None,
+            version: None,
+        }
     }
 
     /// The queue to wait in; 1 to 128 bytes.
     #[must_use]
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
         self.queue = Some(queue.into());
+        self
+    }
+
+    /// Its priority, from −3, which comes first, to 3; that of the kind where none is given.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = Some(narrowed(priority));
         self
     }
 
@@ -91,6 +106,7 @@ impl ScheduledJob {
         if let Some(queue) = &self.queue {
             limits::name("queue", queue, NAME_BYTES)?;
         }
+        in_range(self.priority)?;
         let version = self.version.unwrap_or(1);
         limits::range("version", version, limits::VERSIONS, "1 to 32767")?;
         let own = key_of(&self.kind, version, &self.args)?;
@@ -98,11 +114,21 @@ impl ScheduledJob {
         let mut stored = json!({
             "name": name, "times": times.to_string(), "overlap": schedule.overlap.stored(),
             "jitter": interval_text(schedule.jitter), "kind": self.kind, "queue": self.queue,
+            "priority": self.priority,
             "concurrency_key": key, "version": Some(version).filter(|version| *version != 1),
         });
         catch_up_of(schedule.catch_up, &mut stored);
         Ok((stored, self.args.to_string(), times))
     }
+}
+
+/// One out of range stays so.
+fn narrowed(priority: i32) -> i16 {
+    i16::try_from(priority).unwrap_or(i16::MAX)
+}
+
+fn in_range(priority: Option<i16>) -> Result<(), Error> {
+    priority.map_or(Ok(()), |it| limits::range("priority", it, limits::PRIORITIES, "−3 to 3"))
 }
 
 fn catch_up_of(catch_up: CatchUp, stored: &mut Value) {
@@ -148,6 +174,7 @@ pub struct ScheduleEdit {
     overlap: Option<Overlap>,
     jitter: Option<Duration>,
     queue: Option<String>,
+    priority: Option<i16>,
     pub(super) args: Option<Value>,
 }
 
@@ -187,6 +214,13 @@ impl ScheduleEdit {
         self
     }
 
+    /// The priority of its jobs, from −3, which comes first, to 3. Code leaves their attempts, tags
+    /// and metadata alone from then on, too.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = Some(narrowed(priority));
+        self
+    }
+
     /// Their payload. When this process has the kind linked it must decode into its type. Where
     /// the schedule has a concurrency key, the kind has to be linked.
     pub fn args(mut self, args: Value) -> Self {
@@ -217,6 +251,10 @@ impl ScheduleEdit {
         if let Some(queue) = &self.queue {
             limits::name("queue", queue, NAME_BYTES)?;
             stored["queue"] = queue.as_str().into();
+        }
+        if let Some(priority) = self.priority {
+            in_range(self.priority)?;
+            stored["priority"] = priority.into();
         }
         Ok((stored, self.times.is_some().then_some(times)))
     }
