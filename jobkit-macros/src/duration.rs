@@ -56,6 +56,13 @@ pub(crate) const WAIT: Purpose = Purpose {
     too_long: "a wait is at most 24 hours: write `24h` or less",
 };
 
+pub(crate) const LINGER: Purpose = Purpose {
+    shortest: Duration::from_millis(1),
+    too_short: "a batch lingers for at least a millisecond: write `linger = \"1ms\"` or more",
+    longest: Duration::from_secs(60),
+    too_long: "a batch lingers for a minute at most: write `linger = \"1m\"` or less",
+};
+
 pub(crate) const UNIQUE: Purpose = Purpose {
     shortest: Duration::from_secs(1),
     too_short: "a key is held for at least a second: write `unique_for = \"1s\"` or more, or leave \

@@ -3,6 +3,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
+use crate::batch::Batch;
 use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
@@ -21,6 +22,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
         model.coalesce.as_ref().map(|coalesce| plain_key("coalesce_key", &coalesce.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
     let result = model.result.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream);
+    let of = Ident::new(if model.batch.is_some() { "of_batch" } else { "of" }, Span::call_site());
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     quote! {
         #typed
@@ -35,7 +37,9 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             #upcast
             #scheduled
         }
-        ::jobkit::private::inventory::submit!(::jobkit::private::Registration::of::<#name, _>());
+        ::jobkit::private::inventory::submit!(
+            ::jobkit::private::Registration::#of::<#name, _>()
+        );
     }
 }
 
@@ -61,6 +65,7 @@ fn policy(model: &JobModel) -> TokenStream {
         ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
         ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
         ("rate", model.rate.as_ref().map(Rate::code)),
+        ("batch", model.batch.as_ref().map(Batch::code)),
     ] {
         if let Some(value) = value {
             set(field, value);

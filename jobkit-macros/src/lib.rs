@@ -4,6 +4,7 @@
 //! (arguments to meaning), `expand` (meaning to code) or, after a mistake, `fallback`.
 
 mod backoff;
+mod batch;
 mod duration;
 mod expand;
 mod fallback;
@@ -13,6 +14,7 @@ mod literal;
 mod mistakes;
 mod model;
 mod parse;
+mod range;
 mod rate;
 mod redact;
 mod result;

@@ -1,28 +1,23 @@
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use proc_macro2::Ident;
 use syn::{Expr, LitStr, Type, parse_quote};
 
 use crate::backoff::Backoff;
+use crate::batch::Batch;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
 use crate::key;
 use crate::kind;
 use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
+use crate::range::{Range, integer};
 use crate::rate::Rate;
 use crate::redact::Fields;
 use crate::result;
 use crate::schedule;
 use crate::unique::{self, Coalesce, Unique};
 use crate::version::Upcast;
-
-/// The numbers a setting can be.
-struct Range {
-    numbers: RangeInclusive<i128>,
-    in_words: &'static str,
-}
 
 const PRIORITY: Range =
     Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
@@ -61,6 +56,7 @@ pub(crate) struct JobModel {
     pub(crate) rate: Option<Rate>,
     pub(crate) unique: Option<Unique>,
     pub(crate) coalesce: Option<Coalesce>,
+    pub(crate) batch: Option<Batch>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
     /// What it returns, if that is kept.
@@ -108,7 +104,7 @@ impl JobModel {
         };
         let rate = rate(&args, mistakes);
         let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
-        let terms = terms(&args, mistakes);
+        let (terms, batch) = (terms(&args, mistakes), Batch::read(&args, mistakes));
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         Self {
             name: name.clone(),
@@ -135,6 +131,7 @@ impl JobModel {
             rate,
             unique,
             coalesce,
+            batch,
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
@@ -301,19 +298,6 @@ fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<Stri
         names.push(name);
     }
     names
-}
-
-fn integer<N: TryFrom<i128>>(
-    given: Option<&Given<Integer>>,
-    range: &Range,
-    mistakes: &mut Mistakes,
-) -> Option<N> {
-    let Given { name, value: Integer { value, written } } = given?;
-    if range.numbers.contains(value) {
-        return N::try_from(*value).ok();
-    }
-    mistakes.add(written, format_args!("`{name}` is a number {}", range.in_words));
-    None
 }
 
 /// The settings that are durations.

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 31] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 33] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -41,6 +41,8 @@ pub(crate) const ARGUMENTS: [(&str, &str); 31] = [
     ("on_duplicate", "replace"),
     ("coalesce_key", "self.account_id"),
     ("coalesce_group", "\"accounts\""),
+    ("batch", "100"),
+    ("linger", "\"50ms\""),
     ("redact", "redact(token)"),
     ("result", "Receipt"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
@@ -86,6 +88,8 @@ pub(crate) struct Args {
     pub(crate) on_duplicate: Option<Given<Expr>>,
     pub(crate) coalesce_key: Option<Given<Expr>>,
     pub(crate) coalesce_group: Option<Given<LitStr>>,
+    pub(crate) batch: Option<Given<Integer>>,
+    pub(crate) linger: Option<Given<LitStr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
     pub(crate) result: Option<Given<Type>>,
     pub(crate) schedule: Option<Given<LitStr>>,
@@ -204,6 +208,15 @@ impl Args {
             "coalesce_group" => {
                 self.coalesce_group = Some(given(name, &value, example, literal::text)?);
             }
+            _ => return self.set_batch(name, &value, example),
+        }
+        Ok(())
+    }
+
+    fn set_batch(&mut self, name: Ident, value: &Expr, example: &str) -> Result<()> {
+        match name.to_string().as_str() {
+            "batch" => self.batch = Some(given(name, value, example, literal::integer)?),
+            "linger" => self.linger = Some(given(name, value, example, literal::text)?),
             other => unreachable!("`{other}` is in the list of arguments but has no field"),
         }
         Ok(())

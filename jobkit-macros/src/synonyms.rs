@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 19] = [
+const SYNONYMS: [(&str, &[&str]); 21] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -34,6 +34,8 @@ const SYNONYMS: [(&str, &[&str]); 19] = [
     ("coalesce_key", &["coalesce", "coalesce_by", "merge_key", "collapse_key", "batch_key"]),
     ("schedule", &["cron", "every", "interval", "periodic", "recurring"]),
     ("result", &["output", "returns", "return_type", "keep_result", "store_result"]),
+    ("batch", &["batch_size", "max_batch", "chunk", "chunk_size", "bulk"]),
+    ("linger", &["batch_timeout", "flush_after", "max_wait"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 

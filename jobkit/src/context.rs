@@ -15,7 +15,7 @@ use crate::{Error, JobError, JobId, StopReason};
 /// Cheap to clone.
 #[derive(Debug)]
 pub struct JobContext<S = ()> {
-    attempt: Arc<Attempt>,
+    pub(crate) attempt: Arc<Attempt>,
     state: Arc<S>,
 }
 
@@ -25,6 +25,8 @@ pub(crate) struct Attempt {
     pub(crate) id: JobId,
     pub(crate) kind: String,
     pub(crate) queue: Arc<str>,
+    /// How many jobs of the queue may run beside it in one call of a batch.
+    pub(crate) beside: usize,
     pub(crate) number: u32,
     pub(crate) max_attempts: u32,
     pub(crate) snoozes: u32,
@@ -50,6 +52,7 @@ impl<S> JobContext<S> {
             id: JobId(0),
             kind: "test".to_owned(),
             queue: "test".into(),
+            beside: usize::MAX,
             number: 1,
             max_attempts: 20,
             snoozes: 0,

@@ -38,7 +38,8 @@ use crate::{JobContext, Result};
     message = "job `{Self}` says nothing about how to run",
     label = "this job has no `run`",
     note = "write `impl jobkit::Job for {Self}` with `async fn run(self, cx: JobContext) -> \
-            jobkit::Result`, or `impl jobkit::Job<App>` when it needs the state `App`"
+            jobkit::Result`, or `impl jobkit::Job<App>` when it needs the state `App`; what runs \
+            in batches says `#[job(batch = 100)]`"
 )]
 pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.

@@ -2,6 +2,7 @@
 
 pub mod admin;
 mod backoff;
+pub mod batch;
 mod context;
 mod declared;
 mod driver_error;
@@ -17,6 +18,7 @@ mod lock;
 mod migrate;
 mod operating;
 mod outcome;
+mod panics;
 pub mod policy;
 #[doc(hidden)]
 pub mod private;

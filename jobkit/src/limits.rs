@@ -2,6 +2,7 @@
 //! abort the caller's transaction.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use chrono::{DateTime, Datelike, Utc};
 
@@ -34,6 +35,10 @@ pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;
 pub(crate) const ATTEMPTS: RangeInclusive<u16> = 1..=1000;
 /// Versions of a payload.
 pub(crate) const VERSIONS: RangeInclusive<u16> = 1..=32_767;
+/// How many jobs one call may run, and how long the first waits for the others.
+pub(crate) const BATCHES: RangeInclusive<u16> = 1..=1000;
+pub(crate) const LINGERS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(60);
 /// Most tags of a job.
 pub(crate) const TAGS: usize = 32;
 

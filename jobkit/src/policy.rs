@@ -63,6 +63,9 @@ pub struct Policy {
     /// The group of the coalesce keys: kinds that name the same one share them, by default the kind
     /// itself. `None` for jobs that do not coalesce.
     pub coalesce: Option<&'static str>,
+    /// How many of them one call may run, for jobs with a [`BatchJob`](crate::batch::BatchJob);
+    /// `None` for jobs that run one by one.
+    pub batch: Option<Batch>,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -75,6 +78,21 @@ pub struct AutoReplay {
     pub after: Duration,
     /// How often it may be buried, 2 to 1000: after so many failures it stays for a human.
     pub max_cycles: u16,
+}
+
+/// How many jobs one call runs, and how long the first of them waits for the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// At most so many, 1 to 1000; and no more than the worker has slots of their queue.
+    pub max: u16,
+    /// So long at most, 1 millisecond to 1 minute; shorter than the timeout.
+    pub linger: Duration,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { max: 100, linger: Duration::from_millis(50) }
+    }
 }
 
 /// How many jobs of one concurrency key may run at a time, and which key space they share.
@@ -180,6 +198,7 @@ impl Policy {
             optional_key: false,
             unique: None,
             coalesce: None,
+            batch: None,
             redact: &[],
         }
     }

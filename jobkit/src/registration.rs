@@ -4,7 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::batch::{self, BatchJob};
 use crate::context::Attempt;
+use crate::declared::Declared;
 use crate::enqueue::Draft;
 use crate::policy::Policy;
 use crate::returned::Returned;
@@ -41,11 +46,24 @@ impl Registration {
     /// The registration of `J`; `S` is inferred: `Registration::of::<SendReceipt, _>()`.
     #[must_use]
     pub const fn of<J: Job<S>, S: Send + Sync + 'static>() -> Self {
+        Self::with::<J, S>(start::<J, S>)
+    }
+
+    /// The same of a job that runs in batches.
+    #[must_use]
+    pub const fn of_batch<J: BatchJob<S>, S: Send + Sync + 'static>() -> Self {
+        Self::with::<J, S>(batch::start::<J, S>)
+    }
+
+    const fn with<J, S: Send + Sync + 'static>(start: Start) -> Self
+    where
+        J: Declared + Serialize + DeserializeOwned + Send + 'static,
+    {
         Self {
             policy: J::POLICY,
             job: || (TypeId::of::<J>(), type_name::<J>()),
             state: || (TypeId::of::<S>(), type_name::<S>()),
-            start: start::<J, S>,
+            start,
             key: |stored| Ok(stored.job::<J>()?.concurrency_key()),
             scheduled: || J::scheduled().map(|(times, job)| (times, Draft::from(job))),
         }

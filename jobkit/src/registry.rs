@@ -2,8 +2,8 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::Registration;
-use crate::limits::{ATTEMPTS, NAME_BYTES, PRIORITIES, VERSIONS};
-use crate::policy::{Concurrency, Policy};
+use crate::limits::{ATTEMPTS, BATCHES, LINGERS, NAME_BYTES, PRIORITIES, VERSIONS};
+use crate::policy::{Batch, Concurrency, Policy};
 use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
@@ -128,6 +128,7 @@ impl Registry {
         self.disputed_limits(&mut problems);
         self.long_names(&mut problems);
         self.out_of_range(&mut problems);
+        self.slow_batches(&mut problems);
         problems
     }
 
@@ -195,6 +196,23 @@ impl Registry {
                         "job `{kind}`: the name `{name}` must have 1 to {NAME_BYTES} bytes"
                     ));
                 }
+            }
+        }
+    }
+
+    fn slow_batches(&self, problems: &mut Vec<String>) {
+        for Policy { kind, batch, timeout, .. } in self.policies() {
+            let Some(Batch { max, linger }) = batch else { continue };
+            if !BATCHES.contains(&max) || !LINGERS.contains(&linger) {
+                problems.push(format!(
+                    "job `{kind}`: a batch has 1 to 1000 jobs, which wait 1 ms to 1 minute"
+                ));
+            }
+            if timeout.is_some_and(|timeout| timeout <= linger) {
+                problems.push(format!(
+                    "job `{kind}` may wait for its batch until its timeout is over: shorten \
+                     `linger`"
+                ));
             }
         }
     }

@@ -44,7 +44,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "coalesce", "--example", "concurrency"]);
+        build.args(["--example", "batch", "--example", "coalesce", "--example", "concurrency"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -157,6 +157,16 @@ async fn the_coalesce_example_runs_once_for_each_product() {
     let mut command = example("coalesce", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
     assert!(said.ends_with("3 runs for 100 changes\n"), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_batch_example_counts_every_visit_in_a_few_statements() {
+    let lab = Lab::empty().await;
+    let mut command = example("batch", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    assert!(said.ends_with("all visits are counted\n"), "{said}");
+    assert_eq!(lab.value::<i64>("select count(*) from visits where number = 100").await, 10);
     lab.check_invariants().await;
 }
 

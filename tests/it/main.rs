@@ -16,6 +16,7 @@ macro_rules! in_a_lab {
 mod admin;
 mod ahead;
 mod badinput;
+mod batches;
 mod brakes;
 mod causes;
 mod clock;

@@ -1,6 +1,5 @@
 mod ending;
 
-use std::any::Any;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -12,16 +11,17 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use self::ending::{Run, expired, message, outcome, panicked, undecodable, without_a_run};
+use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
 use super::running::{Handler, Running};
 use crate::context::Attempt;
+use crate::panics::{guard, message};
 use crate::policy::Policy;
 use crate::reach::Reach;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
-use crate::worker::claim::slots::{Slots, Waiting};
+use crate::worker::claim::slots::{Served, Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
 use crate::{JobId, StopReason, registration};
@@ -185,12 +185,12 @@ impl Execution {
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
         let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let name = &self.slots.queues()[queue].name;
+        let served = &self.slots.queues()[queue];
         let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %name, attempt = number
+            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name, attempt = number
         );
         let payload = take(&mut job.payload);
-        let attempt = attempt(job, name, policy.timeout, began, handler, (&span, &self.reach));
+        let attempt = attempt(job, served, policy.timeout, began, handler, (&span, &self.reach));
         let hidden = hidden(&payload, policy);
         let start = || registration.start(version, &payload, attempt, &self.states);
         let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
@@ -291,19 +291,9 @@ fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
     hidden_texts(&String::from_utf8_lossy(payload), policy.redact)
 }
 
-/// Catches a panic of a future.
-async fn guard<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Err(panic).into(),
-    })
-    .await
-}
-
 fn attempt(
     job: &mut ClaimedJob,
-    queue: &Arc<str>,
+    served: &Served,
     timeout: Option<Duration>,
     began: Instant,
     handler: &Handler,
@@ -312,7 +302,8 @@ fn attempt(
     Arc::new(Attempt {
         id: JobId(job.id),
         kind: take(&mut job.kind),
-        queue: Arc::clone(queue),
+        queue: Arc::clone(&served.name),
+        beside: if job.crashes >= 2 { 0 } else { served.slots.saturating_sub(1) },
         number: job.attempt,
         max_attempts: job.max_attempts,
         snoozes: job.snoozes,

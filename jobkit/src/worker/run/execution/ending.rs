@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error_type::ErrorType;
 use crate::limits::clean;
 use crate::outcome::Verdict;
+use crate::panics::message;
 use crate::policy::Policy;
 use crate::redact::scrubbed;
 use crate::returned::Returned;
@@ -155,10 +156,4 @@ fn chain(error: &JobError) -> String {
         source = cause.source();
     }
     text
-}
-
-pub(super) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is not text".to_owned())
 }

@@ -1,0 +1,50 @@
+//! `batch` and `linger`: jobs that run together.
+
+use std::time::Duration;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::duration::{self, LINGER};
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+use crate::range::{Range, integer};
+
+const BATCH: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
+
+/// How many jobs one call runs, and how long the first waits for the others.
+pub(crate) struct Batch {
+    max: u16,
+    linger: Duration,
+}
+
+impl Batch {
+    /// Reads both; the second says something about the first, so that has to be there.
+    pub(crate) fn read(args: &Args, mistakes: &mut Mistakes) -> Option<Self> {
+        if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("batch")) {
+            let message = format_args!(
+                "`{name}` is how long a job waits for others of its batch: add `batch = 100`, or \
+                 leave `{name}` out"
+            );
+            mistakes.add(name, message);
+        }
+        if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("batch")) {
+            let message =
+                "a job of a `batch` returns nothing that is kept: leave one of the two out";
+            mistakes.add(name, message);
+        }
+        let linger = args.linger.as_ref().map(|given| duration::read(&given.value, &LINGER));
+        let linger = linger.and_then(|linger| mistakes.sift(linger));
+        let max = integer(args.batch.as_ref(), &BATCH, mistakes)?;
+        Some(Self { max, linger: linger.unwrap_or(Duration::from_millis(50)) })
+    }
+
+    /// The code of `Some` of it.
+    pub(crate) fn code(&self) -> TokenStream {
+        let (max, linger) = (self.max, duration::code(self.linger));
+        quote!(::core::option::Option::Some(::jobkit::private::Batch {
+            max: #max,
+            linger: #linger,
+        }))
+    }
+}

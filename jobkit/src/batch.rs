@@ -1,0 +1,214 @@
+//! Jobs that run in batches: one call for many jobs of a kind, and an outcome for each.
+//!
+//! For work that costs as much for a hundred as for one: a bulk insert, a request that takes a
+//! list.
+//!
+//! ```
+//! use jobkit::batch::{BatchJob, Member};
+//! use jobkit::{JobError, job};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! #[job(queue = "search", batch = 100, linger = "50ms", timeout = "30s")]
+//! struct IndexProduct {
+//!     product: i64,
+//! }
+//!
+//! impl BatchJob for IndexProduct {
+//!     async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
+//!         let products: Vec<i64> = batch.iter().map(|member| member.product).collect();
+//!         let missing = index(&products).await?; // an error is the outcome of all
+//!         for member in batch.iter().filter(|member| missing.contains(&member.product)) {
+//!             member.answer(Err(JobError::discard("the product is gone")));
+//!         }
+//!         Ok(()) // the outcome of all others
+//!     }
+//! }
+//!
+//! async fn index(products: &[i64]) -> std::io::Result<Vec<i64>> {
+//!     Ok(products.iter().copied().filter(|product| *product == 7).collect())
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let jobs = vec![IndexProduct { product: 6 }, IndexProduct { product: 7 }];
+//! let outcomes = jobkit::batch::run_for_test(jobs, ()).await;
+//! assert!(outcomes[0].is_ok() && outcomes[1].is_err());
+//! # }
+//! ```
+//!
+//! Each member of a batch is a job like any other: it takes a slot, has its attempts, its timeout
+//! (which begins before it lingers), its permit, its context, and an outcome of its own. A batch
+//! has jobs of one queue only, and never more than the worker has slots for that queue: give it as
+//! many as `batch` says, or a multiple.
+
+mod call;
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use self::call::Call;
+use crate::context::Attempt;
+use crate::declared::Declared;
+use crate::error_type::AnyError;
+use crate::policy::Batch;
+use crate::registration::Running;
+use crate::returned::Returned;
+use crate::states::States;
+use crate::stored::Stored;
+use crate::{JobContext, JobError, Result};
+
+pub(crate) use self::call::Gatherers;
+
+/// What jobs do that run in batches; instead of [`Job`](crate::Job), for a kind with
+/// `#[job(batch = …)]`.
+///
+/// `S` is the state they need, given once with [`Worker::state`](crate::Worker::state).
+#[diagnostic::on_unimplemented(
+    message = "job `{Self}` has a `batch` and says nothing about how to run one",
+    label = "this job has no `run` for a batch",
+    note = "write `impl jobkit::batch::BatchJob for {Self}` with `async fn run(batch: \
+            Vec<Member<Self>>) -> jobkit::Result`, or leave `batch` out and write `impl \
+            jobkit::Job`"
+)]
+pub trait BatchJob<S = ()>:
+    Declared<Output = ()> + Serialize + DeserializeOwned + Send + 'static
+{
+    /// Runs the jobs of a batch, one at least, in no order.
+    ///
+    /// What it returns is the outcome of every member that has not been
+    /// [answered](Member::answer): `Ok(())` finishes them, an error is an error of each. A panic
+    /// counts as an error.
+    fn run(batch: Vec<Member<Self, S>>) -> impl Future<Output = Result> + Send;
+}
+
+/// A job of a batch; it dereferences to the job.
+pub struct Member<J, S = ()> {
+    job: J,
+    cx: JobContext<S>,
+    call: Arc<dyn Answers>,
+    seat: usize,
+}
+
+/// Where the answers go.
+pub(crate) trait Answers: Send + Sync {
+    fn answer(&self, seat: usize, outcome: Result);
+}
+
+impl<J, S> Member<J, S> {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> &J {
+        &self.job
+    }
+
+    /// The context of the job: its id and attempt, and when it is to stop. Each has its own;
+    /// [`cancelled`](JobContext::cancelled) may complete for one and not for the others.
+    #[must_use]
+    pub fn context(&self) -> &JobContext<S> {
+        &self.cx
+    }
+
+    /// The state given with [`Worker::state`](crate::Worker::state).
+    #[must_use]
+    pub fn state(&self) -> &S {
+        self.cx.state()
+    }
+
+    /// Says how this job ended, whatever becomes of the others. It is recorded at once, and its
+    /// slot is free; of the last member of a batch once the call has returned. The first answer
+    /// counts.
+    pub fn answer(&self, outcome: Result) {
+        self.call.answer(self.seat, outcome);
+    }
+}
+
+impl<J, S> Deref for Member<J, S> {
+    type Target = J;
+
+    fn deref(&self) -> &J {
+        &self.job
+    }
+}
+
+/// Without the payload, which may have what must not be shown.
+impl<J, S> fmt::Debug for Member<J, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member").field("id", &self.cx.id()).finish_non_exhaustive()
+    }
+}
+
+/// Runs a batch of these jobs in a test of your own, without a database: returns what became of
+/// each. Their contexts are those of [`JobContext::for_test`].
+///
+/// # Panics
+/// When the handler does.
+pub async fn run_for_test<J, S>(jobs: Vec<J>, state: S) -> Vec<Result>
+where
+    J: BatchJob<S>,
+    S: Send + Sync + 'static,
+{
+    let cx = JobContext::for_test(state);
+    let call = Arc::new(Call::default());
+    let seats: Vec<_> = jobs.into_iter().map(|job| call.sit(job, cx.clone())).collect();
+    tokio::spawn(Arc::clone(&call).run());
+    let mut outcomes = Vec::new();
+    for seat in seats {
+        outcomes.push(seat.outcome().await);
+    }
+    outcomes
+}
+
+/// Decodes a payload, and makes the future that is one of a batch.
+pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
+    stored: Stored<'_>,
+    attempt: Arc<Attempt>,
+    states: &States,
+) -> Result<Running, String> {
+    let job = stored.job::<J>()?;
+    let state = states.get::<S>().expect("the start-up check found every state");
+    let gatherers = states.get::<Gatherers>().expect("it is always there");
+    let gatherer = gatherers.of::<J, S>(&attempt.queue);
+    let Batch { max, linger } = J::POLICY.batch.unwrap_or_default();
+    // Two crashes: it may be what takes the others down.
+    let max = usize::from(max).min(attempt.beside.saturating_add(1));
+    let cx = JobContext::new(attempt, state);
+    let joined = gatherer.join(job, cx, max, linger);
+    Ok(Box::pin(async { joined.await.map(|()| Returned::Nothing) }))
+}
+
+/// An error that is that of several jobs.
+#[derive(Debug)]
+struct Shared(Arc<AnyError>);
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for Shared {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// As many of the same outcome as are asked for.
+fn copies(outcome: Result) -> impl FnMut() -> Result {
+    let shared = outcome.map_err(|error| {
+        let JobError { verdict, error, error_type } = error;
+        (verdict, Arc::new(error), error_type)
+    });
+    move || match &shared {
+        Ok(()) => Ok(()),
+        Err((verdict, error, error_type)) => Err(JobError {
+            verdict: *verdict,
+            error: Box::new(Shared(Arc::clone(error))),
+            error_type: error_type.clone(),
+        }),
+    }
+}

@@ -1,0 +1,11 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job(batch = 100)]
+struct IndexProduct;
+
+impl jobkit::Job for IndexProduct {
+    async fn run(self, _cx: jobkit::JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job(batch = 0, linger = "2m")]
+struct IndexProduct {
+    product: i64,
+}
+
+fn main() {}
