@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use crate::hooks::{Carried, of_metadata};
 use crate::reach::Reach;
 use crate::stop::Stop;
 use crate::{Error, JobError, JobId, StopReason};
@@ -142,6 +143,12 @@ impl<S> JobContext<S> {
     #[must_use]
     pub fn metadata(&self) -> Option<&RawValue> {
         self.attempt.metadata.as_deref()
+    }
+
+    /// What the job carries from its enqueue: what [`propagate`](crate::hooks::propagate) said.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        self.metadata().map(of_metadata).unwrap_or_default()
     }
 
     /// The state given with [`Worker::state`](crate::Worker::state).

@@ -11,7 +11,9 @@ use self::draft::Overrides;
 pub use self::options::Pending;
 pub use self::statement::Statement;
 use crate::declared::Declared;
+use crate::hooks::{Sent, carry, sent};
 use crate::limits::BATCH_BYTES;
+use crate::meter;
 pub use crate::store::Executor;
 use crate::store::{Insert, NewJob};
 use crate::unique::Enqueued;
@@ -100,7 +102,10 @@ where
 pub(crate) fn drafts<J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
 ) -> Result<Vec<NewJob>, Error> {
-    jobs.into_iter().map(|job| job.into().0).collect()
+    let mut jobs: Vec<NewJob> =
+        jobs.into_iter().map(|job| job.into().0).collect::<Result<_, _>>()?;
+    carry(jobs.iter_mut().map(NewJob::metadata));
+    Ok(jobs)
 }
 
 /// A job ready to be stored, as [`enqueue_all`] takes it.
@@ -132,10 +137,18 @@ pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     if drafts.iter().any(|job| job.unique.is_some()) {
         let answers = store::enqueue_unique(Insert::from(&*drafts), executor);
         let answers = answers.instrument(span).await?;
-        return Ok(answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer)).collect());
+        let enqueued = answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer));
+        return Ok(told(kind, enqueued.collect()));
     }
     let ids = store::enqueue_all(drafts, executor).instrument(span).await?;
-    Ok(ids.into_iter().map(|id| Enqueued::New(JobId(id))).collect())
+    Ok(told(kind, ids.into_iter().map(|id| Enqueued::New(JobId(id))).collect()))
+}
+
+/// Tells hooks of the new jobs among them.
+fn told(kind: &'static str, enqueued: Vec<Enqueued>) -> Vec<Enqueued> {
+    meter::enqueued(kind, enqueued.len());
+    sent(|| Sent::of(kind.into(), &enqueued));
+    enqueued
 }
 
 /// Whether jobs are few enough for one statement.

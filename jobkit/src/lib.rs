@@ -1,6 +1,7 @@
 #![doc = include_str!("docs/crate.md")]
 
 pub mod admin;
+pub mod around;
 mod backoff;
 pub mod batch;
 mod context;
@@ -10,11 +11,13 @@ pub mod enqueue;
 mod error;
 mod error_type;
 mod histogram;
+pub mod hooks;
 mod id;
 mod job;
 mod job_types;
 mod limits;
 mod lock;
+mod meter;
 mod migrate;
 mod operating;
 mod outcome;

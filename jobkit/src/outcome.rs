@@ -1,8 +1,11 @@
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::error_type::{AnyError, ErrorType, error_type};
+use crate::panics::message;
 
 /// What [`Job::run`](crate::Job::run) returns.
 pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
@@ -54,6 +57,10 @@ pub(crate) enum Verdict {
     Snooze(Duration),
     /// Run again at once, elsewhere; this attempt does not count.
     Release,
+    /// A panic of the handler, as its layers see it; as `Retry`.
+    Panicked,
+    /// A payload that does not decode, as layers see it; as `Retry`, for another reason.
+    Undecodable,
 }
 
 impl JobError {
@@ -86,6 +93,23 @@ impl JobError {
     #[must_use]
     pub fn release() -> Self {
         Self::new(Verdict::Release, "released")
+    }
+
+    /// Whether it says that something failed: not that the job is discarded, snoozed or released.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        !matches!(self.verdict, Verdict::Discard | Verdict::Snooze(_) | Verdict::Release)
+    }
+
+    pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
+        let error = ["panicked: ", &message(&*panic)].concat();
+        // Its drop may panic in its turn.
+        catch_unwind(AssertUnwindSafe(|| drop(panic))).unwrap_or_else(std::mem::forget);
+        Self::new(Verdict::Panicked, error)
+    }
+
+    pub(crate) fn undecodable(error: String) -> Self {
+        Self::new(Verdict::Undecodable, error)
     }
 
     fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {

@@ -13,8 +13,11 @@ mod settings;
 mod settle;
 mod signals;
 mod start;
+mod tell;
 mod ticker;
 mod timing;
+
+use std::sync::Arc;
 
 use sqlx::PgPool;
 
@@ -25,7 +28,10 @@ pub use self::handle::WorkerHandle;
 pub use self::preflight::Preflight;
 use self::settings::Settings;
 
+use crate::around::{Around, Layer};
+use crate::declared::Declared;
 use crate::enqueue::Draft;
+use crate::hooks::{Event, Hook};
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
@@ -58,6 +64,9 @@ pub struct Worker {
     queues: Vec<Served>,
     settings: Settings,
     schedules: Vec<Declaration>,
+    /// Each with the kind that it is for, if it is for one.
+    layers: Vec<(Option<&'static str>, Arc<dyn Layer>)>,
+    hooks: Vec<Hook<Event>>,
     /// What is wrong with what was given so far.
     problems: Vec<String>,
 }
@@ -77,6 +86,8 @@ impl Worker {
             queues: Vec::new(),
             settings: Settings::default(),
             schedules: Vec::new(),
+            layers: Vec::new(),
+            hooks: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -150,6 +161,38 @@ impl Worker {
         job: impl Into<Draft>,
     ) -> Self {
         self.schedules.push(Declaration::new(name.into(), schedule.into(), job.into()));
+        self
+    }
+
+    /// Puts a layer around the handlers of all jobs: see [`around`](crate::around). The one that is
+    /// given first is the outermost.
+    pub fn around(mut self, layer: impl Around) -> Self {
+        self.layers.push((None, Arc::new(layer)));
+        self
+    }
+
+    /// Puts a layer around the handlers of one type of job, within those that are around all.
+    ///
+    /// ```no_run
+    /// # use jobkit::{Job, JobContext, Worker, around::Next, job};
+    /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Report;
+    /// # impl Job for Report { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// let worker = Worker::new(pool).around_kind::<Report>(async |_: JobContext, next: Next| {
+    ///     println!("a report begins");
+    ///     next.run().await
+    /// });
+    /// # worker.start().await?; Ok(()) }
+    /// ```
+    pub fn around_kind<J: Declared>(mut self, layer: impl Around) -> Self {
+        self.layers.push((Some(J::POLICY.kind), Arc::new(layer)));
+        self
+    }
+
+    /// Tells `hook` what happens: see [`hooks`](crate::hooks). Several are told one after the
+    /// other.
+    pub fn hook(mut self, hook: impl Fn(&Event) + Send + 'static) -> Self {
+        self.hooks.push(Box::new(hook));
         self
     }
 

@@ -15,6 +15,7 @@ macro_rules! in_a_lab {
 
 mod admin;
 mod ahead;
+mod around;
 mod badinput;
 mod batches;
 mod brakes;
@@ -27,6 +28,7 @@ mod examples;
 mod few_connections;
 mod grants;
 mod held_up;
+mod hooks;
 mod identity;
 mod isolationtester;
 mod jobs;

@@ -9,9 +9,11 @@ use tracing::Instrument;
 
 use crate::declared::Declared;
 use crate::enqueue::Executor;
+use crate::hooks::{Sent, carry, sent};
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
+use crate::meter;
 use crate::store::{Insert, NewJob, UniqueKey};
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
@@ -165,15 +167,22 @@ pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<Stri
 }
 
 pub(crate) async fn insert_one<'c, X: Executor<'c>>(
-    draft: NewJob,
+    mut draft: NewJob,
     executor: X,
 ) -> Result<Enqueued, Error> {
+    carry([draft.metadata()]);
     let (kind, queue) = (draft.kind, &draft.queue);
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs = 1);
     if draft.unique.is_none() {
-        return Ok(Enqueued::New(JobId(store::enqueue(draft, executor).instrument(span).await?)));
+        let id = JobId(store::enqueue(draft, executor).instrument(span).await?);
+        meter::enqueued(kind, 1);
+        sent(|| Sent { kind: kind.into(), jobs: vec![id] });
+        return Ok(Enqueued::New(id));
     }
     let answers = store::enqueue_unique(Insert::from(draft), executor).instrument(span).await?;
     let (id, answer) = answers.first().ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Enqueued::of(*id, answer))
+    let enqueued = Enqueued::of(*id, answer);
+    meter::enqueued(kind, 1);
+    sent(|| Sent::of(kind.into(), &[enqueued]));
+    Ok(enqueued)
 }

@@ -3,6 +3,7 @@ use std::fmt;
 use crate::Error;
 use crate::enqueue::Draft;
 use crate::enqueue::{drafts, fits};
+use crate::hooks::carry;
 use crate::store::{Insert, NewJob};
 
 /// An enqueue as one SQL statement, for drivers other than sqlx 0.9: whichever transaction sends
@@ -57,7 +58,9 @@ impl Statement {
     /// # Errors
     /// What [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
     pub fn enqueue(job: impl Into<Draft>) -> Result<Self, Error> {
-        Ok(Self { insert: Insert::from(job.into().0?), is_empty: false })
+        let mut job = job.into().0?;
+        carry([job.metadata()]);
+        Ok(Self { insert: Insert::from(job), is_empty: false })
     }
 
     /// Enqueues any number of jobs of one type, plain or with options. Where there are none it does

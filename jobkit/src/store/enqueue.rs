@@ -43,6 +43,11 @@ pub(crate) struct UniqueKey {
 }
 
 impl NewJob {
+    /// The metadata, with the size of the payload: both share a limit.
+    pub(crate) fn metadata(&mut self) -> (usize, &mut Option<Box<RawValue>>) {
+        (self.args.get().len(), &mut self.metadata)
+    }
+
     /// Size of the payload and the metadata.
     pub(crate) fn bytes(&self) -> usize {
         self.args.get().len() + self.metadata.as_ref().map_or(0, |json| json.get().len())

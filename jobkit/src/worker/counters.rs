@@ -36,6 +36,8 @@ pub struct Counts {
     /// Blocked jobs a sweep found that had a free permit and nothing to explain it; always 0, if
     /// all is well.
     pub swept: u64,
+    /// Events that [hooks](crate::hooks) were not told of, since too many waited.
+    pub unheard: u64,
 }
 
 macro_rules! counters {
@@ -48,7 +50,7 @@ macro_rules! counters {
 
         impl Counters {
             pub(crate) fn read(&self) -> Counts {
-                Counts { $($name: self.$name.0.load(Ordering::Relaxed),)* }
+                Counts { $($name: self.$name.0.load(Ordering::Relaxed),)* unheard: 0 }
             }
         }
     };

@@ -15,6 +15,7 @@ use super::settings::Settings;
 use super::settle::ledger::Ledger;
 use super::signals::Signals;
 use crate::StopReason;
+use crate::hooks::{Event, Hooks};
 
 /// How long handlers that were dropped may take to leave.
 const LEAVING: Duration = Duration::from_millis(500);
@@ -42,6 +43,7 @@ pub(super) struct Engine {
     pub(super) running: Arc<Running>,
     pub(super) counters: Arc<Counters>,
     pub(super) stops: Stops,
+    pub(super) hooks: Option<Arc<Hooks<Event>>>,
 }
 
 /// One signal for each part that stops separately.
@@ -66,7 +68,8 @@ impl WorkerHandle {
     /// What the worker has done so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.engine.counters.read()
+        let unheard = self.engine.hooks.as_ref().map_or(0, |hooks| hooks.unheard());
+        Counts { unheard, ..self.engine.counters.read() }
     }
 
     /// How many jobs run right now.
@@ -153,6 +156,10 @@ impl Engine {
         let drop_at = ask_at + self.settings.cancel_grace();
         self.end_handlers(ask_at, drop_at).await;
         self.end_services(drop_at).await;
+        if let Some(hooks) = &self.hooks {
+            let stopped = Event::Stopped { worker: self.ledger.worker() };
+            hooks.end(stopped, self.settings.last_hooks()).await;
+        }
         tracing::info!("jobkit: worker stopped");
     }
 

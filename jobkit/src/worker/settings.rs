@@ -103,6 +103,11 @@ impl Settings {
         self.stop_within / 15 * 2
     }
 
+    /// How long hooks may take that have not heard of everything by then: what the above leaves.
+    pub(crate) fn last_hooks(&self) -> Duration {
+        self.stop_within / 60
+    }
+
     /// How long before the end of the lease handlers are told to stop.
     pub(crate) fn lease_margin(&self) -> Duration {
         self.lease / 8

@@ -4,3 +4,4 @@ pub(crate) mod company;
 pub(crate) mod ledger;
 pub(crate) mod measures;
 pub(crate) mod settler;
+mod told;

@@ -25,12 +25,15 @@ use super::settle::measures::Measures;
 use super::settle::settler::Settler;
 use super::{announce, counters, links, ticker};
 use crate::Error;
+use crate::around::Layers;
 use crate::error::StartProblems;
+use crate::hooks::{Event, Hooks};
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::schedule::Times;
+use crate::states::States;
 use crate::store::{
     self, Link, NewSchedule, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
     interval, prepare_days, unserved_queues,
@@ -54,6 +57,7 @@ pub(super) struct Parts {
     pub(super) counters: Arc<Counters>,
     pub(super) measures: Arc<Measures>,
     pub(super) stops: Stops,
+    pub(super) hooks: Option<Arc<Hooks<Event>>>,
     /// The connection of all but the heartbeat and the listener, where connections are few.
     pub(super) shared: Option<Arc<Turns>>,
 }
@@ -95,6 +99,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
         stops: Stops::default(),
+        hooks: Hooks::of_worker(worker.hooks)?,
         shared,
         queues: worker.queues,
         source: worker.source,
@@ -102,12 +107,9 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         kinds,
         days,
     };
-    tracing::info!(
-        worker = format!("{id:x}"),
-        name = parts.settings.name,
-        "jobkit: worker started"
-    );
-    parts.spawn(registry, worker.states)
+    let name = &*parts.settings.name;
+    tracing::info!(worker = format!("{id:x}"), name, "jobkit: worker started");
+    parts.spawn(registry, worker.states, Layers::new(worker.layers))
 }
 
 /// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
@@ -202,12 +204,14 @@ impl Parts {
     fn spawn(
         self,
         registry: Registry,
-        states: crate::states::States,
+        states: States,
+        layers: Layers,
     ) -> Result<WorkerHandle, Error> {
         let (outcomes, settled) = mpsc::unbounded_channel();
         let execution = Arc::new(Execution {
             registry: Arc::new(registry),
             states: Arc::new(states),
+            layers,
             running: Arc::clone(&self.running),
             slots: Arc::clone(&self.slots),
             ledger: Arc::clone(&self.ledger),
@@ -231,6 +235,7 @@ impl Parts {
         let settler = self.settler(&dispatch, settled).run(drain, give_up);
         let settler = tokio::spawn(self.stop_claims_after(settler));
         let duties = self.duties();
+        self.tell_hooks();
         Ok(WorkerHandle::new(Engine {
             claimers,
             settler,
@@ -241,6 +246,7 @@ impl Parts {
             running: self.running,
             counters: self.counters,
             stops: self.stops,
+            hooks: self.hooks,
         }))
     }
 
@@ -321,6 +327,7 @@ impl Parts {
             due: Arc::clone(&self.due),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
+            hooks: self.hooks.clone(),
         }
     }
 }

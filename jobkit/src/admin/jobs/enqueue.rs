@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::statements;
 use crate::admin::Admin;
 use crate::enqueue::draft::{Uniqueness, key};
+use crate::hooks::{Sent, carry_value, sent};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
 use crate::unique::{Enqueued, OnDuplicate, While};
@@ -193,13 +194,16 @@ impl ByKind<'_> {
 
     async fn run(mut self) -> Result<Enqueued, EnqueueError> {
         self.check()?;
+        carry_value(|| self.args.to_string().len(), &mut self.wishes.metadata);
         let Self { admin, kind, args, wishes } = &self;
         let mut link = admin.link();
         let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
         let answer = link.call(&enqueue).await;
         let (job, answer) = answer.map_err(|error| EnqueueError::of(error, kind))?;
         link.close().await;
-        Ok(Enqueued::of(job, &answer))
+        let enqueued = Enqueued::of(job, &answer);
+        sent(|| Sent::of(self.kind.clone().into(), &[enqueued]));
+        Ok(enqueued)
     }
 
     /// Refuses what the database could not even be told, and what is no payload of a linked kind.

@@ -16,6 +16,7 @@ use super::sleep::Sleep;
 use super::slots::Slots;
 use super::wake::Wake;
 use crate::Error;
+use crate::meter;
 use crate::store::{Claimed, ClaimedJob, Link};
 use crate::worker::counters::Counters;
 use crate::worker::due::Due;
@@ -186,7 +187,7 @@ impl Claimer {
         let (requested, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
         let slots: usize = requested.iter().map(|(_, slots)| slots).sum();
         let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
-        let answer = self.link.call(&claim).await;
+        let answer = meter::claim(self.link.call(&claim)).await;
         let from_start = claim.marks.is_empty();
         self.pace.full = (0..self.slots.queues().len()).filter(left_out).collect();
         match answer {

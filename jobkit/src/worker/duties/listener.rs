@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Error;
+use crate::meter;
 use crate::store::{News, Notifications};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
@@ -30,7 +31,9 @@ impl Duty for Listener {
 
     async fn step(&mut self) -> Result<Duration, Error> {
         // After a reconnect all: notifications sent in between were missed.
-        let news = self.notifications.wait(SILENCE).await?;
+        let heard = self.notifications.wait(SILENCE).await;
+        meter::listening(heard.is_ok());
+        let news = heard?;
         if news == News::Recall {
             self.slots.recall();
         }

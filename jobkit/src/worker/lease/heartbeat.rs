@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::meter;
 use crate::store::{
     Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
 };
@@ -110,6 +111,7 @@ impl Heartbeat {
             // It may have been renewed before the machine slept: nobody knows how long ago.
             return Err(Error::Deadline(self.lease.slept() - slept));
         }
+        meter::lease_left(self.lease.ends().1.saturating_duration_since(Instant::now()));
         self.lease.renew(sent, pulse.lapsed);
         self.running.ask_jobs(&pulse.cancel, StopReason::Cancelled);
         if pulse.stop && !self.stop_seen {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::execution::{Clear, Execution};
 use crate::lock::Lock;
+use crate::meter;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
 use crate::worker::claim::slots::{TakenSlots, Waiting};
 use crate::worker::counters::Counters;
@@ -78,6 +79,7 @@ impl Dispatch {
         }
         self.ledger.hold_ahead(reservation.ahead, ids(&waiting));
         self.counters.claimed.add(count);
+        meter::received(count);
         let since = Instant::now();
         for job in waiting {
             self.execution.wait(Waiting { claim: reservation.ahead, job, since });

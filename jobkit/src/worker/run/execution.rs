@@ -1,4 +1,5 @@
 mod ending;
+mod start;
 
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,25 +13,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
+use self::start::{Started, attempt};
 use super::running::{Handler, Running};
-use crate::context::Attempt;
-use crate::panics::{guard, message};
+use crate::around::Layers;
+use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
-use crate::worker::claim::slots::{Served, Slots, Waiting};
+use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
-use crate::{JobId, StopReason, registration};
+use crate::{StopReason, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.
 pub(crate) struct Execution {
     pub(crate) registry: Arc<Registry>,
     pub(crate) states: Arc<States>,
+    pub(crate) layers: Layers,
     pub(crate) running: Arc<Running>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) ledger: Arc<Ledger>,
@@ -171,7 +174,7 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let without_a_run = without_a_run(job);
-        let Some(&Known { registration, kind, version }) = self.registry.get(&job.kind) else {
+        let Some(known @ Known { registration, kind, .. }) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(without_a_run.unwrap_or(Outcome::Release(None)));
         };
@@ -187,18 +190,20 @@ impl Execution {
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let served = &self.slots.queues()[queue];
         let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name, attempt = number
+            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name,
+            attempt = number, otel.kind = tracing::field::Empty
         );
         let payload = take(&mut job.payload);
         let attempt = attempt(job, served, policy.timeout, began, handler, (&span, &self.reach));
         let hidden = hidden(&payload, policy);
-        let start = || registration.start(version, &payload, attempt, &self.states);
-        let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
-        let future = match started.unwrap_or_else(|p| Err(scrubbed(&message(&*p), &hidden))) {
-            Ok(future) => future,
-            Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
+        let started = match self.start(known, payload, attempt, &span) {
+            Ok(started) => started,
+            Err(error) => {
+                let error = scrubbed(&error, &hidden);
+                return self.logged(ended(undecodable(&error, policy, number)));
+            }
         };
-        let run = self.run(future, policy.timeout, handler).instrument(span.clone()).await;
+        let run = self.run_started(started, policy.timeout, handler, &span).await;
         let took = began.elapsed();
         span.in_scope(|| {
             let outcome = outcome(run, &handler.stop, policy, number, &hidden);
@@ -225,6 +230,25 @@ impl Execution {
         settlement
     }
 
+    /// Runs what was started, and waits until nothing of it is left.
+    async fn run_started(
+        &self,
+        (future, inside): Started,
+        limit: Option<Duration>,
+        handler: &Handler,
+        span: &Span,
+    ) -> Run {
+        let Some(inside) = inside else {
+            return self.run(future, limit, handler).instrument(span.clone()).await;
+        };
+        // Layers give the span its parent, which they could not once it has been entered.
+        let run = self.run(future, limit, handler).await;
+        match Box::pin(async move { inside.end().await }).await {
+            Ok(()) => run,
+            Err(panic) => Run::Panicked(panic),
+        }
+    }
+
     /// Polls the handler until it ends or must.
     async fn run(
         &self,
@@ -236,7 +260,7 @@ impl Execution {
             biased;
             ended = guard(future.as_mut()) => match ended {
                 Ok(result) => Run::Returned(result),
-                Err(panic) => Run::Panicked(message(&*panic)),
+                Err(panic) => Run::Panicked(panic),
             },
             // Boxed, and so made only for a handler that does not end at once.
             ended = async { Box::pin(self.interrupt(limit, handler)).await } => ended,
@@ -245,7 +269,7 @@ impl Execution {
         // Dropping runs the user's code as well.
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
             Ok(()) => ended,
-            Err(panic) => Run::Panicked(message(&*panic)),
+            Err(panic) => Run::Panicked(panic),
         }
     }
 
@@ -289,32 +313,6 @@ fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
         return Vec::new();
     }
     hidden_texts(&String::from_utf8_lossy(payload), policy.redact)
-}
-
-fn attempt(
-    job: &mut ClaimedJob,
-    served: &Served,
-    timeout: Option<Duration>,
-    began: Instant,
-    handler: &Handler,
-    (span, reach): (&Span, &Option<Arc<dyn Reach>>),
-) -> Arc<Attempt> {
-    Arc::new(Attempt {
-        id: JobId(job.id),
-        kind: take(&mut job.kind),
-        queue: Arc::clone(&served.name),
-        beside: if job.crashes >= 2 { 0 } else { served.slots.saturating_sub(1) },
-        number: job.attempt,
-        max_attempts: job.max_attempts,
-        snoozes: job.snoozes,
-        created_at: job.created_at,
-        deadline: timeout.and_then(|timeout| began.checked_add(timeout)),
-        tags: take(&mut job.tags),
-        metadata: job.metadata.take(),
-        stop: Arc::clone(&handler.stop),
-        span: span.clone(),
-        reach: reach.clone(),
-    })
 }
 
 #[cfg(test)]

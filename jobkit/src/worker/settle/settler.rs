@@ -9,8 +9,11 @@ use tokio_util::sync::CancellationToken;
 use super::company::{Company, LARGEST_CHOICE, take_next};
 use super::ledger::Ledger;
 use super::measures::Measures;
+use super::told;
 use crate::Error;
+use crate::hooks::{Event, Hooks};
 use crate::limits::clean;
+use crate::meter;
 use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, unstick};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
@@ -43,6 +46,7 @@ pub(crate) struct Settler {
     pub(crate) due: Arc<Due>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
+    pub(crate) hooks: Option<Arc<Hooks<Event>>>,
 }
 
 /// What to do with outcomes whose write failed.
@@ -172,7 +176,8 @@ impl Settler {
         let worker = group[0].claim.worker;
         let reservation = self.reservation(worker, group);
         let next = reservation.as_ref().map(|reservation| next(&self.slots, reservation));
-        let settled = match self.link.call(&Settle { worker, settlements: group, next }).await {
+        let settle = Settle { worker, settlements: group, next };
+        let settled = match meter::settle(self.link.call(&settle)).await {
             Ok(settled) => settled,
             Err(error) => {
                 reservation
@@ -288,6 +293,7 @@ impl Settler {
             };
             counter.add(1);
             self.log(settlement, ending);
+            told::tell(settlement, ending, &self.slots, self.hooks.as_deref());
         }
     }
 }

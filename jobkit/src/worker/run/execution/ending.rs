@@ -20,7 +20,7 @@ use crate::{JobError, Result, StopReason};
 /// How a handler's run ended.
 pub(super) enum Run {
     Returned(Result<Returned>),
-    Panicked(String),
+    Panicked(Box<dyn Any + Send>),
     /// Dropped because it was asked to stop and did not.
     Dropped,
 }
@@ -78,15 +78,15 @@ pub(super) fn outcome(
     attempt: u32,
     hidden: &[String],
 ) -> Outcome {
-    let panicked = matches!(run, Run::Panicked(_));
     let error = match run {
         Run::Returned(Ok(returned)) => return Outcome::Finish(returned),
         Run::Returned(Err(error)) => error,
-        Run::Panicked(message) => JobError::from(["panicked: ", &message].concat()),
+        Run::Panicked(panic) => JobError::panicked(panic),
         Run::Dropped => JobError::from("did not stop when it was asked to"),
     };
-    let unfinished =
-        matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_) | Verdict::Release);
+    let panicked = error.verdict == Verdict::Panicked;
+    let unfinished = panicked
+        || matches!(error.verdict, Verdict::Retry | Verdict::RetryIn(_) | Verdict::Release);
     let error = match stop.asked() {
         Some(StopReason::Cancelled) => {
             return Outcome::Cancel("cancelled while running".to_owned().into());
@@ -102,8 +102,11 @@ pub(super) fn outcome(
         error_type: error.error_type.map(|name| scrubbed_type(name, hidden)),
     };
     match error.verdict {
-        Verdict::Retry => {
+        Verdict::Retry | Verdict::Panicked => {
             Outcome::Retry { failure, delay: backoff(policy, attempt), reason: EXHAUSTED }
+        }
+        Verdict::Undecodable => {
+            Outcome::Retry { failure, delay: backoff(policy, attempt), reason: UNDECODABLE }
         }
         Verdict::RetryIn(wait) => {
             Outcome::Retry { failure, delay: wait.min(LONGEST_DELAY), reason: EXHAUSTED }

@@ -110,6 +110,7 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
             Registration::of::<Late, _>(),
         ])),
         states: Arc::default(),
+        layers: Layers::default(),
         running: Arc::default(),
         slots: Arc::new(Slots::new(vec![queue])),
         ledger: Arc::new(Ledger::new(7)),

@@ -1,0 +1,93 @@
+//! OpenTelemetry traces through jobs: a request and the jobs that it enqueues are one trace, over
+//! all processes.
+//!
+//! Install your tracer and its `tracing-opentelemetry` layer as ever; then
+//!
+//! - [`propagate`], once in each process that enqueues: jobs carry the W3C trace context of the
+//!   span that enqueues them, in their metadata;
+//! - [`Traces`], around the handlers of each worker: the span of an attempt, `jobkit.run`, becomes
+//!   a child of that span.
+//!
+//! ```no_run
+//! use jobkit::Worker;
+//! use jobkit_otel::Traces;
+//! use opentelemetry::trace::TracerProvider as _;
+//! use opentelemetry_sdk::trace::SdkTracerProvider;
+//! use tracing_subscriber::prelude::*;
+//!
+//! # async fn f(pool: sqlx::PgPool) -> Result<(), Box<dyn std::error::Error>> {
+//! let provider = SdkTracerProvider::builder().build(); // with your exporter
+//! let traces = tracing_opentelemetry::layer().with_tracer(provider.tracer("shop"));
+//! tracing_subscriber::registry().with(traces).init();
+//!
+//! jobkit_otel::propagate()?;
+//! let worker = Worker::new(pool).queue("mail", 20).around(Traces::new()).start().await?;
+//! # worker.stop().await; Ok(()) }
+//! ```
+//!
+//! The spans of jobkit are on the level INFO: a filter of that layer has to let `jobkit=info`
+//! through, or there is nothing to give a parent to.
+//!
+//! What a span says of an attempt: `job.id`, `job.kind`, `queue`, `attempt` and
+//! `messaging.system`; the kind of span is *consumer*; its status is an error where the attempt
+//! failed. The text of the error is not there: a payload's values may be in it that are
+//! [redacted](https://docs.rs/jobkit) everywhere else.
+
+mod traces;
+
+use jobkit::hooks::{AlreadySet, Carried};
+use opentelemetry::Context;
+use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
+use opentelemetry::trace::TraceContextExt;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+pub use self::traces::Traces;
+
+/// From now on jobs that this process enqueues carry the trace context of the span that enqueues
+/// them: `traceparent` and `tracestate`, as W3C has them.
+///
+/// Where you have other things for jobs to carry, call [`inject`] in a function of your own.
+///
+/// # Errors
+/// [`AlreadySet`]: something is [propagated](jobkit::hooks::propagate) already.
+pub fn propagate() -> Result<(), AlreadySet> {
+    jobkit::hooks::propagate(inject)
+}
+
+/// Says the trace context of the current span in what a job carries.
+pub fn inject(carried: &mut Carried) {
+    let span = Span::current().context();
+    // Without a layer for tracing, the context is the one that OpenTelemetry knows.
+    let context = if span.has_active_span() { span } else { Context::current() };
+    TraceContextPropagator::new().inject_context(&context, &mut Into(carried));
+}
+
+/// The trace context that a job carries.
+#[must_use]
+pub fn extract(carried: &Carried) -> Context {
+    TraceContextPropagator::new().extract_with_context(&Context::new(), &From(carried))
+}
+
+struct Into<'a>(&'a mut Carried);
+
+impl Injector for Into<'_> {
+    fn set(&mut self, key: &str, value: String) {
+        if !value.is_empty() {
+            self.0.set(key, value);
+        }
+    }
+}
+
+struct From<'a>(&'a Carried);
+
+impl Extractor for From<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.iter().map(|(name, _)| name).collect()
+    }
+}

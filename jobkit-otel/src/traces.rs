@@ -1,0 +1,76 @@
+use std::sync::Once;
+
+use jobkit::JobContext;
+use jobkit::around::{Around, Next};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Status, TraceContextExt};
+use tracing_opentelemetry::{OpenTelemetrySpanExt, SetParentError};
+
+use crate::extract;
+
+/// A layer that gives the span of each attempt its place in a trace: give it to
+/// [`Worker::around`](jobkit::Worker::around) before other layers.
+///
+/// The first attempt is a child of the span that enqueued the job. Later attempts are, too, and
+/// linked to it, so that the request, its jobs and their retries are one trace; or, with
+/// [`retries_apart`](Self::retries_apart), they are traces of their own. An attempt of a job that
+/// carries no trace context begins a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Traces {
+    retries_apart: bool,
+}
+
+impl Traces {
+    /// One trace for a request and all attempts of its jobs.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Each attempt but the first begins a trace, which is linked to the span that enqueued the
+    /// job: for jobs that are retried for days, where backends end traces sooner.
+    #[must_use]
+    pub fn retries_apart(mut self) -> Self {
+        self.retries_apart = true;
+        self
+    }
+
+    /// Places the span of this attempt.
+    fn place(self, cx: &JobContext) {
+        let span = cx.span();
+        span.record("otel.kind", "consumer");
+        span.set_attribute("messaging.system", "jobkit");
+        let context = extract(&cx.carried());
+        let enqueued_by = context.span().span_context().clone();
+        let again = cx.attempt() > 1;
+        if enqueued_by.is_valid()
+            && !(again && self.retries_apart)
+            && let Err(error) = span.set_parent(context)
+        {
+            warn(&error);
+        }
+        if again {
+            let attempt = KeyValue::new("attempt", i64::from(cx.attempt()));
+            span.add_link_with_attributes(enqueued_by, vec![attempt]);
+        }
+    }
+}
+
+impl Around for Traces {
+    async fn around(&self, cx: JobContext, next: Next) -> jobkit::Result {
+        self.place(&cx);
+        let result = next.run().await;
+        if result.as_ref().is_err_and(|error| error.is_failure()) {
+            cx.span().set_status(Status::error(""));
+        }
+        result
+    }
+}
+
+/// Says once why there are no traces of jobs.
+fn warn(error: &SetParentError) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        tracing::warn!(%error, "jobkit: the spans of attempts have no place in their traces");
+    });
+}

@@ -1,0 +1,74 @@
+//! Counters and histograms of this process, through the facade `metrics` (the feature of that
+//! name): `docs/observability.md` has the table. Without the feature nothing is left of them.
+#![cfg_attr(not(feature = "metrics"), allow(unused_variables, reason = "nothing is counted"))]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Jobs were sent to the database.
+pub(crate) fn enqueued(kind: &'static str, jobs: usize) {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("jobkit_enqueued_total", "kind" => kind).increment(jobs as u64);
+}
+
+/// An attempt that ran has its outcome.
+pub(crate) fn ended(
+    kind: &'static str,
+    queue: &Arc<str>,
+    outcome: &'static str,
+    took: Duration,
+    waited: Duration,
+) {
+    #[cfg(feature = "metrics")]
+    {
+        let queue = || metrics::SharedString::from(Arc::clone(queue));
+        let labels = [("kind", kind.into()), ("queue", queue()), ("outcome", outcome.into())];
+        metrics::counter!("jobkit_attempts_total", &labels).increment(1);
+        let of_kind = &labels[..2];
+        metrics::histogram!("jobkit_run_seconds", of_kind).record(took);
+        metrics::histogram!("jobkit_wait_seconds", of_kind).record(waited);
+    }
+}
+
+/// An outcome came too late.
+pub(crate) fn lost() {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("jobkit_lost_outcomes_total").increment(1);
+}
+
+/// A call that asks the database for jobs.
+pub(crate) async fn claim<F: Future>(call: F) -> F::Output {
+    timed(call, "jobkit_claim_seconds").await
+}
+
+/// A call that writes outcomes.
+pub(crate) async fn settle<F: Future>(call: F) -> F::Output {
+    timed(call, "jobkit_settle_seconds").await
+}
+
+async fn timed<F: Future>(call: F, name: &'static str) -> F::Output {
+    #[cfg(feature = "metrics")]
+    let began = std::time::Instant::now();
+    let answer = call.await;
+    #[cfg(feature = "metrics")]
+    metrics::histogram!(name).record(began.elapsed());
+    answer
+}
+
+/// Jobs came, by a claim or with a settle.
+pub(crate) fn received(jobs: usize) {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("jobkit_claimed_total").increment(jobs as u64);
+}
+
+/// A lease was about to be renewed, with so much of it left.
+pub(crate) fn lease_left(left: Duration) {
+    #[cfg(feature = "metrics")]
+    metrics::gauge!("jobkit_lease_left_seconds").set(left);
+}
+
+/// Whether somebody listens to what the database tells.
+pub(crate) fn listening(up: bool) {
+    #[cfg(feature = "metrics")]
+    metrics::gauge!("jobkit_listener_up").set(f64::from(u8::from(up)));
+}

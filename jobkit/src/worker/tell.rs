@@ -1,0 +1,19 @@
+//! What hooks are told of the worker as a whole.
+
+use std::sync::Arc;
+
+use super::start::Parts;
+use crate::hooks::Event;
+
+impl Parts {
+    /// Tells hooks that the worker has started, and when it is stopping.
+    pub(super) fn tell_hooks(&self) {
+        let Some(hooks) = self.hooks.clone() else { return };
+        let (ledger, stopping) = (Arc::clone(&self.ledger), self.stops.claims.clone());
+        hooks.tell(Event::Started { worker: ledger.worker() });
+        tokio::spawn(async move {
+            stopping.cancelled().await;
+            hooks.tell(Event::Stopping { worker: ledger.worker() });
+        });
+    }
+}

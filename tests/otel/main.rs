@@ -1,0 +1,156 @@
+//! A request and its jobs, as an exporter of OpenTelemetry sees them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod metrics;
+
+use std::sync::OnceLock;
+
+use jobkit::{Enqueue, Job, JobContext, JobError, job};
+use jobkit_otel::Traces;
+use jobkit_tests::Lab;
+use opentelemetry::trace::{SpanId, SpanKind, Status, TraceId, TracerProvider};
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use serde::{Deserialize, Serialize};
+use tracing::{Instrument, info_span};
+use tracing_subscriber::prelude::*;
+
+/// Fails once.
+#[derive(Serialize, Deserialize)]
+#[job(backoff = fixed("1ms"))]
+struct Charge {
+    card: String,
+}
+
+impl Job for Charge {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        if cx.attempt() == 1 {
+            return Err(format!("the card {} is busy", self.card).into());
+        }
+        Ok(())
+    }
+}
+
+/// Enqueues another one.
+#[derive(Serialize, Deserialize)]
+#[job]
+struct Ship {
+    parts: u8,
+}
+
+impl Job<sqlx::PgPool> for Ship {
+    async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
+        if self.parts > 1 {
+            Self { parts: self.parts - 1 }.enqueue(cx.state()).await.map_err(JobError::dead)?;
+        }
+        Ok(())
+    }
+}
+
+/// What this process has exported; there is one subscriber for all tests.
+fn exported() -> &'static InMemorySpanExporter {
+    static EXPORTER: OnceLock<InMemorySpanExporter> = OnceLock::new();
+    EXPORTER.get_or_init(|| {
+        let exporter = InMemorySpanExporter::default();
+        let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tests"));
+        tracing_subscriber::registry().with(layer).init();
+        jobkit_otel::propagate().unwrap();
+        exporter
+    })
+}
+
+/// Runs what a request enqueues with these traces, and returns the request's span and those of the
+/// attempts, in the order of their ends.
+async fn traced<F: Future<Output = ()>>(
+    traces: Traces,
+    request: impl FnOnce(sqlx::PgPool) -> F,
+) -> (SpanData, Vec<SpanData>) {
+    let exporter = exported();
+    let lab = Lab::new().await;
+    let name = format!("request {}", lab.url());
+    let span = info_span!("request", otel.name = name);
+    request(lab.pool().clone()).instrument(span).await;
+    let worker = lab.worker().state(lab.pool().clone()).around(traces).queue("default", 5);
+    let worker = worker.start().await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let spans = exporter.get_finished_spans().unwrap();
+    let request = spans.iter().find(|span| span.name == name).unwrap().clone();
+    let trace = trace(&request);
+    let linked = |span: &&SpanData| span.links.iter().any(|l| l.span_context.trace_id() == trace);
+    let attempts = spans.iter().filter(|span| span.name == "jobkit.run");
+    let ours = attempts.filter(|span| self::trace(span) == trace || linked(span));
+    (request, ours.cloned().collect())
+}
+
+fn trace(span: &SpanData) -> TraceId {
+    span.span_context.trace_id()
+}
+
+fn id(span: &SpanData) -> SpanId {
+    span.span_context.span_id()
+}
+
+fn attribute(span: &SpanData, name: &str) -> String {
+    let found = span.attributes.iter().find(|attribute| attribute.key.as_str() == name);
+    found.map(|attribute| attribute.value.to_string()).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_and_its_three_jobs_one_retried_are_one_trace() {
+    let (request, attempts) = traced(Traces::new(), async |pool| {
+        Charge { card: "4711".to_owned() }.enqueue(&pool).await.unwrap();
+        jobkit::enqueue_all([Ship { parts: 1 }, Ship { parts: 1 }], &pool).await.unwrap();
+    })
+    .await;
+    assert_eq!(attempts.len(), 4, "{attempts:#?}");
+    for span in &attempts {
+        assert_eq!((trace(span), span.parent_span_id), (trace(&request), id(&request)));
+        assert_eq!(span.span_kind, SpanKind::Consumer);
+        assert_eq!(attribute(span, "messaging.system"), "jobkit");
+        assert_eq!(attribute(span, "queue"), "default");
+    }
+    let kinds = |kind: &'static str| {
+        attempts.iter().filter(move |span| attribute(span, "job.kind") == kind)
+    };
+    assert_eq!(kinds("ship").count(), 2);
+    let charges: Vec<_> = kinds("charge").collect();
+    let facts = |span: &SpanData| {
+        let failed = matches!(span.status, Status::Error { .. });
+        (
+            attribute(span, "attempt"),
+            failed,
+            span.links.iter().map(|l| l.span_context.span_id()).collect(),
+        )
+    };
+    assert_eq!(facts(charges[0]), ("1".to_owned(), true, vec![]));
+    assert_eq!(facts(charges[1]), ("2".to_owned(), false, vec![id(&request)]));
+    assert_eq!(attribute(charges[0], "job.id"), attribute(charges[1], "job.id"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_a_job_enqueues_is_its_child() {
+    let (request, attempts) = traced(Traces::new(), async |pool| {
+        Ship { parts: 3 }.options().tags(["heavy"]).enqueue(&pool).await.unwrap();
+    })
+    .await;
+    let mut parent = id(&request);
+    for number in 0..3 {
+        let child = attempts.iter().find(|span| span.parent_span_id == parent);
+        let child = child.unwrap_or_else(|| panic!("{number}: {attempts:#?}"));
+        assert_eq!(trace(child), trace(&request));
+        parent = id(child);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retries_may_be_traces_of_their_own() {
+    let (request, attempts) = traced(Traces::new().retries_apart(), async |pool| {
+        Charge { card: "4711".to_owned() }.enqueue(&pool).await.unwrap();
+    })
+    .await;
+    let [first, second] = &attempts[..] else { panic!("{attempts:#?}") };
+    assert_eq!((trace(first), first.parent_span_id), (trace(&request), id(&request)));
+    assert!(trace(second) != trace(&request) && second.parent_span_id == SpanId::INVALID);
+    assert_eq!(second.links.iter().next().unwrap().span_context.span_id(), id(&request));
+}

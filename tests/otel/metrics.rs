@@ -1,0 +1,68 @@
+//! What a worker counts through the facade `metrics`.
+
+use std::collections::BTreeMap;
+
+use jobkit::{Enqueue, Job, JobContext, job};
+use jobkit_tests::Lab;
+use metrics_util::MetricKind;
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use serde::{Deserialize, Serialize};
+
+/// Fails once.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "counted", backoff = fixed("1ms"))]
+struct Counted;
+
+impl Job for Counted {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        if cx.attempt() == 1 { Err("once".into()) } else { Ok(()) }
+    }
+}
+
+/// The counters by name and labels, with what was added since the last look, and how many values
+/// each histogram got. What jobs of other tests count has other labels.
+fn look(snapshotter: &Snapshotter, sums: &mut BTreeMap<String, u64>) {
+    for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+        let labels = key.key().labels().map(|label| format!(" {}={}", label.key(), label.value()));
+        let name = [key.key().name(), &labels.collect::<String>()].concat();
+        match (key.kind(), value) {
+            (MetricKind::Counter, DebugValue::Counter(number)) => {
+                *sums.entry(name).or_default() += number;
+            }
+            (MetricKind::Histogram, DebugValue::Histogram(values)) => {
+                assert!(values.iter().all(|value| (0.0..60.0).contains(&value.0)), "{name}");
+                *sums.entry(name).or_default() += values.len() as u64;
+            }
+            (_, DebugValue::Gauge(value)) => {
+                sums.insert(name, value.0 as u64);
+            }
+            _ => panic!("{name}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_counts_what_it_does() {
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    recorder.install().unwrap();
+    let lab = Lab::new().await;
+    let worker = lab.worker().state(lab.pool().clone()).queue("counted", 5).start().await.unwrap();
+    for _ in 0..3 {
+        Counted.enqueue(lab.pool()).await.unwrap();
+    }
+    lab.until("not exists (select from jobkit.jobs)").await;
+    let mut sums = BTreeMap::new();
+    worker.stop().await;
+    look(&snapshotter, &mut sums);
+    let sum = |name: &str| sums.get(name).copied().unwrap_or_else(|| panic!("{name}: {sums:#?}"));
+    assert_eq!(sum("jobkit_enqueued_total kind=counted"), 3);
+    let of = " kind=counted queue=counted";
+    assert_eq!(sum(&format!("jobkit_attempts_total{of} outcome=retry")), 3);
+    assert_eq!(sum(&format!("jobkit_attempts_total{of} outcome=finish")), 3);
+    assert_eq!(sum(&format!("jobkit_run_seconds{of}")), 6);
+    assert_eq!(sum(&format!("jobkit_wait_seconds{of}")), 6);
+    assert!(sum("jobkit_claimed_total") >= 6);
+    assert!(sum("jobkit_claim_seconds") > 0 && sum("jobkit_settle_seconds") > 0);
+    assert_eq!(sum("jobkit_listener_up"), 1);
+}
