@@ -13,6 +13,7 @@ use crate::cached::Cached;
 use crate::routes;
 use crate::shared::{Accent, Hook, Shared, Verdict};
 use crate::signals::{Signals, Stop, never};
+use crate::totals::Totals;
 
 /// Exports that are read at a time.
 const EXPORTS: usize = 2;
@@ -200,6 +201,7 @@ impl Dashboard<Decided> {
             signals: Signals::new(stop),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             overview: Cached::default(),
+            totals: Totals::default(),
         })
     }
 }

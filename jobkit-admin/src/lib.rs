@@ -21,6 +21,7 @@ mod request;
 mod routes;
 mod shared;
 mod signals;
+mod totals;
 
 pub use crate::access::{Access, Permission, Permissions, Redaction};
 pub use crate::dashboard::{Dashboard, Decided, Undecided};

@@ -1,5 +1,6 @@
 //! What monitoring asks for.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -8,15 +9,20 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use jobkit::Error;
 use jobkit::admin::Count;
+use jobkit::admin::brakes::Brake;
 use jobkit::admin::overview::Attention;
 use jobkit::admin::queues::QueueSummary;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::context::Context;
 use crate::failure::Answer;
+use crate::totals::{Sum, Sums, Times};
 
 /// The process is there.
 pub(crate) async fn healthy(_: &Context) -> Answer {
@@ -47,8 +53,11 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
     let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());
-    let (now, queues, workers, brakes) = tokio::try_join!(overview, queues, workers, brakes)?;
+    let totals = context.shared.totals.look(|from| admin.measure_rows(from));
+    let (now, queues, workers, brakes, totals) =
+        tokio::try_join!(overview, queues, workers, brakes, totals)?;
     let mut registry = Registry::with_prefix("jobkit");
+    registry.register_collector(Box::new(Ended(totals)));
     let mut gauge = |name: &str, text: &str, value: f64| {
         let gauge = Gauge::<f64, AtomicU64>::default();
         gauge.set(value);
@@ -68,13 +77,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
         family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
     }
     registry.register("attention", "Things that need attention, 20 of a kind at most", family);
-    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-    for brake in brakes.iter().filter(|brake| brake.paused.is_some()) {
-        let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
-        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
-        family.get_or_create(&labels.to_vec()).set(1.0);
-    }
-    registry.register("paused", "Queues and kinds that are paused, or everything", family);
+    register_pauses(&mut registry, &brakes);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
         for queue in &queues {
@@ -92,4 +95,64 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     of_queues("queue_retrying", "Scheduled jobs that have failed", &|queue| number(queue.retrying));
     of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
     Ok(registry)
+}
+
+fn register_pauses(registry: &mut Registry, brakes: &[Brake]) {
+    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+    for brake in brakes.iter().filter(|brake| brake.paused.is_some()) {
+        let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
+        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        family.get_or_create(&labels.to_vec()).set(1.0);
+    }
+    registry.register("paused", "Queues and kinds that are paused, or everything", family);
+}
+
+/// One of the two histograms.
+type OfSum = fn(&Sum) -> &Times;
+
+/// What became of attempts.
+#[derive(Debug)]
+struct Ended(Sums);
+
+impl Ended {
+    /// The same, whatever the outcome.
+    fn by_kind(&self) -> BTreeMap<[&str; 2], Sum> {
+        let mut sums: BTreeMap<[&str; 2], Sum> = BTreeMap::new();
+        for ([queue, kind, _], sum) in &self.0 {
+            sums.entry([queue, kind]).or_default().merge(sum);
+        }
+        sums
+    }
+}
+
+impl Collector for Ended {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        let text = "Attempts that ended since this process was first asked";
+        let mut counter = encoder.encode_descriptor("attempts", text, None, MetricType::Counter)?;
+        for ([queue, kind, outcome], sum) in &self.0 {
+            let labels = [("queue", &**queue), ("kind", kind), ("outcome", outcome)];
+            let count = sum.count.max(0).cast_unsigned();
+            counter.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
+        let by_kind = self.by_kind();
+        let times: [(&str, &str, OfSum); 2] = [
+            ("run_seconds", "How long their handlers ran", |sum| &sum.run),
+            ("wait_seconds", "How long their jobs had been due", |sum| &sum.wait),
+        ];
+        for (name, text, times) in times {
+            let mut histogram =
+                encoder.encode_descriptor(name, text, None, MetricType::Histogram)?;
+            for ([queue, kind], sum) in &by_kind {
+                let (labels, times) = ([("queue", *queue), ("kind", kind)], times(sum));
+                let (sum, count) = (times.sum(), times.count());
+                histogram.encode_family(&labels)?.encode_histogram::<NoLabelSet>(
+                    sum,
+                    count,
+                    &times.buckets(),
+                    None,
+                )?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use crate::access::Access;
 use crate::cached::Cached;
 use crate::signals::Signals;
+use crate::totals::Totals;
 
 pub(crate) type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
 pub(crate) type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) exports: Arc<Semaphore>,
     /// What every overview, and the metrics, show.
     pub(crate) overview: Cached<Overview>,
+    /// What the counters of the metrics show.
+    pub(crate) totals: Totals,
 }
 
 impl Shared {

@@ -60,6 +60,11 @@ impl Histogram {
         self.counts.iter().enumerate().map(|(at, number)| (bound(at), *number))
     }
 
+    /// The bounds of all buckets, but for the last, which has none.
+    pub fn bounds() -> impl Iterator<Item = Duration> {
+        (0..BUCKETS).filter_map(bound)
+    }
+
     /// The time that this share of them, 0 to 1 (0.95 for p95), did not exceed; `None` when nothing
     /// was counted. It is right to within the bucket that it falls into, a factor of 1.42, and no
     /// more than 21 hours.

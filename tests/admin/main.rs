@@ -15,6 +15,7 @@ mod down;
 mod hostile;
 mod lists;
 mod live;
+mod metrics;
 mod mount;
 mod operations;
 mod schedules;

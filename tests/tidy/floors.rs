@@ -10,7 +10,7 @@ const WITHOUT_CIRCLES: [&str; 2] = ["jobkit-admin", "jobkit-macros"];
 /// The floors of `jobkit-admin`, from the ground up. A file imports from its own floor and from
 /// those below it. `cli` is a house of its own, on top.
 const FLOORS: [&[&str]; 12] = [
-    &["access", "cached", "compression", "signals"],
+    &["access", "cached", "compression", "signals", "totals"],
     &["format"],
     &["failure"],
     &["request"],

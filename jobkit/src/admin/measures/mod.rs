@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use crate::Error;
 use crate::admin::Admin;
 use crate::limits::{self, NAME_BYTES};
 use crate::store::interval;
 
+mod row;
 mod series;
 pub(super) mod statements;
 
+pub use self::row::MeasureRow;
 pub use self::series::{MeasureFilter, MeasurePoint, MeasureSeries, Measures};
 pub use crate::histogram::Histogram;
 
@@ -69,6 +73,19 @@ impl Admin {
         let series = statements::series(interval(since), interval(bucket), span, queue, kind);
         let points = self.ask(&series).await?;
         Ok(MeasureSeries { bucket, points })
+    }
+
+    /// What is stored of each quarter of an hour, queue, kind and outcome from `since` on, the
+    /// oldest first and 50,000 rows at most; without a time, of the last two quarters. For programs
+    /// that keep sums of their own: rows of these two may yet change, older ones do not.
+    ///
+    /// # Errors
+    /// Those of all of [`Admin`].
+    pub async fn measure_rows(
+        &self,
+        since: Option<DateTime<Utc>>,
+    ) -> Result<Vec<MeasureRow>, Error> {
+        self.ask(&statements::rows(since)).await
     }
 }
 

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
 
+use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
 
+use super::row::MeasureRow;
 use super::series::{MeasurePoint, Measures};
 use crate::histogram::Histogram;
-use crate::store::{Answer, ReadColumn, from_row, statements};
+use crate::store::{Answer, FromRow, ReadColumn, from_row, statements};
 
 statements! {
     /// What was measured up to now, in stretches of `bucket`. `span` are the minutes of the rows to
@@ -14,6 +16,10 @@ statements! {
             kind: Option<&str>) -> Vec<MeasurePoint>
         = include_str!("sql/measures_series.sql");
 
+    /// What is stored from a quarter of an hour on.
+    fn rows(since: Option<DateTime<Utc>>) -> Vec<MeasureRow>
+        = include_str!("sql/measures_rows.sql");
+
     /// What was measured of each kind in this time up to now.
     fn measures_of_kinds(since: PgInterval) -> HashMap<String, Measures>
         = include_str!("sql/measures_kinds.sql");
@@ -21,6 +27,26 @@ statements! {
 
 from_row! {
     MeasurePoint { at; measures: measures }
+}
+
+impl FromRow for MeasureRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let histogram = |name| {
+            let numbers: Vec<i32> = row.read(name)?;
+            Ok::<_, sqlx::Error>(Histogram::of(
+                numbers.into_iter().map(|n| whole(n.into())).enumerate(),
+            ))
+        };
+        Ok(Self {
+            at: row.read("at")?,
+            queue: row.read("queue")?,
+            kind: row.read("kind")?,
+            outcome: row.read("outcome")?,
+            count: whole(row.read::<i32>("count")?.into()),
+            run: histogram("run")?,
+            wait: histogram("wait")?,
+        })
+    }
 }
 
 impl Answer for HashMap<String, Measures> {

@@ -1,0 +1,133 @@
+//! Counters, made of measures that come and go.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use jobkit::Error;
+use jobkit::admin::measures::{Histogram, MeasureRow};
+use tokio::sync::Mutex;
+
+/// How many buckets of a [`Histogram`] make one here.
+const WIDTH: usize = 2;
+
+/// What became of attempts since this process was first asked: numbers that only grow.
+///
+/// The database keeps measures by the quarter of an hour, for a week. So each look reads those
+/// quarters that may have changed since the last one; the others are summed up and not read again.
+#[derive(Debug, Default)]
+pub(crate) struct Totals(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// From where on the next look reads; `None` is what the database thinks is open.
+    from: Option<DateTime<Utc>>,
+    /// Of all quarters before that, without what was there at the first look.
+    over: Sums,
+    begun: bool,
+}
+
+/// By queue, kind and outcome.
+pub(crate) type Sums = BTreeMap<[String; 3], Sum>;
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) count: i64,
+    pub(crate) run: Times,
+    pub(crate) wait: Times,
+}
+
+/// How often something took how long: buckets by their bounds in seconds, which are wider than
+/// those of the database.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Times(Vec<i64>);
+
+impl Totals {
+    /// The numbers by now; `read` asks the database for the measures from a quarter on.
+    pub(crate) async fn look<F>(
+        &self,
+        read: impl FnOnce(Option<DateTime<Utc>>) -> F,
+    ) -> Result<Sums, Error>
+    where
+        F: Future<Output = Result<Vec<MeasureRow>, Error>>,
+    {
+        let mut state = self.0.lock().await;
+        let rows = read(state.from).await?;
+        Ok(state.take_in(&rows))
+    }
+}
+
+impl State {
+    fn take_in(&mut self, rows: &[MeasureRow]) -> Sums {
+        if !std::mem::replace(&mut self.begun, true) {
+            rows.iter().for_each(|row| add(&mut self.over, row, -1));
+        }
+        // A quarter that is just over may still be added to by a call under way.
+        let open =
+            rows.iter().map(|row| row.at).max().map(|newest| newest - TimeDelta::minutes(15));
+        let is_over = |row: &&MeasureRow| open.is_some_and(|open| row.at < open);
+        rows.iter().filter(is_over).for_each(|row| add(&mut self.over, row, 1));
+        let mut sums = self.over.clone();
+        rows.iter().filter(|row| !is_over(row)).for_each(|row| add(&mut sums, row, 1));
+        self.from = open.or(self.from);
+        sums
+    }
+}
+
+fn add(sums: &mut Sums, row: &MeasureRow, sign: i64) {
+    let key = [&row.queue, &row.kind, &row.outcome].map(String::clone);
+    let sum = sums.entry(key).or_default();
+    sum.count += sign * row.count.cast_signed();
+    sum.run.add(&row.run, sign);
+    sum.wait.add(&row.wait, sign);
+}
+
+impl Sum {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        for (mine, theirs) in [(&mut self.run, &other.run), (&mut self.wait, &other.wait)] {
+            mine.resize(theirs.0.len());
+            mine.0.iter_mut().zip(&theirs.0).for_each(|(mine, theirs)| *mine += theirs);
+        }
+    }
+}
+
+impl Times {
+    fn resize(&mut self, buckets: usize) {
+        let buckets = buckets.max(self.0.len());
+        self.0.resize(buckets, 0);
+    }
+
+    fn add(&mut self, times: &Histogram, sign: i64) {
+        for (at, (_, number)) in times.buckets().enumerate() {
+            self.resize(at.div_ceil(WIDTH) + 1);
+            self.0[at.div_ceil(WIDTH)] += sign * number.cast_signed();
+        }
+    }
+
+    /// The buckets, each with the longest time in seconds that it counts and how many, all with the
+    /// same bounds; the last one has none.
+    pub(crate) fn buckets(&self) -> Vec<(f64, u64)> {
+        let bounds: Vec<_> = Histogram::bounds().step_by(WIDTH).collect();
+        let number = |at: usize| self.0.get(at).map_or(0, |n| n.max(&0).cast_unsigned());
+        let beyond = (bounds.len()..self.0.len()).map(number).sum();
+        let bounded =
+            bounds.iter().enumerate().map(|(at, bound)| (bound.as_secs_f64(), number(at)));
+        bounded.chain([(f64::MAX, beyond)]).collect()
+    }
+
+    /// About how long all of it took, in seconds: each as long as the middle of its bucket.
+    pub(crate) fn sum(&self) -> f64 {
+        let mut from = 0.0;
+        let mut sum = 0.0;
+        for (to, number) in self.buckets() {
+            let middle = if to == f64::MAX { from } else { f64::midpoint(from, to) };
+            sum += middle * number as f64;
+            from = to;
+        }
+        sum
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.buckets().iter().map(|(_, number)| number).sum()
+    }
+}

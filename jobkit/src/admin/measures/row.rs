@@ -1,0 +1,23 @@
+use chrono::{DateTime, Utc};
+
+use crate::histogram::Histogram;
+
+/// What was measured in a quarter of an hour: attempts of one kind in one queue that ended alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MeasureRow {
+    /// When the quarter begins.
+    pub at: DateTime<Utc>,
+    /// The queue.
+    pub queue: String,
+    /// The kind.
+    pub kind: String,
+    /// `finish`, `retry`, `snooze`, `bury`, `discard` or `cancel`.
+    pub outcome: String,
+    /// How many.
+    pub count: u64,
+    /// How long the handlers ran.
+    pub run: Histogram,
+    /// How long the jobs had been due when their handlers began.
+    pub wait: Histogram,
+}

@@ -1,0 +1,7 @@
+-- Measures as they are stored, by the quarter of an hour and in their order.
+-- $1 from which one on; null: those that may not be over
+select m.minute as at, m.queue, m.kind, m.outcome, m.count, m.run, m.wait
+from jobkit.measures m
+where m.span = 15
+    and m.minute >= coalesce($1, date_bin('15 min', now(), 'epoch') - interval '15 min')
+order by m.minute, m.queue, m.kind, m.outcome limit 50000

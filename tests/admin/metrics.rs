@@ -1,0 +1,67 @@
+//! Counters and histograms for monitoring, made of measures that come and go.
+
+use axum::Router;
+use jobkit_admin::Permissions;
+use jobkit_tests::Lab;
+
+use crate::site::{dashboard, get};
+
+/// The value of a series, by its name and what is among its labels.
+async fn value(app: &Router, name: &str, label: &str) -> f64 {
+    let body = get(app, "/metrics").await.body;
+    let found = |line: &&str| line.starts_with(name) && line.contains(label);
+    let mut lines = body.lines().filter(found);
+    let line = lines.next().unwrap_or_else(|| panic!("{name} {label}: {body}"));
+    assert_eq!(lines.next(), None, "one series");
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+/// Attempts that took some 20 ms, in a quarter of an hour from now.
+async fn measure(lab: &Lab, quarter: i32, count: i32) {
+    lab.run(&format!(
+        "insert into jobkit.measures as m (span, minute, queue, kind, outcome, count, run, wait)
+        values (15, date_bin('15 min', now(), 'epoch') + {quarter} * interval '15 min', 'q', 'k',
+            'finish', {count}, array_fill(0, array[16]) || {count}, array[{count}])
+        on conflict (span, minute, queue, kind, outcome) do update
+            set count = excluded.count, run = excluded.run, wait = excluded.wait"
+    ))
+    .await;
+}
+
+#[tokio::test]
+async fn counters_begin_with_zero_and_only_grow() {
+    let lab = Lab::new().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let ended = async || value(&app, "jobkit_attempts_total{", "outcome=\"finish\"").await;
+    measure(&lab, 0, 5).await;
+    assert_eq!(ended().await, 0.0, "what was there before is not counted");
+    measure(&lab, 0, 7).await;
+    assert_eq!(ended().await, 2.0);
+    // Two quarters later the first one is over, and a week later it is gone.
+    measure(&lab, 1, 1).await;
+    measure(&lab, 2, 1).await;
+    assert_eq!(ended().await, 4.0);
+    lab.run("delete from jobkit.measures where count = 7").await;
+    assert_eq!((ended().await, ended().await), (4.0, 4.0));
+    measure(&lab, 2, 3).await;
+    assert_eq!(ended().await, 6.0);
+}
+
+#[tokio::test]
+async fn histograms_have_the_same_buckets_whatever_is_counted() {
+    let lab = Lab::new().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    measure(&lab, 0, 1).await;
+    let run = async |label: &'static str| value(&app, "jobkit_run_seconds_bucket{", label).await;
+    assert_eq!(run("le=\"+Inf\"").await, 0.0);
+    measure(&lab, 0, 3).await;
+    assert_eq!(run("le=\"+Inf\"").await, 2.0);
+    assert_eq!((run("le=\"0.0128\"").await, run("le=\"0.0256\"").await), (0.0, 2.0));
+    assert_eq!(value(&app, "jobkit_run_seconds_count{", "kind=\"k\"").await, 2.0);
+    let sum = value(&app, "jobkit_run_seconds_sum{", "queue=\"q\"").await;
+    assert!((0.0256..0.0512).contains(&sum), "{sum}");
+    assert_eq!(value(&app, "jobkit_wait_seconds_bucket{", "le=\"0.0001\"").await, 2.0);
+    let buckets = get(&app, "/metrics").await.body;
+    let buckets = buckets.lines().filter(|line| line.starts_with("jobkit_run_seconds_bucket{"));
+    assert_eq!(buckets.count(), 31);
+}
