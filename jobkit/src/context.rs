@@ -46,28 +46,6 @@ impl<S> JobContext<S> {
         Self { attempt, state }
     }
 
-    /// A context for calling [`Job::run`](crate::Job::run) in a test of your own: job 0, first
-    /// attempt of 20, never asked to stop.
-    pub fn for_test(state: S) -> Self {
-        let attempt = Attempt {
-            id: JobId(0),
-            kind: "test".to_owned(),
-            queue: "test".into(),
-            beside: usize::MAX,
-            number: 1,
-            max_attempts: 20,
-            snoozes: 0,
-            created_at: Utc::now(),
-            deadline: None,
-            tags: Vec::new(),
-            metadata: None,
-            stop: Arc::default(),
-            span: Span::none(),
-            reach: None,
-        };
-        Self::new(Arc::new(attempt), Arc::new(state))
-    }
-
     /// The job's id: the same in every attempt. It is no idempotency key: after a fail-over to a
     /// server that lags behind, or a restored backup, ids that were given out before come again for
     /// other jobs. Take what identifies the effect in your business (the order, the invoice), or

@@ -39,6 +39,8 @@ mod stop;
 mod store;
 mod stored;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod unique;
 mod version;
 mod worker;

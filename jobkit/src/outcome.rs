@@ -44,7 +44,7 @@ pub struct JobError {
 
 /// What a [`JobError`] asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Try again after the kind's backoff.
     Retry,
     /// Try again after this wait.
@@ -110,6 +110,20 @@ impl JobError {
 
     pub(crate) fn undecodable(error: String) -> Self {
         Self::new(Verdict::Undecodable, error)
+    }
+
+    /// What is to happen next; `to_string` says why.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use jobkit::{JobError, report::Verdict};
+    /// let error = JobError::retry_in(Duration::from_secs(60), "the bank is closed");
+    /// assert_eq!(error.verdict(), Verdict::RetryIn(Duration::from_secs(60)));
+    /// assert_eq!(error.to_string(), "the bank is closed");
+    /// ```
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
     }
 
     fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {

@@ -27,6 +27,8 @@ mod settle;
 mod source;
 mod statements;
 mod sweep;
+#[cfg(feature = "testing")]
+mod testing;
 mod time;
 mod turns;
 
@@ -60,5 +62,7 @@ pub(crate) use self::statements::{
     sweep_note, sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
+#[cfg(feature = "testing")]
+pub(crate) use self::testing::{StoredJob, kinds_stored, stored_jobs};
 pub(crate) use self::time::{Time, interval};
 pub(crate) use self::turns::Turns;

@@ -1,0 +1,207 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use crate::context::Attempt;
+use crate::stop::Stop;
+use crate::{JobContext, JobId, StopReason};
+
+/// A context for calling [`Job::run`](crate::Job::run) in a test: job 0, first attempt of 20, not
+/// asked to stop, unless you say otherwise.
+///
+/// ```
+/// # use jobkit::{Job, JobContext, JobError, job, report::Verdict};
+/// # use serde::{Deserialize, Serialize};
+/// use jobkit::testing::context;
+///
+/// # #[derive(Serialize, Deserialize)] #[job] struct Welcome { user: i64 }
+/// # impl Job for Welcome {
+/// #     async fn run(self, cx: JobContext) -> jobkit::Result {
+/// #         if cx.attempt() == cx.max_attempts() { return Err(JobError::dead("no such user")); }
+/// #         Err("no such user".into())
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let last = context(()).attempt(20).build();
+/// let error = Welcome { user: -1 }.run(last).await.unwrap_err();
+/// assert_eq!(error.verdict(), Verdict::Dead);
+/// # }
+/// ```
+#[must_use = "a context is made by `build`"]
+pub fn context<S>(state: S) -> ContextBuilder<S> {
+    ContextBuilder {
+        state,
+        id: JobId(0),
+        kind: "test".to_owned(),
+        queue: "test".to_owned(),
+        number: 1,
+        max_attempts: 20,
+        snoozes: 0,
+        created_at: Utc::now(),
+        timeout: None,
+        tags: Vec::new(),
+        metadata: None,
+        stops: Stops::default(),
+    }
+}
+
+/// Makes a [`JobContext`] for a test; from [`context`].
+#[derive(Debug)]
+#[must_use = "a context is made by `build`"]
+pub struct ContextBuilder<S> {
+    state: S,
+    id: JobId,
+    kind: String,
+    queue: String,
+    number: u32,
+    max_attempts: u32,
+    snoozes: u32,
+    created_at: DateTime<Utc>,
+    timeout: Option<Duration>,
+    tags: Vec<String>,
+    metadata: Option<Value>,
+    stops: Stops,
+}
+
+impl<S> ContextBuilder<S> {
+    /// What [`JobContext::id`] says.
+    pub fn id(self, id: i64) -> Self {
+        Self { id: JobId(id), ..self }
+    }
+
+    /// What [`JobContext::kind`] says.
+    pub fn kind(self, kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), ..self }
+    }
+
+    /// What [`JobContext::queue`] says.
+    pub fn queue(self, queue: impl Into<String>) -> Self {
+        Self { queue: queue.into(), ..self }
+    }
+
+    /// What [`JobContext::attempt`] says, counted from 1.
+    pub fn attempt(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
+    /// What [`JobContext::max_attempts`] says.
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        Self { max_attempts, ..self }
+    }
+
+    /// What [`JobContext::snoozes`] says.
+    pub fn snoozes(self, snoozes: u32) -> Self {
+        Self { snoozes, ..self }
+    }
+
+    /// What [`JobContext::created_at`] says.
+    pub fn created_at(self, created_at: DateTime<Utc>) -> Self {
+        Self { created_at, ..self }
+    }
+
+    /// Sets [`JobContext::deadline`] to so long after [`build`](Self::build). Nobody asks the
+    /// handler to stop then; [`stops`](Self::stops) can.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    /// What [`JobContext::tags`] says.
+    pub fn tags<T: Into<String>>(self, tags: impl IntoIterator<Item = T>) -> Self {
+        Self { tags: tags.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// What [`JobContext::metadata`] says.
+    pub fn metadata(self, metadata: Value) -> Self {
+        Self { metadata: Some(metadata), ..self }
+    }
+
+    /// As if a schedule of this name had enqueued the job for this instant, which
+    /// [`JobContext::instant`] says.
+    pub fn instant(self, schedule: &str, instant: DateTime<Utc>) -> Self {
+        self.metadata(json!({ "schedule": schedule, "instant": instant.to_rfc3339() }))
+    }
+
+    /// As if the worker stopped already: [`JobContext::stopping`] completes at once.
+    pub fn stopping(self) -> Self {
+        self.stops.stop();
+        self
+    }
+
+    /// As if the attempt had to end already, for this reason: [`JobContext::cancelled`] completes
+    /// at once.
+    pub fn cancelled(self, reason: StopReason) -> Self {
+        self.stops.cancel(reason);
+        self
+    }
+
+    /// What stops the handler later, while it runs.
+    #[must_use]
+    pub fn stops(&self) -> Stops {
+        self.stops.clone()
+    }
+
+    /// The context.
+    #[must_use]
+    pub fn build(self) -> JobContext<S> {
+        let metadata = self.metadata.as_ref().map(serde_json::value::to_raw_value);
+        let attempt = Attempt {
+            id: self.id,
+            kind: self.kind,
+            queue: self.queue.into(),
+            beside: usize::MAX,
+            number: self.number,
+            max_attempts: self.max_attempts,
+            snoozes: self.snoozes,
+            created_at: self.created_at,
+            deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            tags: self.tags,
+            metadata: metadata.transpose().expect("a JSON value is JSON"),
+            stop: self.stops.stop,
+            span: Span::none(),
+            reach: None,
+        };
+        JobContext::new(Arc::new(attempt), Arc::new(self.state))
+    }
+}
+
+/// Stops the handler that runs with a [`context`], as a worker does.
+///
+/// ```
+/// # use jobkit::{JobContext, StopReason, testing::context};
+/// # async fn import(cx: JobContext) -> StopReason { cx.stopping().await }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let cx = context(());
+/// let stops = cx.stops();
+/// let (reason, ()) = tokio::join!(import(cx.build()), async { stops.stop() });
+/// assert_eq!(reason, StopReason::Stopping);
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stops {
+    worker: Arc<CancellationToken>,
+    stop: Arc<Stop>,
+}
+
+impl Default for Stops {
+    fn default() -> Self {
+        let worker = Arc::default();
+        Self { stop: Arc::new(Stop::of_worker(&worker)), worker }
+    }
+}
+
+impl Stops {
+    /// The worker stops: [`JobContext::stopping`] completes, and the handler has its grace.
+    pub fn stop(&self) {
+        self.worker.cancel();
+    }
+
+    /// The attempt must end, for this reason: [`JobContext::cancelled`] completes, and so does
+    /// [`JobContext::stopping`].
+    pub fn cancel(&self, reason: StopReason) {
+        self.stop.ask(reason);
+    }
+}

@@ -1,0 +1,32 @@
+use serde::de::DeserializeOwned;
+
+use crate::Declared;
+use crate::stored::Stored;
+
+/// The job that a worker reads from a payload of this version, as an old release stored it; fails
+/// where there is none, and says why with the path inside the payload. Like
+/// [`Registration::reads`](crate::Registration::reads), and for a look at what was read.
+///
+/// ```
+/// # use jobkit::{Job, JobContext, job};
+/// # use serde::{Deserialize, Serialize};
+/// use jobkit::testing::assert_decodes;
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[job]
+/// struct SendReceipt {
+///     order_id: i64,
+///     #[serde(default)]
+///     copies: u8, // added later
+/// }
+/// # impl Job for SendReceipt {
+/// #     async fn run(self, _cx: JobContext) -> jobkit::Result { Ok(()) }
+/// # }
+/// let job = assert_decodes::<SendReceipt>(1, r#"{"order_id": 7}"#);
+/// assert_eq!((job.order_id, job.copies), (7, 0));
+/// ```
+#[track_caller]
+pub fn assert_decodes<J: Declared + DeserializeOwned>(version: u16, payload: &str) -> J {
+    let job = Stored::new(payload.as_bytes(), version, &J::POLICY).job();
+    job.unwrap_or_else(|error| panic!("{}: {error}", J::POLICY.kind))
+}

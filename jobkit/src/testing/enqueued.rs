@@ -1,0 +1,119 @@
+use std::ops::Deref;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::session::Session;
+use crate::policy::Policy;
+use crate::store::{Call, StoredJob, stored_jobs};
+use crate::stored::Stored;
+use crate::{Declared, Error, JobId};
+
+/// A job that waits or runs, with its payload; the fields of that are at hand as its own.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Enqueued<J> {
+    /// The payload.
+    pub job: J,
+    /// Its id.
+    pub id: JobId,
+    /// Where it waits: `ready`, `scheduled` or `blocked`; or `running`.
+    pub state: String,
+    /// Its queue.
+    pub queue: String,
+    /// Its priority, the smaller the sooner.
+    pub priority: i16,
+    /// How many attempts were charged so far.
+    pub attempts: u32,
+    /// How many it has in all.
+    pub max_attempts: u16,
+    /// When it is due.
+    pub run_at: DateTime<Utc>,
+    /// In how long it is due, by the database's clock; zero where it is.
+    pub due_in: Duration,
+    /// When it was enqueued.
+    pub created_at: DateTime<Utc>,
+    /// Its concurrency key.
+    pub concurrency_key: Option<String>,
+    /// Its dead-letter key.
+    pub dead_letter_key: Option<String>,
+    /// Its unique key, or the key by which it coalesces.
+    pub unique_key: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its metadata.
+    pub metadata: Option<Value>,
+}
+
+impl<J> Deref for Enqueued<J> {
+    type Target = J;
+
+    fn deref(&self) -> &J {
+        &self.job
+    }
+}
+
+impl<J: Declared + DeserializeOwned> Enqueued<J> {
+    fn read(stored: StoredJob) -> sqlx::Result<Self> {
+        let job = Stored::new(stored.args.as_bytes(), stored.version, &J::POLICY).job();
+        let job = job.map_err(|error| sqlx::Error::Decode(error.into()))?;
+        Ok(Self {
+            job,
+            id: JobId(stored.id),
+            state: stored.state,
+            queue: stored.queue,
+            priority: stored.priority,
+            attempts: stored.attempt,
+            max_attempts: stored.max_attempts,
+            run_at: stored.run_at,
+            due_in: stored.due_in.unwrap_or_default(),
+            created_at: stored.created_at,
+            concurrency_key: stored.concurrency_key,
+            dead_letter_key: stored.dead_letter_key,
+            unique_key: stored.unique_key,
+            tags: stored.tags,
+            metadata: stored.metadata,
+        })
+    }
+}
+
+/// The jobs of this type that wait or run, in the order of their ids: in a transaction with those
+/// that it has enqueued itself.
+///
+/// ```no_run
+/// # use jobkit::{Enqueue, Job, JobContext, job};
+/// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome { user: i64 }
+/// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// use jobkit::testing::enqueued;
+///
+/// Welcome { user: 7 }.enqueue(&mut *tx).await?;
+/// let jobs = enqueued::<Welcome>(&mut *tx).await?;
+/// assert_eq!((jobs.len(), jobs[0].user), (1, 7));
+/// assert_eq!(jobs[0].queue, "default");
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`Error::Database`] and [`Error::Unreachable`]; also where a payload does not decode.
+pub async fn enqueued<J: Declared + DeserializeOwned>(
+    mut session: impl Session,
+) -> Result<Vec<Enqueued<J>>, Error> {
+    Ok(read(stored::<J>(&mut session).await?)?)
+}
+
+/// The live jobs of a type, as they are stored.
+pub(super) async fn stored<J: Declared>(session: &mut dyn Session) -> sqlx::Result<Vec<StoredJob>> {
+    let Policy { kind, aliases, .. } = J::POLICY;
+    let kinds: Vec<&str> = [kind].into_iter().chain(aliases.iter().copied()).collect();
+    stored_jobs(&kinds).call(&mut **session.connection().await?).await
+}
+
+/// What they are, and what is wrong with one that does not decode.
+pub(super) fn read<J: Declared + DeserializeOwned>(
+    stored: Vec<StoredJob>,
+) -> sqlx::Result<Vec<Enqueued<J>>> {
+    stored.into_iter().map(Enqueued::read).collect()
+}
