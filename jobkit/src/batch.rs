@@ -143,7 +143,7 @@ impl<J, S> fmt::Debug for Member<J, S> {
 }
 
 /// Runs a batch of these jobs in a test of your own, without a database: returns what became of
-/// each. Their contexts are those of [`JobContext::for_test`].
+/// each. Their contexts are those of job 0, in its first attempt of 20.
 ///
 /// # Panics
 /// When the handler does.

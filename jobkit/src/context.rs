@@ -41,9 +41,35 @@ pub(crate) struct Attempt {
     pub(crate) reach: Option<Arc<dyn Reach>>,
 }
 
+impl Attempt {
+    pub(crate) fn for_test() -> Self {
+        Self {
+            id: JobId(0),
+            kind: "test".to_owned(),
+            queue: "test".into(),
+            beside: usize::MAX,
+            number: 1,
+            max_attempts: 20,
+            snoozes: 0,
+            created_at: Utc::now(),
+            deadline: None,
+            tags: Vec::new(),
+            metadata: None,
+            stop: Arc::default(),
+            span: Span::none(),
+            reach: None,
+        }
+    }
+}
+
 impl<S> JobContext<S> {
     pub(crate) fn new(attempt: Arc<Attempt>, state: Arc<S>) -> Self {
         Self { attempt, state }
+    }
+
+    /// One of no job: job 0, first attempt of 20, never asked to stop.
+    pub(crate) fn for_test(state: S) -> Self {
+        Self::new(Arc::new(Attempt::for_test()), Arc::new(state))
     }
 
     /// The job's id: the same in every attempt. It is no idempotency key: after a fail-over to a

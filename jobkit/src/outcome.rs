@@ -44,6 +44,7 @@ pub struct JobError {
 
 /// What a [`JobError`] asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Try again after the kind's backoff.
     Retry,

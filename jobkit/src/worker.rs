@@ -3,6 +3,8 @@ mod claim;
 mod counters;
 mod due;
 mod duties;
+#[cfg(feature = "testing")]
+mod faults;
 mod halves;
 mod handle;
 mod lease;
@@ -16,17 +18,23 @@ mod start;
 mod tell;
 mod ticker;
 mod timing;
+#[cfg(feature = "testing")]
+pub(crate) mod trial;
 
 use std::sync::Arc;
 
 use sqlx::PgPool;
 
 pub use self::announce::announce;
-use self::claim::slots::Served;
+pub(crate) use self::claim::slots::Served;
 pub use self::counters::Counts;
+#[cfg(feature = "testing")]
+pub use self::faults::SettleFault;
 pub use self::handle::WorkerHandle;
 pub use self::preflight::Preflight;
 use self::settings::Settings;
+#[cfg(feature = "testing")]
+pub(crate) use self::start::days_ahead;
 
 use crate::around::{Around, Layer};
 use crate::declared::Declared;

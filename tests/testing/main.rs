@@ -1,5 +1,9 @@
 //! The testing kit against a real PostgreSQL.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod conformance;
 mod contexts;
+mod drains;
 mod enqueued;
+mod faults;
+mod jobs;

@@ -9,6 +9,7 @@
 
 mod address;
 mod announce;
+mod ask;
 mod call;
 mod claim;
 mod count;
@@ -33,6 +34,7 @@ mod time;
 mod turns;
 
 pub(crate) use self::announce::{announce, announce_limits};
+pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
 pub(crate) use self::count::number;
@@ -63,6 +65,9 @@ pub(crate) use self::statements::{
 };
 pub(crate) use self::sweep::sweep_all;
 #[cfg(feature = "testing")]
-pub(crate) use self::testing::{StoredJob, kinds_stored, stored_jobs};
+pub(crate) use self::testing::{
+    Asked, Mailbox, StoredJob, drop_listeners, is_prepared, kinds_stored, lose_lease, mailbox,
+    queues_ready, queues_stored, shift_times, stored_jobs, transaction_age,
+};
 pub(crate) use self::time::{Time, interval};
 pub(crate) use self::turns::Turns;

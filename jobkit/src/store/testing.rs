@@ -1,12 +1,20 @@
 //! What the testing kit asks.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
+use sqlx::PgConnection;
+use sqlx::postgres::types::PgInterval;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
+use super::Call;
+use super::ask::Ask;
 use super::call::statements;
-use super::read::from_row;
+use super::read::{One, from_row};
+use crate::Error;
 
 statements! {
     /// The live jobs of these kinds, by their ids.
@@ -15,6 +23,32 @@ statements! {
     /// The kinds of live jobs, and how many there are of each.
     fn kinds_stored() -> Vec<(String, i64)>
         = "select kind, count(*) from jobkit.jobs group by kind order by kind";
+
+    /// The queues with ready jobs, that of the oldest first.
+    fn queues_ready() -> Vec<String>
+        = "select queue from jobkit.ready group by queue order by min(job_id)";
+
+    /// The queues of live jobs, whatever their state.
+    fn queues_stored() -> Vec<String> = "select distinct queue from jobkit.jobs";
+
+    /// Whether somebody has announced all of these kinds, and the history has partitions for so
+    /// many days to come.
+    fn is_prepared(kinds: &[&str], days: i32) -> One<(bool, bool)>
+        = include_str!("sql/tests_prepared.sql");
+
+    /// How long ago the transaction began.
+    fn transaction_age() -> One<Duration> = "select clock_timestamp() - now()";
+
+    /// Reaps a worker, lapsed or not.
+    fn lose_lease(worker: i64) -> Option<i64> = include_str!("sql/tests_lose_lease.sql");
+
+    /// Ends the sessions of the database that listen; answers how many.
+    fn drop_listeners() -> One<u32>
+        = "select count(*) from pg_catalog.pg_stat_activity a, pg_terminate_backend(a.pid)
+            where a.datname = current_database() and a.application_name = 'jobkit listen'";
+
+    /// Lets time pass: moves everything that has a time into the past.
+    fn shift_times(by: PgInterval) -> () = include_str!("sql/tests_advance.sql");
 }
 
 /// A live job, wherever it is.
@@ -42,4 +76,38 @@ pub(crate) struct StoredJob {
 from_row! {
     StoredJob { id, version, queue, priority, attempt, max_attempts, run_at, created_at, due_in,
         concurrency_key, dead_letter_key, unique_key, args, tags, metadata, state }
+}
+
+/// Calls of handlers, on their way to whoever has the connection.
+pub(crate) type Mailbox = UnboundedReceiver<Asked>;
+
+type Made<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// A call of a handler; it is answered where it is made.
+pub(crate) struct Asked(Box<dyn FnOnce(&mut PgConnection) -> Made<'_> + Send>);
+
+impl Asked {
+    pub(crate) async fn make(self, connection: &mut PgConnection) {
+        (self.0)(connection).await;
+    }
+}
+
+/// Where handlers leave their calls, and where these arrive.
+pub(crate) fn mailbox() -> (UnboundedSender<Asked>, Mailbox) {
+    unbounded_channel()
+}
+
+impl Ask for UnboundedSender<Asked> {
+    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, Error> {
+        let (answers, answer) = oneshot::channel();
+        let asked = Asked(Box::new(move |connection| {
+            Box::pin(async move {
+                // A handler that was dropped waits for no answer.
+                let _waits = answers.send(call.call(connection).await);
+            })
+        }));
+        let gone = |()| Error::Unreachable(sqlx::Error::WorkerCrashed);
+        self.send(asked).map_err(|_| gone(()))?;
+        Ok(answer.await.map_err(|_| gone(()))??)
+    }
 }

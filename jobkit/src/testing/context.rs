@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tracing::Span;
 
 use crate::context::Attempt;
 use crate::stop::Stop;
@@ -152,7 +151,6 @@ impl<S> ContextBuilder<S> {
             id: self.id,
             kind: self.kind,
             queue: self.queue.into(),
-            beside: usize::MAX,
             number: self.number,
             max_attempts: self.max_attempts,
             snoozes: self.snoozes,
@@ -161,8 +159,7 @@ impl<S> ContextBuilder<S> {
             tags: self.tags,
             metadata: metadata.transpose().expect("a JSON value is JSON"),
             stop: self.stops.stop,
-            span: Span::none(),
-            reach: None,
+            ..Attempt::for_test()
         };
         JobContext::new(Arc::new(attempt), Arc::new(self.state))
     }

@@ -58,6 +58,9 @@ pub(super) struct Stops {
     /// End without writing what is left.
     pub(super) give_up: CancellationToken,
     pub(super) heartbeat: CancellationToken,
+    /// What a test wants to fail.
+    #[cfg(feature = "testing")]
+    pub(super) faults: super::faults::Faults,
 }
 
 impl WorkerHandle {
@@ -83,6 +86,13 @@ impl WorkerHandle {
     #[must_use]
     pub fn id(&self) -> i64 {
         self.engine.ledger.worker()
+    }
+
+    /// Lets the next write of outcomes fail, in a test of what that does to handlers: a job may run
+    /// again although it succeeded, or its outcome be written late.
+    #[cfg(feature = "testing")]
+    pub fn fail_next_settle(&self, fault: crate::testing::SettleFault) {
+        self.engine.stops.faults.set(fault);
     }
 
     /// Completes when the worker claims no more: it is being stopped, by its owner or by an

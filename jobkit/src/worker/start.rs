@@ -10,7 +10,7 @@ use super::claim::slots::{Served, Slots};
 use super::claim::wake::Wake;
 use super::counters::Counters;
 use super::due::Due;
-use super::duties::pruner::days_ahead;
+pub(crate) use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
 use super::lease::Lease;
 use super::lease::heartbeat::Heartbeat;
@@ -328,6 +328,8 @@ impl Parts {
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
             hooks: self.hooks.clone(),
+            #[cfg(feature = "testing")]
+            faults: self.stops.faults.clone(),
         }
     }
 }

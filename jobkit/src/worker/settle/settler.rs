@@ -47,6 +47,8 @@ pub(crate) struct Settler {
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
     pub(crate) hooks: Option<Arc<Hooks<Event>>>,
+    #[cfg(feature = "testing")]
+    pub(crate) faults: crate::worker::faults::Faults,
 }
 
 /// What to do with outcomes whose write failed.
@@ -177,7 +179,10 @@ impl Settler {
         let reservation = self.reservation(worker, group);
         let next = reservation.as_ref().map(|reservation| next(&self.slots, reservation));
         let settle = Settle { worker, settlements: group, next };
-        let settled = match meter::settle(self.link.call(&settle)).await {
+        let answer = meter::settle(self.link.call(&settle));
+        #[cfg(feature = "testing")]
+        let answer = self.faults.of(answer);
+        let settled = match answer.await {
             Ok(settled) => settled,
             Err(error) => {
                 reservation

@@ -1,0 +1,21 @@
+//! Calls that somebody else makes.
+
+use tokio::sync::Mutex;
+
+use super::{Call, Link};
+use crate::Error;
+
+/// What makes a call for those who have no connection of their own.
+pub(crate) trait Ask: Send + Sync {
+    /// Makes it, when its turn comes.
+    fn ask<C: Call + Send + 'static>(
+        &self,
+        call: C,
+    ) -> impl Future<Output = Result<C::Answer, Error>> + Send;
+}
+
+impl Ask for Mutex<Link> {
+    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, Error> {
+        self.lock().await.call(&call).await
+    }
+}

@@ -1,0 +1,28 @@
+-- Time passes for what is there, by moving it into the past: jobs and what their due times depend
+-- on. Not leases, nor the history, which is filed by the day.
+-- $1 how long
+with jobs as (
+    update jobkit.jobs set run_at = run_at - $1, created_at = created_at - $1
+), scheduled as (
+    update jobkit.scheduled set run_at = run_at - $1
+), attempts as (
+    update jobkit.attempts set ended_at = ended_at - $1
+), blocked as (
+    update jobkit.blocked_executions set since = since - $1
+), held as (
+    update jobkit.unique_keys set held_until = held_until - $1 where held_until is not null
+), semaphores as (
+    update jobkit.semaphores set tat = tat - $1, paused_until = paused_until - $1
+    where tat is not null or paused_until is not null
+), due_keys as (
+    update jobkit.due_keys set due_at = due_at - $1
+), brakes as (
+    update jobkit.brakes set next_at = next_at - $1
+), stuck as (
+    update jobkit.stuck_jobs set since = since - $1, retry_at = retry_at - $1
+), dead_letters as (
+    update jobkit.dead_letters set created_at = created_at - $1,
+        first_failed_at = first_failed_at - $1, failed_at = failed_at - $1,
+        replay_at = replay_at - $1, resolved_at = resolved_at - $1
+)
+update jobkit.schedules set next_at = next_at - $1, last_at = last_at - $1

@@ -1,0 +1,181 @@
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::draining::Draining;
+use super::report::Report;
+use super::session::Session;
+use crate::error::StartProblems;
+use crate::job_types::JobTypes;
+use crate::registry::Registry;
+use crate::states::States;
+use crate::worker::trial::Crew;
+use crate::{Error, Registration};
+
+/// How many attempts a drain makes unless it is told otherwise.
+const MOST: usize = 1000;
+
+/// How long a handler that was asked to stop may take.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
+
+/// Runs what is ready, and what that enqueues, until nothing is: with what a worker claims, runs
+/// and settles with, but in the session of the test, and so within its transaction.
+///
+/// ```no_run
+/// # use jobkit::{Enqueue, Job, JobContext, job};
+/// # #[derive(Clone)] struct App;
+/// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome { user: i64 }
+/// # impl Job<App> for Welcome {
+/// #     async fn run(self, _: JobContext<App>) -> jobkit::Result { Ok(()) }
+/// # }
+/// # async fn f(pool: sqlx::PgPool, app: App) -> anyhow::Result<()> {
+/// use jobkit::testing::{self, Drain, Outcome};
+///
+/// let mut tx = testing::begin(&pool).await?;
+/// Welcome { user: 7 }.enqueue(&mut *tx).await?;
+/// let report = Drain::new().state(app).only::<Welcome>().run(&mut *tx).await?;
+/// report.assert_finished();
+/// assert_eq!(report.runs[0].outcome, Outcome::Finished);
+/// tx.rollback().await?;
+/// # Ok(()) }
+/// ```
+///
+/// It runs one job after another, of the queue whose oldest job is ready the longest, and in that
+/// queue in the order in which a worker claims. Decoding, timeouts, panics, backoff, keys, limits,
+/// expiry and dead letters are as they are in production. Timeouts take their time.
+///
+/// What handlers write through a pool of their own is not in the transaction: they neither see what
+/// the test wrote, nor does the drain see what they enqueue. Give them the transaction in their
+/// state, in a `tokio` mutex, and drain through that mutex: it is locked for each step, not while
+/// handlers run. Or let the test have a database of its own (`#[sqlx::test]`), and drain through
+/// the pool.
+#[must_use = "nothing runs until `run` is awaited"]
+pub struct Drain {
+    states: States,
+    registry: Option<Registry>,
+    queues: BTreeSet<String>,
+    at_once: usize,
+    at_most: usize,
+    over: Duration,
+    schedules: bool,
+    problems: Vec<String>,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drain {
+    /// Runs all jobs linked into the binary of the test, of all queues.
+    pub fn new() -> Self {
+        Self {
+            states: States::default(),
+            registry: None,
+            queues: BTreeSet::new(),
+            at_once: 1,
+            at_most: MOST,
+            over: Duration::ZERO,
+            schedules: false,
+            problems: Vec::new(),
+        }
+    }
+
+    /// As [`Worker::state`](crate::Worker::state).
+    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
+        if !self.states.insert(state) {
+            let name = std::any::type_name::<S>();
+            self.problems.push(format!("the state `{name}` was given twice: give each type once"));
+        }
+        self
+    }
+
+    /// As [`Worker::only`](crate::Worker::only): others stay where they are, and their states need
+    /// not be given.
+    pub fn only<J: JobTypes>(mut self) -> Self {
+        let (registry, problems) = Registry::only(&J::list());
+        self.registry = Some(registry);
+        self.problems.extend(problems);
+        self
+    }
+
+    /// As [`Worker::jobs`](crate::Worker::jobs).
+    pub fn jobs(mut self, registrations: impl IntoIterator<Item = Registration>) -> Self {
+        self.registry = Some(Registry::of(registrations));
+        self
+    }
+
+    /// Serves this queue; without any, all.
+    pub fn queue(mut self, name: impl Into<String>) -> Self {
+        self.queues.insert(name.into());
+        self
+    }
+
+    /// Runs so many jobs at a time instead of one after another.
+    pub fn at_once(self, slots: usize) -> Self {
+        Self { at_once: slots.max(1), ..self }
+    }
+
+    /// Makes about so many attempts at most, instead of 1,000; [`Report::is_done`] says whether
+    /// that was enough.
+    pub fn at_most(self, attempts: usize) -> Self {
+        Self { at_most: attempts, ..self }
+    }
+
+    /// Also runs what becomes due within so long: delays, snoozes, retries. Whenever nothing is
+    /// ready, time [advances](super::advance) until something is. Without it nothing runs that was
+    /// not due when the drain began, however soon it is.
+    pub fn over(self, time: Duration) -> Self {
+        Self { over: time, ..self }
+    }
+
+    /// Also declares the schedules that these jobs have of their own, and fires what is due, as a
+    /// worker does: a drain of schedules begins with the first one, and [`over`](Self::over) or
+    /// [`advance`](super::advance) makes their times come.
+    pub fn schedules(self) -> Self {
+        Self { schedules: true, ..self }
+    }
+
+    /// Drains, and says what became of each attempt.
+    ///
+    /// # Errors
+    /// [`Error::Start`] names everything that is missing, as that of
+    /// [`Worker::start`](crate::Worker::start); otherwise what the database says. Within a
+    /// transaction its first error is the last thing that happens.
+    pub async fn run(self, session: impl Session) -> Result<Report, Error> {
+        let Self { states, registry, queues, at_once, at_most, over, schedules, problems } = self;
+        let registry = registry.unwrap_or_else(Registry::linked);
+        let problems = [problems, registry.problems(&states)].concat();
+        if !problems.is_empty() {
+            return Err(Error::Start(StartProblems(problems)));
+        }
+        let (registry, states) = (Arc::new(registry), Arc::new(states));
+        let crew = Crew { registry, states, cancel_grace: CANCEL_GRACE };
+        let mut draining = Draining {
+            session,
+            crew,
+            queues,
+            at_once,
+            left: at_most,
+            over,
+            moved: Duration::ZERO,
+            schedules,
+            passes: !over.is_zero(),
+            woken: 0,
+            begun: false,
+            born: HashMap::new(),
+            report: Report::default(),
+        };
+        draining.prepare().await?;
+        draining.run().await?;
+        Ok(draining.report)
+    }
+}
+
+impl fmt::Debug for Drain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drain").field("queues", &self.queues).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,245 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::report::{Report, Run};
+use super::session::Session;
+use super::time::advance;
+use crate::Error;
+use crate::error::StartProblems;
+use crate::registry::Registry;
+use crate::schedule::{self, Times};
+use crate::store::{
+    Call, Decided, DueSchedule, Instant, announce, announce_limits, clock, declare_schedules,
+    due_schedules, fire, interval, is_prepared, prepare_days, promote, queues_ready, queues_stored,
+    transaction_age,
+};
+use crate::worker::Served;
+use crate::worker::trial::{Crew, News, Trial};
+
+/// How many jobs one look promotes, and how many schedules it fires.
+const BATCH: i32 = 1000;
+
+/// How often in a row time may pass, or something become due, without a job that runs.
+const FRUITLESS: u32 = 50;
+
+/// A drain under way.
+pub(super) struct Draining<S> {
+    pub(super) session: S,
+    pub(super) crew: Crew,
+    /// The queues asked for; none, and it is all.
+    pub(super) queues: BTreeSet<String>,
+    pub(super) at_once: usize,
+    /// How many attempts may still be made.
+    pub(super) left: usize,
+    /// How much time may still pass.
+    pub(super) over: Duration,
+    /// How much has.
+    pub(super) moved: Duration,
+    pub(super) schedules: bool,
+    /// Whether time may pass at all.
+    pub(super) passes: bool,
+    /// How often it did since a job ran.
+    pub(super) woken: u32,
+    /// What was due at the beginning is ready.
+    pub(super) begun: bool,
+    /// When the jobs were enqueued that were met, by the clock before time was moved: what their
+    /// handlers derive from that stays as it was.
+    pub(super) born: HashMap<i64, DateTime<Utc>>,
+    pub(super) report: Report,
+}
+
+impl<S: Session> Draining<S> {
+    async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
+        Ok(call.call(&mut **self.session.connection().await?).await?)
+    }
+
+    /// Does what the start of a worker does, as far as it was not done before.
+    pub(super) async fn prepare(&mut self) -> Result<(), Error> {
+        let registry = Arc::clone(&self.crew.registry);
+        prepare(&registry, &mut self.session, false).await?;
+        if self.schedules {
+            self.declare(&registry).await?;
+        }
+        Ok(())
+    }
+
+    async fn declare(&mut self, registry: &Registry) -> Result<(), Error> {
+        let now = self.call(&clock()).await?;
+        let mut problems = Vec::new();
+        let mut declared = Vec::new();
+        for schedule in registry.schedules() {
+            match schedule.check() {
+                Ok((times, mut schedule)) => {
+                    schedule.next_at = times.next_after(now).map(|next| next.to_rfc3339());
+                    declared.push(schedule);
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::Start(StartProblems(problems)));
+        }
+        self.call(&declare_schedules(&declared.iter().collect::<Vec<_>>())).await
+    }
+
+    /// One life after another, each for the queues there are.
+    pub(super) async fn run(&mut self) -> Result<(), Error> {
+        loop {
+            let mut queues = self.queues.clone();
+            if queues.is_empty() {
+                queues.extend(self.call(&queues_stored()).await?);
+                let policies = self.crew.registry.policies();
+                queues.extend(policies.iter().map(|policy| policy.queue.to_owned()));
+            }
+            let served = |name: String| Served { name: name.into(), slots: self.at_once };
+            let mut trial = Trial::new(&self.crew, queues.into_iter().map(served).collect());
+            trial.register(&mut **self.session.connection().await?).await?;
+            let lived = self.live(&mut trial).await;
+            let ended = trial.deregister(&mut **self.session.connection().await?).await;
+            // The first error is the one that tells.
+            if lived? {
+                return Ok(ended?);
+            }
+            ended?;
+        }
+    }
+
+    /// Runs until nothing is left to do, or there are queues that this trial does not serve; says
+    /// which.
+    async fn live(&mut self, trial: &mut Trial) -> Result<bool, Error> {
+        // Not again unless time passes: what a test finds shall not depend on how fast it is.
+        if !std::mem::replace(&mut self.begun, true) {
+            self.promote(trial).await?;
+        }
+        loop {
+            if self.left == 0 {
+                self.report.done = false;
+                return Ok(true);
+            }
+            let ready = self.call(&queues_ready()).await?;
+            let wanted = |queue: &&String| self.queues.is_empty() || self.queues.contains(*queue);
+            let ready: Vec<String> = ready.iter().filter(wanted).cloned().collect();
+            if ready.iter().any(|queue| !trial.serves(queue)) {
+                return Ok(false);
+            }
+            let mut claimed = 0;
+            for queue in &ready {
+                let connection = &mut **self.session.connection().await?;
+                let most = self.at_once.min(self.left);
+                claimed = trial.claim(connection, queue, most, &mut self.born).await?;
+                if claimed > 0 {
+                    break;
+                }
+            }
+            if claimed > 0 {
+                self.woken = 0;
+                self.settle(trial).await?;
+            } else if !self.wake(trial).await? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Waits for what was started, and writes what becomes of it.
+    async fn settle(&mut self, trial: &mut Trial) -> Result<(), Error> {
+        while trial.is_busy() {
+            let news = trial.news().await;
+            let connection = &mut **self.session.connection().await?;
+            match news {
+                News::Asked(asked) => asked.make(connection).await,
+                News::Outcome(outcome) => {
+                    let ended = trial.settle(connection, outcome).await?;
+                    self.left = self.left.saturating_sub(ended.len());
+                    self.report.runs.extend(ended.into_iter().map(Run::new));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until something is ready, if it may; says whether there is.
+    async fn wake(&mut self, trial: &Trial) -> Result<bool, Error> {
+        if !self.passes || self.woken == FRUITLESS {
+            return Ok(false);
+        }
+        self.woken += 1;
+        let (found, next) = self.promote(trial).await?;
+        if found {
+            return Ok(true);
+        }
+        let Some(next) = next.filter(|next| *next <= self.over) else { return Ok(false) };
+        self.over -= next;
+        // Schedules are due by the time at which the transaction began; a moment more, since
+        // intervals are cut to the microsecond.
+        let lag = self.call(&transaction_age()).await? + Duration::from_millis(1);
+        self.moved += next + lag;
+        advance(&mut **self.session.connection().await?, next + lag).await?;
+        Ok(true)
+    }
+
+    /// Makes ready what is due; says whether anything was, and in how long something will be.
+    async fn promote(&mut self, trial: &Trial) -> Result<(bool, Option<Duration>), Error> {
+        let fired = self.schedules && self.fire().await?;
+        let promote = promote(BATCH, trial.worker(), interval(Duration::ZERO));
+        let promoted = self.call(&promote).await?;
+        Ok((fired || promoted.jobs > 0, promoted.next))
+    }
+
+    /// Fires schedules that are due; says whether there were any.
+    async fn fire(&mut self) -> Result<bool, Error> {
+        let due = self.call(&due_schedules(BATCH, &[], None)).await?;
+        let decided: Vec<_> = due.into_iter().filter_map(|due| decided(due, self.moved)).collect();
+        if decided.is_empty() {
+            return Ok(false);
+        }
+        let (fired, skipped) = self.call(&fire(&decided)).await?;
+        Ok(fired + skipped > 0)
+    }
+}
+
+/// What becomes of a schedule where time was moved by so much: decided by the clock that would show
+/// then, and told by the one there is.
+fn decided(due: DueSchedule, moved: Duration) -> Option<Decided> {
+    let (seen, paused) = (due.next_at, due.paused);
+    let then = DueSchedule { next_at: due.next_at + moved, now: due.now + moved, ..due };
+    let mut decided = schedule::decide(&then, &then.times.parse::<Times>().ok()?);
+    for instant in &mut decided.instants {
+        instant.at -= moved;
+        instant.since = instant.since.map(|since| since - moved);
+    }
+    if decided.instants.is_empty() {
+        // It became due as somebody else moved time: at no instant of its times.
+        let skipped = paused.then_some("paused");
+        decided.instants.push(Instant { at: seen, skipped, since: None });
+    }
+    decided.next = decided.next.map(|next| next - moved);
+    Some(Decided { seen, ..decided })
+}
+
+/// Announces kinds and their limits, and makes partitions for the history. Unless `anew`, kinds
+/// that are there are not written again: that would lock them for as long as the transaction lasts,
+/// and tests which run side by side would wait for each other.
+pub(super) async fn prepare(
+    registry: &Registry,
+    session: &mut dyn Session,
+    anew: bool,
+) -> Result<(), Error> {
+    let policies = registry.announcements();
+    let kinds: Vec<&str> = policies.iter().map(|policy| policy.kind).collect();
+    let days = crate::worker::days_ahead(&policies);
+    let connection = &mut **session.connection().await?;
+    let (announced, has_days) = is_prepared(&kinds, days).call(connection).await?;
+    if policies.iter().any(|policy| policy.concurrency.is_some()) {
+        announce_limits(&policies).call(connection).await?;
+    }
+    if anew || !announced {
+        announce(&policies).call(connection).await?;
+    }
+    if !has_days {
+        prepare_days(days).call(connection).await?;
+    }
+    Ok(())
+}

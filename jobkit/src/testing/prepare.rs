@@ -1,0 +1,40 @@
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use sqlx::{PgPool, PgTransaction};
+use tokio::sync::Mutex;
+
+use super::draining::prepare as prepare_session;
+use crate::error::StartProblems;
+use crate::registry::Registry;
+use crate::{Error, migrate};
+
+/// The databases that this process has prepared.
+static PREPARED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Begins the transaction of a test, for all that it does; without a commit nothing of it stays.
+///
+/// Once in a process it migrates the database, and announces the jobs that are linked into the
+/// test, as the start of a worker does. (Else each test would do so in its own transaction, and
+/// those that run side by side would wait for each other.)
+///
+/// # Errors
+/// As those of [`migrate`](crate::migrate()) and [`announce`](crate::announce).
+pub async fn begin(pool: &PgPool) -> Result<PgTransaction<'static>, Error> {
+    let options = pool.connect_options();
+    let (host, database) = (options.get_host(), options.get_database().unwrap_or_default());
+    let name = format!("{host}:{}/{database}", options.get_port());
+    let mut prepared = PREPARED.lock().await;
+    if !prepared.contains(&name) {
+        migrate(pool).await?;
+        let registry = Registry::linked();
+        let problems = registry.declared_problems();
+        if !problems.is_empty() {
+            return Err(Error::Announce(StartProblems(problems)));
+        }
+        prepare_session(&registry, &mut &*pool, true).await?;
+        prepared.insert(name);
+    }
+    drop(prepared);
+    Ok(pool.begin().await?)
+}

@@ -1,0 +1,134 @@
+use std::fmt;
+use std::time::Duration;
+
+use crate::store::{Ending, Outcome as Requested};
+use crate::worker::trial::Ended;
+use crate::{Declared, JobId};
+
+/// What a [`Drain`](super::Drain) did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Each attempt, in the order in which they ended.
+    pub runs: Vec<Run>,
+    pub(super) done: bool,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { runs: Vec::new(), done: true }
+    }
+}
+
+/// An attempt that ended; also of a job that did not begin, because it had expired or could not be
+/// read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Run {
+    /// The job.
+    pub id: JobId,
+    /// Its kind; with its version from the second on, as `send_receipt@2`.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What is recorded of why it failed.
+    pub error: Option<String>,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The job succeeded.
+    Finished,
+    /// It failed, and is tried again after this wait.
+    Retried(Duration),
+    /// It asked to run again after this wait.
+    Snoozed(Duration),
+    /// It was given back, uncharged.
+    Released,
+    /// The job ended as pointless; or another one has taken its place.
+    Discarded,
+    /// The job was cancelled.
+    Cancelled,
+    /// The job is a dead letter, for this reason: `exhausted`, `dead` or `undecodable`.
+    Buried(&'static str),
+    /// The claim was not held any more: nothing was written.
+    Lost,
+}
+
+impl Report {
+    /// Whether everything that it was asked for has run: it was not
+    /// [as much as it may](super::Drain::at_most).
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The attempts of jobs of this type.
+    pub fn of<J: Declared>(&self) -> impl Iterator<Item = &Run> {
+        let policy = J::POLICY;
+        self.runs.iter().filter(move |run| {
+            let kind = crate::version::split(&run.kind).0;
+            kind == policy.kind || policy.aliases.contains(&kind)
+        })
+    }
+
+    /// What became of all attempts, in their order.
+    #[must_use]
+    pub fn outcomes(&self) -> Vec<Outcome> {
+        self.runs.iter().map(|run| run.outcome).collect()
+    }
+
+    /// Fails unless everything has run and every attempt finished its job; lists those that did
+    /// not.
+    #[track_caller]
+    pub fn assert_finished(&self) -> &Self {
+        let failed = self.runs.iter().filter(|run| run.outcome != Outcome::Finished);
+        let failed: Vec<String> = failed.map(|run| format!("\n  {run}")).collect();
+        assert!(failed.is_empty(), "{} attempts did not finish:{}", failed.len(), failed.concat());
+        assert!(self.done, "more is ready after {} attempts", self.runs.len());
+        self
+    }
+}
+
+impl Run {
+    pub(super) fn new((taken, settlement, ending): Ended) -> Self {
+        let error = settlement.outcome.failure().map(|failure| failure.error.clone());
+        Self {
+            id: JobId(settlement.job),
+            kind: taken.kind,
+            queue: taken.queue.to_string(),
+            attempt: taken.attempt,
+            outcome: outcome(&settlement.outcome, ending),
+            error,
+        }
+    }
+}
+
+fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
+    match (ending, requested) {
+        (Some(Ending::Lost), _) => Outcome::Lost,
+        (Some(Ending::Cancelled), _) | (None, Requested::Cancel(_)) => Outcome::Cancelled,
+        (Some(Ending::Superseded), _) | (None, Requested::Discard(_)) => Outcome::Discarded,
+        (Some(Ending::Buried), _) | (None, Requested::Bury { .. }) => {
+            Outcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
+        }
+        (None, Requested::Finish(_)) => Outcome::Finished,
+        (None, Requested::Retry { delay, .. }) => Outcome::Retried(*delay),
+        (None, Requested::Snooze(delay)) => Outcome::Snoozed(*delay),
+        (None, Requested::Release(_)) => Outcome::Released,
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, kind, queue, attempt, outcome, error } = self;
+        write!(f, "job {id} ({kind} in {queue}), attempt {attempt}: {outcome:?}")?;
+        error.as_ref().map_or(Ok(()), |error| write!(f, ", {error}"))
+    }
+}

@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+use super::session::Session;
+use crate::Error;
+use crate::store::{Call, interval, shift_times};
+
+/// Lets so much time pass, for everything that waits in the database: what is due within it is due
+/// now, so that the next [`Drain`](super::Drain) runs it. Delays, snoozes, retries, expiry, rates,
+/// pauses of keys, unique keys that are held, automatic replays, and schedules.
+///
+/// The clock stays what it is: whatever has a time is moved into the past, within the transaction
+/// of the test. That is true of `created_at` as well, so a job's
+/// [`idempotency_key`](crate::JobContext::idempotency_key) is another one then. Within one drain
+/// [over](super::Drain::over) a time it stays.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use jobkit::{Enqueue, Job, JobContext, job};
+/// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome { user: i64 }
+/// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// use jobkit::testing::{Drain, advance};
+///
+/// let hour = Duration::from_secs(3600);
+/// Welcome { user: 7 }.options().after(hour).enqueue(&mut *tx).await?;
+/// assert!(Drain::new().only::<Welcome>().run(&mut *tx).await?.runs.is_empty());
+/// advance(&mut *tx, hour).await?;
+/// Drain::new().only::<Welcome>().run(&mut *tx).await?.assert_finished();
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`Error::Database`] and [`Error::Unreachable`].
+pub async fn advance(mut session: impl Session, time: Duration) -> Result<(), Error> {
+    Ok(shift_times(interval(time)).call(&mut **session.connection().await?).await?)
+}

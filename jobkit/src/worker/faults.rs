@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use crate::Error;
+use crate::lock::Lock;
+
+/// How a write of outcomes fails; for
+/// [`WorkerHandle::fail_next_settle`](crate::WorkerHandle::fail_next_settle).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SettleFault {
+    /// The database does not hear of it.
+    Unsent,
+    /// It is committed, and the answer is lost. The worker writes it once more, and is told that
+    /// the claim is not held any more.
+    Unanswered,
+}
+
+/// The fault of the next write, if there is to be one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults(Arc<Lock<Option<SettleFault>>>);
+
+impl Faults {
+    pub(crate) fn set(&self, fault: SettleFault) {
+        *self.0.lock() = Some(fault);
+    }
+
+    /// Makes the call, unless it is to fail.
+    pub(crate) async fn of<T>(
+        &self,
+        call: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let fault = self.0.lock().take();
+        match fault {
+            None => return call.await,
+            Some(SettleFault::Unsent) => {}
+            Some(SettleFault::Unanswered) => drop(call.await?),
+        }
+        let cut = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "cut off by the test");
+        Err(Error::Unreachable(sqlx::Error::Io(cut)))
+    }
+}
