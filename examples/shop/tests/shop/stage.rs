@@ -1,7 +1,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jobkit::WorkerHandle;
+use jobkit::testing::{Drain, Report};
 use jobkit_tests::Lab;
 use shop::Shop;
 use shop::partners::Partners;
@@ -15,17 +16,9 @@ pub(crate) async fn open(partners: Partners) -> anyhow::Result<(Lab, Shop)> {
     Ok((lab, shop))
 }
 
-pub(crate) async fn work(lab: &Lab, shop: &Shop) -> Result<WorkerHandle, jobkit::Error> {
-    let worker = lab.worker().state(shop.clone()).queue("payments", 2).queue("mail", 2);
-    worker.queue("webhooks", 4).queue("bulk", 2).start().await
-}
-
-pub(crate) async fn drain(lab: &Lab, shop: &Shop) -> Result<(), jobkit::Error> {
-    let worker = work(lab, shop).await?;
-    lab.until("not exists (select from jobkit.jobs where run_at <= now())").await;
-    worker.stop().await;
-    lab.check_invariants().await;
-    Ok(())
+/// Runs what is ready, and what becomes so within the hour: retries.
+pub(crate) async fn drain(shop: &Shop) -> Result<Report, jobkit::Error> {
+    Drain::new().state(shop.clone()).over(Duration::from_secs(3600)).run(&shop.pool).await
 }
 
 pub(crate) async fn order(lab: &Lab, columns: &str, values: &str) -> i64 {
@@ -34,12 +27,6 @@ pub(crate) async fn order(lab: &Lab, columns: &str, values: &str) -> i64 {
          {values}) returning id"
     );
     lab.value(&insert).await
-}
-
-pub(crate) async fn endings(shop: &Shop, kind: &str) -> sqlx::Result<Vec<String>> {
-    let ended = "select concat_ws(': ', outcome, reason) from jobkit.finished
-        where kind = $1 order by job_id";
-    sqlx::query_scalar(ended).bind(kind).fetch_all(&shop.pool).await
 }
 
 /// What a request is, who asks, and what is sent along.
