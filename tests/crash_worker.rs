@@ -21,7 +21,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use crate::diary::Diary;
-use crate::jobs::{Deed, OneAtOnce, Place, Scene, TenAtOnce, ThreeAtOnce, TwoAtOnce, say};
+use crate::jobs::{
+    Deed, HundredASecond, OneAtOnce, Place, Scene, TenAtOnce, ThousandASecond, ThreeAtOnce,
+    TwoAtOnce, say,
+};
 use crate::program::Program;
 
 fn main() -> Result<()> {
@@ -99,9 +102,14 @@ async fn start(
         Registration::of::<TwoAtOnce, _>(),
         Registration::of::<ThreeAtOnce, _>(),
         Registration::of::<TenAtOnce, _>(),
+        Registration::of::<HundredASecond, _>(),
+        Registration::of::<ThousandASecond, _>(),
     ];
     let mut worker = Worker::new(pool).state(scene).jobs(jobs);
-    worker = worker.listen(program.listen).queue("default", program.concurrency);
+    worker = worker.listen(program.listen);
+    for queue in &program.queues {
+        worker = worker.queue(queue, program.concurrency);
+    }
     worker = match program.stop_within {
         Some(limit) => worker.stop_within(limit),
         None => worker.stop_grace(Duration::from_secs(5)).cancel_grace(Duration::from_millis(500)),

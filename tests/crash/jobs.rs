@@ -50,6 +50,8 @@ pub(crate) enum Act {
     Abort,
     /// Its outcome depends on seed, job and attempt.
     Chance(u64),
+    /// Pauses the concurrency key of its job for so long, as after a 429.
+    PauseKey(Duration),
 }
 
 /// What the handlers of one worker know of their process.
@@ -111,6 +113,25 @@ macro_rules! keyed {
 
 keyed! { OneAtOnce: 1 TwoAtOnce: 2 ThreeAtOnce: 3 TenAtOnce: 10 }
 
+/// Deeds of one key that begin at a rate.
+macro_rules! paced {
+    ($($name:ident: $rate:literal, $burst:literal)*) => {$(
+        #[derive(Serialize, Deserialize, Debug, Clone)]
+        #[job(retention = "1h", rate = $rate, burst = $burst)]
+        pub(crate) struct $name {
+            pub(crate) act: Act,
+        }
+
+        impl Job<Scene> for $name {
+            async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
+                self.act.run(cx).await
+            }
+        }
+    )*};
+}
+
+paced! { HundredASecond: "100/s", 50 ThousandASecond: "1000/s", 100 }
+
 impl Job<Scene> for Deed {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
         self.act.run(cx).await
@@ -157,6 +178,9 @@ impl Act {
                 let outcome = chance(seed, &cx).await;
                 note(&cx, "end").await;
                 return outcome;
+            }
+            Self::PauseKey(pause) => {
+                cx.pause_key(pause).await?;
             }
             Self::Tally | Self::HangOnce | Self::HangIn(_) | Self::WaitOnce | Self::Block(_) => {}
         }

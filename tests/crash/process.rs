@@ -27,6 +27,7 @@ impl Program {
             stop_within: None,
             listen: true,
             few_connections: None,
+            queues: vec!["default".to_owned()],
             concurrency: 10,
             workers: 1,
             threads: 2,

@@ -19,7 +19,9 @@ pub(crate) struct Program {
     pub(crate) stop_within: Option<Duration>,
     pub(crate) listen: bool,
     pub(crate) few_connections: Option<bool>,
-    /// Jobs at a time, of each worker.
+    /// The queues that it serves.
+    pub(crate) queues: Vec<String>,
+    /// Jobs of a queue at a time, of each worker.
     pub(crate) concurrency: usize,
     /// `Worker`s in the process.
     pub(crate) workers: usize,

@@ -1,0 +1,187 @@
+//! Rates of concurrency keys over four processes, by the database's clock.
+//!
+//! `JOBKIT_RATE_SECONDS` makes the first longer, `JOBKIT_RATE_JOBS` the last larger.
+
+use std::time::Duration;
+
+use jobkit::Enqueue;
+use jobkit_tests::Lab;
+
+use crate::jobs::{Act, HundredASecond, TenAtOnce, ThousandASecond};
+use crate::pauses::CLAIMED;
+use crate::permits::none_left;
+use crate::process::Process;
+use crate::program::Program;
+use crate::stage::{PATIENCE, clock, heavy_turn, lab};
+
+/// What the first test lasts, and the jobs of the last, unless the environment says more.
+const SECONDS: u32 = 8;
+const JOBS: u32 = 4_000;
+
+const NO_JOBS: &str = "not exists (select from jobkit.jobs)";
+
+fn number(variable: &str) -> Option<u32> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+async fn processes(lab: &Lab) -> Vec<Process> {
+    let program = Program { concurrency: 50, ..Program::quick(lab.url()) };
+    let mut processes = Vec::new();
+    for _ in 0..4 {
+        processes.push(Process::start(&program).await);
+    }
+    processes
+}
+
+async fn stop(processes: Vec<Process>) {
+    for process in processes {
+        process.stop().await;
+    }
+}
+
+/// When jobs were claimed, in seconds and in order.
+async fn claimed(lab: &Lab) -> Vec<f64> {
+    lab.value("select array_agg(extract(epoch from at)::float8 order by at) from claimed").await
+}
+
+#[tokio::test]
+async fn four_processes_begin_as_many_jobs_as_the_rate_says() {
+    const RATE: f64 = 100.0;
+    const BURST: u32 = 50;
+    let _turn = heavy_turn().await;
+    let seconds = number("JOBKIT_RATE_SECONDS").unwrap_or(SECONDS);
+    let lab = lab().await;
+    lab.run(CLAIMED).await;
+    let processes = processes(&lab).await;
+    let jobs = 100 * seconds + BURST;
+    let act = Act::Sleep(Duration::ZERO);
+    let all = (0..jobs).map(|_| HundredASecond { act });
+    jobkit::enqueue_all(all, lab.pool()).await.unwrap();
+    lab.until_within(PATIENCE + Duration::from_secs(u64::from(seconds)), NO_JOBS).await;
+    stop(processes).await;
+
+    let claimed = claimed(&lab).await;
+    assert_eq!(claimed.len(), usize::try_from(jobs).unwrap());
+    // In any stretch of time the burst and what the rate gives meanwhile; a moment passes between
+    // the look at the clock that dates a slot and the one that was noted.
+    let late = 0.03;
+    let mut most = 0.0_f64;
+    for (i, first) in claimed.iter().enumerate() {
+        for (count, last) in (1..).zip(&claimed[i..]) {
+            most = most.max(f64::from(count) - (last - first) * RATE);
+        }
+    }
+    // The burst is gone at once, and the rest comes by the rate.
+    let took = claimed.last().unwrap() - claimed[0];
+    let rate = f64::from(jobs - BURST) / took;
+    println!("{jobs} jobs in {took:.2} s: {rate:.2} a second, {most:.2} at once");
+    assert!(most <= f64::from(BURST) + late * RATE, "{most} at once");
+    // The last look is late whatever the length is.
+    let within = if seconds < 60 { 0.05 } else { 0.02 };
+    assert!((rate / RATE - 1.0).abs() <= within, "{rate} a second");
+    none_due(&lab).await;
+}
+
+/// All slots are free again, and nothing is left of the key.
+async fn none_due(lab: &Lab) {
+    lab.run(
+        "update jobkit.semaphores set tat = clock_timestamp();
+        update jobkit.due_keys set due_at = clock_timestamp();
+        select jobkit.grant_due(100)",
+    )
+    .await;
+    none_left(lab).await;
+}
+
+#[tokio::test]
+async fn one_429_stops_four_processes_within_a_tenth_of_a_second() {
+    let _turn = heavy_turn().await;
+    let lab = lab().await;
+    lab.run(CLAIMED).await;
+    let processes = processes(&lab).await;
+    let pause = Duration::from_secs(2);
+    for group in ["ten_at_once", "hundred_a_second"] {
+        lab.run("truncate claimed, effects").await;
+        let act = Act::Sleep(Duration::from_millis(1));
+        let pool = lab.pool();
+        let busy = format!("(select count(*) from claimed) > {}", 60);
+        if group == "ten_at_once" {
+            let jobs = (0..6_000).map(|_| TenAtOnce { key: 1, act });
+            jobkit::enqueue_all(jobs, pool).await.unwrap();
+            lab.until(&busy).await;
+            let told = TenAtOnce { key: 1, act: Act::PauseKey(pause) };
+            told.options().priority(-3).enqueue(pool).await.unwrap();
+        } else {
+            jobkit::enqueue_all((0..300).map(|_| HundredASecond { act }), pool).await.unwrap();
+            lab.until(&busy).await;
+            let told = HundredASecond { act: Act::PauseKey(pause) };
+            told.options().priority(-3).enqueue(pool).await.unwrap();
+        }
+        let paused = "exists (select from jobkit.semaphores where paused_until > now())";
+        lab.until(paused).await;
+        // The clock under the lock of the key, which is before the commit.
+        let from = "select extract(epoch from paused_until - interval '2 s')::float8
+            from jobkit.semaphores where paused_until is not null";
+        let from: f64 = lab.value(from).await;
+        lab.until(&format!("not {paused}")).await;
+        let blocked = lab.count("jobkit.blocked_executions").await;
+        assert!(blocked > 0, "there was no load");
+        let last = |of: &str| {
+            format!(
+                "select coalesce(max(extract(epoch from at)::float8), 0) - {from} from {of}
+                and extract(epoch from at) < {from} + 1.99"
+            )
+        };
+        let claimed: f64 = lab.value(&last("claimed where true")).await;
+        let begun: f64 = lab.value(&last("effects where what = 'begin'")).await;
+        println!(
+            "{group}: the last claim {claimed:.3} s after the pause, the last run {begun:.3} s"
+        );
+        assert!(claimed < 0.1, "a claim {claimed} s after the pause");
+        assert!(begun < 0.1, "a run began {begun} s after the pause");
+        lab.until_within(PATIENCE, NO_JOBS).await;
+    }
+    stop(processes).await;
+}
+
+/// Each write of a job's place.
+const WRITES: &str = "
+    create table writes (job_id bigint not null, place text not null);
+    create function note_writes() returns trigger language plpgsql as
+        'begin
+            insert into public.writes select n.job_id, tg_argv[0] from new n;
+            return null;
+        end';
+    create trigger note_writes after insert on jobkit.ready referencing new table as new
+        for each statement execute function note_writes('ready');
+    create trigger note_writes after insert on jobkit.blocked_executions
+        referencing new table as new
+        for each statement execute function note_writes('blocked');
+    create trigger note_scheduled after insert on jobkit.scheduled referencing new table as new
+        for each statement execute function note_writes('scheduled')";
+
+#[tokio::test]
+async fn a_job_over_the_rate_is_written_twice_however_many_there_are() {
+    let _turn = heavy_turn().await;
+    let jobs = number("JOBKIT_RATE_JOBS").unwrap_or(JOBS);
+    let lab = lab().await;
+    lab.run(WRITES).await;
+    let act = Act::Tally;
+    jobkit::enqueue_all((0..jobs).map(|_| ThousandASecond { act }), lab.pool()).await.unwrap();
+    lab.run("truncate writes").await;
+    let (processes, began) = (processes(&lab).await, clock(&lab).await);
+    let patience = PATIENCE + Duration::from_millis(u64::from(jobs) * 5);
+    lab.until_within(patience, NO_JOBS).await;
+    let took = clock(&lab).await - began;
+    stop(processes).await;
+    let most: i64 =
+        lab.value("select max(n) from (select count(*) as n from writes group by job_id) w").await;
+    let over = lab.count("writes where place = 'blocked'").await;
+    println!("{jobs} jobs in {took:.1} s, {over} over the rate; written {most} times at most");
+    // Blocked, and ready; that of the enqueue is not counted.
+    assert!(most <= 2, "a job was written {most} times");
+    assert!(over > i64::from(jobs) / 2, "only {over} were over the rate");
+    let once = "jobkit.finished where outcome = 'finish' and attempt = 1";
+    assert_eq!(lab.count(once).await, i64::from(jobs));
+    none_due(&lab).await;
+}
