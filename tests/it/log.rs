@@ -37,9 +37,13 @@ impl<'a> MakeWriter<'a> for Log {
 impl Log {
     /// Listens to warnings and errors from now on.
     fn listen() -> (Self, DefaultGuard) {
+        Self::listen_to(tracing::Level::WARN)
+    }
+
+    fn listen_to(level: tracing::Level) -> (Self, DefaultGuard) {
         let log = Self::default();
         let format = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone());
-        let listener = format.with_max_level(tracing::Level::WARN).finish();
+        let listener = format.with_max_level(level).finish();
         (log, tracing::subscriber::set_default(listener))
     }
 
@@ -144,4 +148,31 @@ async fn a_reaper_says_which_crashed_jobs_are_dead() {
     let facts = [format!("job.id={job} "), "job.kind=\"act\"".to_owned()];
     let facts = [&*facts[0], &*facts[1], "queue=\"default\"", "attempt=1"];
     all_say(&log.lines("dead letter"), 1, &facts);
+}
+
+/// T162: who comes second at an instant enqueues nothing, and says nothing of it: no second job is
+/// logged, no id is used up, and it is no error.
+#[tokio::test]
+async fn t162_an_instant_that_many_workers_see_is_told_once() {
+    let (log, _guard) = Log::listen_to(tracing::Level::DEBUG);
+    let lab = Lab::new().await;
+    let mut workers = Vec::new();
+    for _ in 0..4 {
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
+        let worker = worker.schedule("tick", "every 1s", jobs::Noop);
+        workers.push(worker.start().await.unwrap());
+    }
+    lab.until("(select count(*) from jobkit.schedule_runs where job_id is not null) >= 4").await;
+    for worker in workers {
+        worker.stop().await;
+    }
+    let number = |line: &String| {
+        let (_, rest) = line.split_once("fired=").expect("it says how many");
+        rest.split(' ').next().unwrap().parse::<i64>().unwrap()
+    };
+    let told: i64 = log.lines(" fired=").iter().map(number).sum();
+    assert_eq!(told, lab.count("jobkit.schedule_runs where job_id is not null").await);
+    assert_eq!(told, lab.value::<i64>("select last_value from jobkit.jobs_id_seq").await);
+    assert_eq!(log.lines(" WARN "), [""; 0]);
+    assert_eq!(log.lines("ERROR"), [""; 0]);
 }

@@ -14,6 +14,7 @@ pub(crate) mod coalesce;
 pub(crate) mod coalesce_ends;
 pub(crate) mod crowd;
 pub(crate) mod dead_letters;
+pub(crate) mod elsewhere;
 pub(crate) mod gate;
 pub(crate) mod handover;
 pub(crate) mod isolation;

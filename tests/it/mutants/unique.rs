@@ -1,7 +1,7 @@
 //! Mutants of unique keys.
 
 use super::Mutant;
-use crate::races::{unique, unique_bulk, unique_ends};
+use crate::races::{elsewhere, unique, unique_bulk, unique_ends};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a producer holds.
@@ -44,6 +44,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     crash: "v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id)" =>
         "v_by := null",
         unique_ends::a_crash_whose_key_is_taken_ends_as_superseded;
+    crash: "v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id)" =>
+        "v_by := null",
+        elsewhere::t163_a_dead_worker_s_job_whose_key_was_taken_strands_no_other;
+    settle_one: "v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id)" =>
+        "v_by := null",
+        elsewhere::t164_a_recurring_job_that_fails_beside_the_next_needs_no_hand;
     // Who frees one.
     free_keys: "for update skip locked" => "for update",
         unique_ends::an_end_behind_an_open_enqueue_of_its_key_waits_for_nobody;
@@ -54,6 +60,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
     finish: "perform jobkit.free_keys(array[p_job.id], v_success)" => "perform 1",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
+    finish: "perform jobkit.free_keys(array[p_job.id], v_success)" => "perform 1",
+        elsewhere::t160_no_key_is_held_by_a_job_that_is_gone;
     bury: "perform jobkit.free_keys(array[p_job.id], true)" => "perform 1",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
     cancel_mark: "perform jobkit.free_keys(v_marked, false)" => "perform 1",
