@@ -3,7 +3,8 @@
 -- Under the lock of its semaphore. A `tat` further ahead than a whole burst is of a clock that
 -- stepped back, or of a slower rate. `due_at` is when the next slot is free that none is reserved
 -- of; or when nothing is left to know of the key. It is noted here (the other times the caller
--- writes), and promoters are told of one they do not expect.
+-- writes), and promoters are told of one they do not expect. A claim may come before the look at
+-- a slot that is free by now: the key stays due. A grant has looked, and what it left nobody serves.
 create or replace function jobkit.pace(
     p_group text, p_key text, p_at timestamptz, p_reserved integer, p_begun integer,
     p_taken integer, p_blocked boolean, out tat timestamptz, out paused_until timestamptz,
@@ -28,7 +29,8 @@ begin
     kept := tat is not null or paused_until is not null or v_key.override_rate is not null;
     v_due := case
         when paused_until is not null then paused_until
-        when p_blocked and p_taken < v_key.effective_limit and v_next > p_at then v_next
+        when p_blocked and p_taken < v_key.effective_limit and (v_next > p_at or p_begun > 0)
+            and v_next is not null then greatest(v_next, p_at)
         when not p_blocked and p_taken = 0 then tat end;
     if v_due is null then
         delete from jobkit.due_keys d

@@ -46,4 +46,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     pace: "when paused_until is not null then paused_until" => "when false then null",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
+    pace: "or p_begun > 0)" => "or false)",
+        rates::a_claim_that_comes_before_a_look_leaves_the_key_due;
 };

@@ -10,6 +10,7 @@ in_a_lab![
     a_look_passes_over_a_key_in_other_hands,
     time_makes_room_for_as_many_as_slots,
     a_slot_is_dated_where_a_claim_takes_it,
+    a_claim_that_comes_before_a_look_leaves_the_key_due,
     another_attempt_takes_another_slot,
     a_claim_behind_a_pause_of_its_key_gets_nothing,
     a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself,
@@ -117,6 +118,22 @@ pub(crate) async fn a_slot_is_dated_where_a_claim_takes_it(lab: Lab) {
     world.expect(w, BLOCKED).await;
     world.later(1).await;
     assert_eq!(world.call(promote(10)).await, "1");
+    world.lab.check_invariants().await;
+}
+
+/// The promoter is late, and a claim writes the times of the key before it looks.
+pub(crate) async fn a_claim_that_comes_before_a_look_leaves_the_key_due(lab: Lab) {
+    let world = hourly(lab).await;
+    let [x, y, z, v] = world.keyed(["a"; 4]).await;
+    assert_eq!(world.call(claim(1, next_n(), 100)).await, list(&[x, y]));
+    world.later(1).await;
+    assert_eq!(world.call(promote(10)).await, "1");
+    world.later(1).await;
+    assert_eq!(world.call(claim(2, next_n(), 100)).await, list(&[z]));
+    world.expect(v, BLOCKED).await;
+    assert_eq!(world.call(promote(10)).await, "1");
+    world.expect(v, READY).await;
+    assert_eq!(world.call(promote(10)).await, "0");
     world.lab.check_invariants().await;
 }
 
