@@ -6,7 +6,8 @@
 //! may happen, [`Model::broken`] names the [`Invariant`] that a step broke. A [`Mistake`] is a
 //! design that was not taken, because some sequence of steps breaks an invariant under it.
 //!
-//! One key is enough: keys share nothing. There are no clocks. A lease may lapse at any time after
+//! One key is enough: keys share nothing. There are no clocks but that of a rate, which counts the
+//! time from one slot to the next and may tick whenever it likes. A lease may lapse at any time after
 //! a crash, a scheduled job may come due at any time, and a worker that crashed may have been
 //! frozen only, and thaw at any time to send the outcomes it still has.
 //!
@@ -36,6 +37,8 @@ pub struct Model {
     pub limits: Vec<u32>,
     /// Attempts that a job has, crashed ones included; nobody counts them when there is no number.
     pub attempts: Option<u8>,
+    /// How many slots of a rate may be taken at once; there is none without.
+    pub burst: Option<u32>,
     /// What is done wrong.
     pub mistake: Option<Mistake>,
 }
@@ -61,6 +64,14 @@ pub struct Role {
 }
 
 impl Model {
+    /// How many more slots may be reserved: those that are free, but for the reserved ones.
+    pub(crate) fn room(&self, state: &State) -> u32 {
+        let Some(burst) = self.burst else { return u32::MAX };
+        let burst = if self.makes(Mistake::BurstTwice) { 2 * burst } else { burst };
+        let reserved = if self.makes(Mistake::ReservedUncounted) { 0 } else { state.reserved() };
+        burst.saturating_sub(state.ahead + reserved)
+    }
+
     /// Whether it makes this mistake.
     pub(crate) fn makes(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)

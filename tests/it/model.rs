@@ -33,6 +33,7 @@ struct Scenario {
     /// Whether the workers are there from the start.
     started: bool,
     attempts: Option<u8>,
+    burst: Option<u32>,
     outcomes: &'static [Outcome],
     bounds: Bounds,
 }
@@ -46,6 +47,7 @@ impl Scenario {
             workers: vec![ANY; 2],
             started: true,
             attempts: None,
+            burst: None,
             outcomes: &[Outcome::Finish, Outcome::Release],
             bounds: Bounds::default(),
         }
@@ -59,6 +61,7 @@ impl Scenario {
             roles: self.workers.iter().map(|&kinds| Role { queues: ANY, kinds }).collect(),
             limits: vec![0, 1, 2, 3],
             attempts: self.attempts,
+            burst: self.burst,
             mistake,
         };
         let mut start = State::new(&model, self.limit);
@@ -144,9 +147,37 @@ fn two_jobs_survive_a_crash_a_limit_a_pause_and_a_cancel() {
     });
 }
 
+#[test]
+fn a_rate_holds_amid_crashes_and_cancels() {
+    for burst in [1, 2] {
+        let bounds = Bounds { crashes: 1, cancels: 1, ..Bounds::default() };
+        holds(|scenario| Scenario { bounds, burst: Some(burst), ..scenario });
+    }
+}
+
+#[test]
+fn a_rate_holds_while_limits_and_queues_change() {
+    let bounds = Bounds { limits: 1, pauses: 1, ..Bounds::default() };
+    let (queues, burst) = (vec![0, 1, 0], Some(2));
+    holds(|scenario| Scenario { bounds, burst, queues: queues.clone(), ..scenario });
+}
+
+#[test]
+fn a_rate_holds_for_workers_that_come_and_go() {
+    let bounds = Bounds { stops: 1, starts: 2, ..Bounds::default() };
+    let (kinds, workers, burst) = (vec![0, 1, 0], vec![0b11, 0b01], Some(1));
+    holds(|scenario| Scenario {
+        bounds,
+        burst,
+        kinds: kinds.clone(),
+        workers: workers.clone(),
+        ..scenario
+    });
+}
+
 /// What a mistake breaks, and what has to happen for it.
 fn failure(mistake: Mistake) -> (Invariant, Scenario) {
-    let (one, two) = (Scenario::new(1), Scenario::new(2));
+    let (one, two, three) = (Scenario::new(1), Scenario::new(2), Scenario::new(3));
     let none = Bounds::default();
     let crash = Bounds { crashes: 1, ..none };
     let cancel = Bounds { cancels: 1, ..none };
@@ -172,6 +203,16 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
         Mistake::ReapKeepsPermit => (Invariant::Accounted, Scenario { bounds: crash, ..one }),
         Mistake::ReapUnchecked => (Invariant::Fenced, one),
         Mistake::RaiseUnswept => (Invariant::NoneIdle, Scenario { bounds: raise, ..one }),
+        Mistake::SlotsReadEarly | Mistake::BurstTwice | Mistake::ClaimUndated => {
+            (Invariant::WithinRate, Scenario { burst: Some(1), ..three })
+        }
+        Mistake::ReservedUncounted | Mistake::DatedByGrant => {
+            (Invariant::WithinRate, Scenario { burst: Some(1), ..three })
+        }
+        Mistake::CancelKeepsSlot => {
+            (Invariant::Accounted, Scenario { bounds: cancel, burst: Some(1), ..three })
+        }
+        Mistake::ClaimForgetsLook => (Invariant::NoneIdle, Scenario { burst: Some(2), ..three }),
         Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {
             (Invariant::Ends, Scenario { bounds: stop, kinds, workers: apart, ..one })
         }

@@ -5,10 +5,13 @@ use super::{Job, Model, Outcome, Place, State, Step};
 pub enum Invariant {
     /// No permit is granted above the limit: their number grows only while it stays within.
     WithinLimit,
-    /// The semaphore counts its permits, and each belongs to a job that runs or is ready with it.
+    /// The semaphore counts its permits, and each belongs to a job that runs or is ready with it. A
+    /// slot is reserved for jobs that are ready with a permit alone.
     Accounted,
     /// No permit is free while a served job is blocked, except before a sweep that is due.
     NoneIdle,
+    /// No more jobs have begun than the burst, and those that the rate gave meanwhile.
+    WithinRate,
     /// A grant goes to the first served jobs by priority and id.
     InOrder,
     /// Nobody but a worker itself ends what it runs, while its process and its row are there.
@@ -27,6 +30,7 @@ impl Model {
         let above = grew(before.taken, after.taken) || grew(before.permits(), after.permits());
         let checks = [
             (Invariant::WithinLimit, above),
+            (Invariant::WithinRate, self.burst.is_some_and(|burst| after.begun > burst)),
             (Invariant::Accounted, !accounted(after)),
             (Invariant::InOrder, !self.in_order(before, step, after)),
             (Invariant::NoneIdle, self.idle(after)),
@@ -37,7 +41,12 @@ impl Model {
 
     fn idle(&self, state: &State) -> bool {
         let free = state.taken < state.limit && !state.due;
-        free && state.waiting(self).iter().any(|job| job.served)
+        if !free || state.waiting(self).iter().all(|job| !job.served) {
+            return false;
+        }
+        // Where time alone makes room, somebody looks as soon as it has.
+        let Some(burst) = self.burst else { return true };
+        state.next_slot(burst).is_some_and(|next| state.look_in.is_none_or(|look| look > next))
     }
 
     /// Who got a permit is served, and comes before all that waited, are served and still wait.
@@ -68,7 +77,7 @@ impl Model {
         let mut jobs = state.jobs();
         let rests =
             jobs.all(|(id, job)| ended(job.place) || waits(job.place) && !self.served(state, id));
-        rests && state.taken == 0
+        rests && state.taken == 0 && state.reserved() == 0
     }
 
     /// Whether a step is what goes on when nobody interferes and nothing fails: from every state
@@ -81,6 +90,7 @@ impl Model {
             }
             Step::Promote { .. } | Step::Wait { .. } | Step::Leave { .. } | Step::Sweep => true,
             Step::ReapWorker { .. } | Step::ReapClaim { .. } => true,
+            Step::Tick | Step::GrantDue => true,
             _ => false,
         }
     }
@@ -89,7 +99,8 @@ impl Model {
 fn accounted(state: &State) -> bool {
     let holds = |job: &Job| matches!(job.place, Place::Running(_) | Place::Ready { permit: true });
     let owned = state.jobs.iter().all(|job| job.permit == holds(job));
-    owned && state.taken == state.permits()
+    let slots = |job: &Job| !job.reserved || job.place == (Place::Ready { permit: true });
+    owned && state.taken == state.permits() && state.jobs.iter().all(slots)
 }
 
 /// Whether a job got a permit in this step, be it after it gave one back.

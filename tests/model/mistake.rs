@@ -35,11 +35,25 @@ pub enum Mistake {
     SweepOnlyDue,
     /// A sweep leaves permits with jobs that nobody serves any more.
     SweepFillsOnly,
+    /// A claim reads how many slots are free before it has the lock.
+    SlotsReadEarly,
+    /// A grant gives slots that are reserved for others.
+    ReservedUncounted,
+    /// A grant dates the slot of a job, and not the claim.
+    DatedByGrant,
+    /// Twice the burst may be taken at once.
+    BurstTwice,
+    /// What becomes of a job leaves the slot reserved that it did not take.
+    CancelKeepsSlot,
+    /// A claim of a job with a slot reserved does not move `tat` on.
+    ClaimUndated,
+    /// A claim that comes when a look is due has the key forget it.
+    ClaimForgetsLook,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 24] = [
         Self::WaitReadsEarly,
         Self::FreshKeyReadsEarly,
         Self::SettleReadsEarly,
@@ -57,5 +71,12 @@ impl Mistake {
         Self::ForgetTaken,
         Self::SweepOnlyDue,
         Self::SweepFillsOnly,
+        Self::SlotsReadEarly,
+        Self::ReservedUncounted,
+        Self::DatedByGrant,
+        Self::BurstTwice,
+        Self::CancelKeepsSlot,
+        Self::ClaimUndated,
+        Self::ClaimForgetsLook,
     ];
 }

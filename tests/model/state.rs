@@ -21,6 +21,12 @@ pub struct State {
     pub late: Vec<(Claim, i64)>,
     /// What a [`Mistake`](super::Mistake) read too early.
     pub early: Option<Early>,
+    /// The semaphore: slots of the rate that are taken and not free again, by its `tat`.
+    pub ahead: u32,
+    /// How many slots of the rate have been taken and are not free again, whatever the tables say.
+    pub begun: u32,
+    /// In how many slots' time somebody looks at the key; 0: now.
+    pub look_in: Option<u32>,
     started: u32,
 }
 
@@ -35,6 +41,8 @@ pub struct Job {
     pub charged: u8,
     /// Whether a cancel waits for the end of the attempt.
     pub marked: bool,
+    /// Whether a slot of the rate is reserved for it.
+    pub reserved: bool,
 }
 
 /// Where a job is.
@@ -89,6 +97,8 @@ pub struct Early {
     pub(crate) limit: u32,
     pub(crate) taken: u32,
     pub(crate) blocked: Vec<i64>,
+    /// The slots that were left.
+    pub(crate) room: u32,
 }
 
 impl State {
@@ -168,6 +178,18 @@ impl State {
         self.jobs.iter().map(|job| u32::from(job.permit)).sum()
     }
 
+    /// How many slots are reserved for jobs that have yet to begin.
+    pub fn reserved(&self) -> u32 {
+        self.jobs.iter().map(|job| u32::from(job.reserved)).sum()
+    }
+
+    /// In how many slots' time one is free that is not reserved: none while as many are reserved as
+    /// may be taken at once.
+    pub fn next_slot(&self, burst: u32) -> Option<u32> {
+        let reserved = self.reserved();
+        (reserved < burst).then(|| (self.ahead + reserved + 1).saturating_sub(burst))
+    }
+
     /// What waits for a permit.
     pub fn waiting(&self, model: &Model) -> Vec<Waiting> {
         let waiting =
@@ -191,6 +213,11 @@ impl fmt::Display for State {
             write!(f, ", {id}{star}{mark} {place}")?;
         }
         let due = if self.due { "; sweep due" } else { "" };
-        f.write_str(due)
+        f.write_str(due)?;
+        if (self.ahead, self.begun, self.look_in) != (0, 0, None) {
+            write!(f, "; {} slots ahead, {} begun, ", self.ahead, self.begun)?;
+            write!(f, "{} reserved, a look in {:?}", self.reserved(), self.look_in)?;
+        }
+        Ok(())
     }
 }

@@ -87,6 +87,10 @@ pub enum Step {
     },
     /// Permits of jobs that nobody serves are taken back, and free ones granted.
     Sweep,
+    /// As much time passes as there is from one slot of the rate to the next.
+    Tick,
+    /// The look at a key of which time made room: it is due.
+    GrantDue,
     /// The row of a semaphore goes that nobody holds a permit of.
     Forget,
     /// Only by mistake: a transaction reads, and then waits for the lock.
@@ -122,6 +126,12 @@ impl Model {
         self.steps_of_operators(state, &mut steps);
         if self.makes(Mistake::ForgetTaken) || state.taken == 0 {
             steps.push(Step::Forget);
+        }
+        if self.burst.is_some() {
+            steps.push(Step::Tick);
+        }
+        if state.look_in == Some(0) {
+            steps.push(Step::GrantDue);
         }
         if state.early.is_some() {
             steps.push(Step::Act);
@@ -213,7 +223,9 @@ impl Model {
     /// Whether a step reads before it has the lock.
     fn looks_early(&self, state: &State, step: &Step) -> bool {
         match self.mistake {
-            Some(Mistake::WaitReadsEarly) => matches!(step, Step::Wait { .. }),
+            Some(Mistake::WaitReadsEarly | Mistake::SlotsReadEarly) => {
+                matches!(step, Step::Wait { .. })
+            }
             Some(Mistake::FreshKeyReadsEarly) => {
                 matches!(step, Step::Wait { .. }) && state.taken == 0
             }

@@ -34,11 +34,19 @@ impl Model {
             }
             Step::ReapClaim { claim } => self.reap_claim(state, *claim),
             Step::Sweep => self.sweep(state),
+            Step::Tick => {
+                for left in
+                    [&mut state.ahead, &mut state.begun].into_iter().chain(&mut state.look_in)
+                {
+                    *left = left.saturating_sub(1);
+                }
+            }
+            Step::GrantDue => self.fill(state, None),
             Step::Forget => state.taken = 0,
             Step::Look(step) => {
                 let blocked = state.ids(|place| place == Place::Blocked);
                 let (limit, taken, step) = (state.limit, state.taken, step.clone());
-                state.early = Some(Early { step, limit, taken, blocked });
+                state.early = Some(Early { step, limit, taken, blocked, room: self.room(state) });
             }
             Step::Act => self.act(state),
         }
@@ -51,25 +59,36 @@ impl Model {
         worker: u32,
         jobs: &[i64],
         park: bool,
-        early: Option<(u32, u32)>,
+        early: Option<(u32, u32, u32)>,
     ) {
         let row = state.worker_mut(worker).expect("a claim locks its worker's row");
         row.claims += 1;
         let claim = Claim { worker, n: row.claims };
+        let mut candidates = false;
         for id in jobs {
             let job = state.job_mut(*id);
             // Without a permit it is a candidate: one of those that wait.
             let held = job.place == Place::Ready { permit: true };
             job.place = if held { Place::Running(claim) } else { Place::Blocked };
+            candidates |= !held;
         }
-        let (limit, taken) = early.unwrap_or((state.limit, state.taken));
-        for id in grant(limit, taken, &state.waiting(self)) {
-            take(state, id);
-            if jobs.contains(&id) {
-                state.job_mut(id).place = Place::Running(claim);
+        self.begin(state, jobs);
+        // Where a rate holds, a claim that brings no candidate does not look.
+        if candidates || self.burst.is_none() {
+            let (limit, taken, room) =
+                early.unwrap_or((state.limit, state.taken, self.room(state)));
+            for id in grant(limit.min(taken.saturating_add(room)), taken, &state.waiting(self)) {
+                self.take(state, id);
+                if jobs.contains(&id) {
+                    state.job_mut(id).place = Place::Running(claim);
+                }
             }
+            self.pace(state, false);
+            self.begin(state, jobs);
         }
-        if park && state.taken >= state.limit {
+        let denied = jobs.iter().any(|id| state.job(*id).place == Place::Blocked);
+        let full = state.taken >= state.limit || denied && self.room(state) == 0;
+        if park && full && (denied || self.burst.is_none()) {
             let holders = self.makes(Mistake::ParkHolders);
             for id in
                 state.ids(|place| matches!(place, Place::Ready { permit } if !permit || holders))
@@ -167,14 +186,18 @@ impl Model {
 
     /// Does what was decided too early, as far as it is still possible under the locks.
     fn act(&self, state: &mut State) {
-        let Some(Early { step, limit, taken, blocked }) = state.early.take() else { return };
+        let Some(Early { step, limit, taken, blocked, room }) = state.early.take() else { return };
         match *step {
             Step::Wait { worker, jobs, park } => {
                 let Some(row) = state.worker(worker).copied() else { return };
                 let claimable = self.claimable(state, &row);
                 let jobs: Vec<_> = jobs.into_iter().filter(|id| claimable.contains(id)).collect();
                 if !row.crashed && !row.stopping {
-                    self.wait(state, worker, &jobs, park, Some((limit, taken)));
+                    let early = match self.mistake {
+                        Some(Mistake::SlotsReadEarly) => (state.limit, state.taken, room),
+                        _ => (limit, taken, self.room(state)),
+                    };
+                    self.wait(state, worker, &jobs, park, Some(early));
                 }
             }
             Step::Settle { claim, job, outcome } => {
@@ -192,6 +215,9 @@ impl Model {
 
     /// Gives back the permit of a job, if it has one.
     fn signal(&self, state: &mut State, id: i64) {
+        if !self.makes(Mistake::CancelKeepsSlot) {
+            state.job_mut(id).reserved = false;
+        }
         let had = std::mem::take(&mut state.job_mut(id).permit);
         if had || self.makes(Mistake::SignalUnchecked) {
             state.taken = state.taken.saturating_sub(1);
@@ -208,17 +234,61 @@ impl Model {
 
     /// Gives all free permits to blocked jobs, which become ready with them.
     fn fill(&self, state: &mut State, early: Option<&[i64]>) {
-        if state.limit <= state.taken {
-            return;
-        }
         let mut waiting = state.waiting(self);
         if let Some(seen) = early {
             waiting.retain(|job| seen.contains(&job.id));
         }
-        for id in self.filled(state.limit, state.taken, &waiting) {
-            take(state, id);
-            state.job_mut(id).place = Place::Ready { permit: true };
+        let limit = state.limit.min(state.taken.saturating_add(self.room(state)));
+        for id in self.filled(limit, state.taken, &waiting) {
+            self.take(state, id);
         }
+        self.pace(state, false);
+    }
+
+    /// Writes a permit for a job, and reserves a slot of the rate with it.
+    fn take(&self, state: &mut State, id: i64) {
+        state.taken += 1;
+        let job = state.job_mut(id);
+        job.permit = true;
+        job.place = Place::Ready { permit: true };
+        job.reserved = self.burst.is_some();
+        if job.reserved && self.makes(Mistake::DatedByGrant) {
+            job.reserved = false;
+            state.ahead += 1;
+        }
+    }
+
+    /// Those of the jobs that run by now have taken their slots.
+    fn begin(&self, state: &mut State, jobs: &[i64]) {
+        let mut any = false;
+        for id in jobs {
+            let job = state.job_mut(*id);
+            let begins = matches!(job.place, Place::Running(_))
+                && (job.reserved || self.makes(Mistake::DatedByGrant) && self.burst.is_some());
+            if begins {
+                job.reserved = false;
+                any = true;
+                state.begun += 1;
+                let dated =
+                    matches!(self.mistake, Some(Mistake::DatedByGrant | Mistake::ClaimUndated));
+                state.ahead += u32::from(!dated);
+            }
+        }
+        if any {
+            self.pace(state, !self.makes(Mistake::ClaimForgetsLook));
+        }
+    }
+
+    /// When somebody is to look at the key: when the next slot is free that is not reserved, or, if
+    /// nothing is left of it, to forget it. A grant has looked at what is free now, a claim has not.
+    fn pace(&self, state: &mut State, unseen: bool) {
+        let Some(burst) = self.burst else { return };
+        let blocked = state.jobs.iter().any(|job| job.place == Place::Blocked);
+        state.look_in = if blocked && state.taken < state.limit {
+            state.next_slot(burst).filter(|next| *next > 0 || unseen)
+        } else {
+            (!blocked && state.taken == 0 && state.ahead > 0).then_some(state.ahead)
+        };
     }
 
     /// [`grant`], with what is done wrong.
@@ -235,12 +305,4 @@ impl Model {
             _ => grant(limit, taken, waiting),
         }
     }
-}
-
-/// Writes a permit for a job.
-fn take(state: &mut State, id: i64) {
-    state.taken += 1;
-    let job = state.job_mut(id);
-    job.permit = true;
-    job.place = Place::Ready { permit: true };
 }

@@ -32,6 +32,9 @@ fn code_in_order(state: &State, roles: &[usize]) -> Code {
     digits.push(3, state.taken as usize);
     digits.push(2, state.paused as usize);
     digits.push(1, usize::from(state.due));
+    digits.push(3, state.ahead as usize);
+    digits.push(3, state.begun as usize);
+    digits.push(3, state.look_in.map_or(0, |slots| 1 + slots as usize));
     for row in &rows {
         let phase = row
             .map_or(0, |worker| 1 + usize::from(worker.stopping) + 2 * usize::from(worker.crashed));
@@ -41,6 +44,7 @@ fn code_in_order(state: &State, roles: &[usize]) -> Code {
         let late = state.late.iter().any(|(_, late)| *late == id);
         digits
             .push(3, usize::from(job.permit) + 2 * usize::from(job.marked) + 4 * usize::from(late));
+        digits.push(1, usize::from(job.reserved));
         digits.push(2, usize::from(job.charged));
         let place = match job.place {
             Place::Absent => 0,

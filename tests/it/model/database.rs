@@ -52,6 +52,8 @@ fn share(state: &State, step: &Step) -> (&'static str, u32) {
         Step::ReapWorker { .. } => ("reap of a worker", 20),
         Step::ReapClaim { .. } => ("reap of a claim", 30),
         Step::Sweep => ("sweep", if state.due { 6 } else { 1 }),
+        Step::Tick => ("tick", 20),
+        Step::GrantDue => ("look at a key that is due", 20),
         // A semaphore is forgotten by the step that empties it; the rest are mistakes.
         Step::Forget | Step::Look(_) | Step::Act => ("", 0),
     }

@@ -37,6 +37,11 @@ const CLEAR: &str = "
     delete from jobkit.attempts; delete from jobkit.jobs; delete from jobkit.finished;
     delete from jobkit.dead_letters; delete from jobkit.workers; delete from jobkit.queues";
 
+/// Lets the time pass from one slot to the next.
+const PASSED: &str = "
+    with due as (update jobkit.due_keys set due_at = due_at - interval '1 h')
+    update jobkit.semaphores set tat = tat - interval '1 h'";
+
 /// A database, with the key `k` of the group `g`. A job's id is one more than in the model.
 pub(super) struct Stage {
     session: Session,
@@ -184,6 +189,8 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
             vec![calls::reap_claim(i64::from(claim.worker), i64::from(claim.n))]
         }
         Step::Sweep => vec![calls::sweep_unserved(), calls::sweep()],
+        Step::Tick => vec![PASSED.to_owned()],
+        Step::GrantDue => vec!["select from jobkit.grant_due(10)".to_owned()],
         Step::Wait { .. } | Step::Forget | Step::Look(_) | Step::Act => {
             unreachable!("{step:?} is no step of the database")
         }
