@@ -81,6 +81,19 @@ async fn serve(program: Program, mut lines: UnboundedReceiver<String>) -> Result
     write_tally(&effects, jobs).await
 }
 
+/// What it runs.
+fn jobs() -> [Registration; 7] {
+    [
+        Registration::of::<Deed, _>(),
+        Registration::of::<OneAtOnce, _>(),
+        Registration::of::<TwoAtOnce, _>(),
+        Registration::of::<ThreeAtOnce, _>(),
+        Registration::of::<TenAtOnce, _>(),
+        Registration::of::<HundredASecond, _>(),
+        Registration::of::<ThousandASecond, _>(),
+    ]
+}
+
 async fn start(
     program: &Program,
     effects: &PgPool,
@@ -96,16 +109,7 @@ async fn start(
     };
     // Never connected: the worker makes its own connections from the pool's options.
     let pool = PgPool::connect_lazy(&program.url)?;
-    let jobs = [
-        Registration::of::<Deed, _>(),
-        Registration::of::<OneAtOnce, _>(),
-        Registration::of::<TwoAtOnce, _>(),
-        Registration::of::<ThreeAtOnce, _>(),
-        Registration::of::<TenAtOnce, _>(),
-        Registration::of::<HundredASecond, _>(),
-        Registration::of::<ThousandASecond, _>(),
-    ];
-    let mut worker = Worker::new(pool).state(scene).jobs(jobs);
+    let mut worker = Worker::new(pool).state(scene).jobs(jobs());
     worker = worker.listen(program.listen);
     for queue in &program.queues {
         worker = worker.queue(queue, program.concurrency);

@@ -7,8 +7,8 @@
 //! design that was not taken, because some sequence of steps breaks an invariant under it.
 //!
 //! One key is enough: keys share nothing. There are no clocks but that of a rate, which counts the
-//! time from one slot to the next and may tick whenever it likes. A lease may lapse at any time after
-//! a crash, a scheduled job may come due at any time, and a worker that crashed may have been
+//! time from one slot to the next and may tick whenever it likes. A lease may lapse at any time
+//! after a crash, a scheduled job may come due at any time, and a worker that crashed may have been
 //! frozen only, and thaw at any time to send the outcomes it still has.
 //!
 //! [`grant`] alone decides who gets a free permit, and needs no state.

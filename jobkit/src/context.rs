@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use crate::hooks::{Carried, of_metadata};
+use crate::limiter::Limiter;
 use crate::reach::Reach;
 use crate::stop::Stop;
 use crate::{Error, JobError, JobId, StopReason};
@@ -213,6 +214,20 @@ impl<S> JobContext<S> {
         self.attempt.stop.token()
     }
 
+    /// A [limiter](crate::limiter), to ask for a slot in the middle of a run: how often jobs do
+    /// something, over all processes, whatever their kinds. A worker
+    /// [declares](crate::Worker::limiter) it.
+    ///
+    /// ```
+    /// # use jobkit::JobContext;
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// cx.limiter("stripe").acquire().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn limiter<'a>(&'a self, name: &'a str) -> Limiter<'a> {
+        Limiter::new(&self.attempt, name)
+    }
+
     /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other
     /// job of the key begins before then, what runs goes on. Of two pauses the
     /// one that ends later holds. Answers false when the job has no key.
@@ -228,7 +243,8 @@ impl<S> JobContext<S> {
         }
     }
 
-    /// The same for any key, by the names of its group (by default the kind) and of the key.
+    /// The same for any key, by the names of its group (by default the kind) and of the key; or for
+    /// a key of a [limiter](Self::limiter), whose name is that of its group.
     /// Answers false when no worker has announced the group.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ pub mod hooks;
 mod id;
 mod job;
 mod job_types;
+pub mod limiter;
 mod limits;
 mod lock;
 mod meter;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike, Utc};
 
 use crate::Error;
+use crate::policy::Rate;
 
 /// Largest payload with its metadata, as JSON text.
 pub(crate) const PAYLOAD_BYTES: usize = 1024 * 1024;
@@ -29,6 +30,8 @@ pub(crate) const LIMIT: u32 = 1_000_000;
 /// How many seconds a unique key is held, a job waits or is tried, or a cause is muted: 366 days at
 /// most.
 pub(crate) const LENGTHS: RangeInclusive<u64> = 1..=366 * 24 * 60 * 60;
+/// From one slot of a rate to the next, in microseconds: 30 days at most.
+const SLOTS: RangeInclusive<u64> = 100..=30 * 24 * 60 * 60 * 1_000_000;
 /// Priorities, the first the sooner.
 pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;
 /// How many attempts a job may have.
@@ -135,6 +138,13 @@ fn escapes_nul(json: &str) -> bool {
         backslashes = if c == '\\' { backslashes + 1 } else { 0 };
         escaped && c == 'u' && json[at + 1..].starts_with("0000")
     })
+}
+
+/// Checks a rate.
+pub(crate) fn rate(rate: Rate) -> Result<(), Error> {
+    let micros = u64::try_from(rate.every.as_micros()).unwrap_or(u64::MAX);
+    range("microseconds from one slot to the next", micros, SLOTS, "100 to 2592000000000")?;
+    range("burst", rate.burst, 1..=LIMIT, "1 to 1000000")
 }
 
 /// Checks a number.

@@ -62,6 +62,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     90 "0090_coalesce" readable_by 29,
     100 "0100_terms" readable_by 29,
     110 "0110_causes" readable_by 29,
+    125 "0125_limiters" readable_by 29,
     127 "0127_sweeps" readable_by 29,
     functions 128 readable_by 29
 };

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::error_type::{AnyError, ErrorType, error_type};
+use crate::limiter::Denied;
 use crate::panics::message;
 
 /// What [`Job::run`](crate::Job::run) returns.
@@ -136,7 +137,12 @@ impl JobError {
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
     fn from(error: E) -> Self {
-        Self::new(Verdict::Retry, error)
+        let mut error = Self::new(Verdict::Retry, error);
+        // A slot that is to come is no failure.
+        if let Some(denied) = error.error.downcast_ref::<Denied>() {
+            error.verdict = denied.verdict();
+        }
+        error
     }
 }
 

@@ -15,6 +15,19 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
     /// Pauses the concurrency key of a running job; false when it has none.
     fn pause_key_of(&self, job: JobId, pause: Duration) -> Answer<'_, bool>;
 
+    /// A slot of a limiter: how long until it comes, and whether it is the job's. `None` when no
+    /// worker has announced the limiter.
+    fn take_slot<'a>(
+        &'a self,
+        limiter: &'a str,
+        key: &'a str,
+        job: JobId,
+        most: Option<Duration>,
+    ) -> Answer<'a, Option<(Duration, bool)>>;
+
+    /// Whether the key of a limiter is paused.
+    fn limiter_paused<'a>(&'a self, limiter: &'a str, key: &'a str) -> Answer<'a, bool>;
+
     /// Pauses any concurrency key; false when no worker has announced its group.
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool>;
 }

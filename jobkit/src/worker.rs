@@ -45,7 +45,7 @@ use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::{Link, Source};
-use crate::{Error, Registration};
+use crate::{Error, Registration, limiter};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -75,6 +75,7 @@ pub struct Worker {
     /// Each with the kind that it is for, if it is for one.
     layers: Vec<(Option<&'static str>, Arc<dyn Layer>)>,
     hooks: Vec<Hook<Event>>,
+    limiters: Vec<limiter::Declaration>,
     /// What is wrong with what was given so far.
     problems: Vec<String>,
 }
@@ -96,6 +97,7 @@ impl Worker {
             schedules: Vec::new(),
             layers: Vec::new(),
             hooks: Vec::new(),
+            limiters: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -201,6 +203,32 @@ impl Worker {
     /// other.
     pub fn hook(mut self, hook: impl Fn(&Event) + Send + 'static) -> Self {
         self.hooks.push(Box::new(hook));
+        self
+    }
+
+    /// Declares a [limiter](crate::limiter): how often running jobs get the slots that they ask for
+    /// by this name, such as `100/min`, whatever their kinds and over all processes; and how many
+    /// may be taken at once after a rest (`None`: what comes in a second, or one).
+    ///
+    /// ```no_run
+    /// # use jobkit::Worker;
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// let worker = Worker::new(pool).queue("billing", 20).limiter("stripe", "100/min", 10);
+    /// # worker.start().await?; Ok(()) }
+    /// ```
+    ///
+    /// Of two workers the one that starts last says what holds, and an operator's rate goes before
+    /// that. A limiter has a name that no concurrency group has.
+    pub fn limiter(
+        mut self,
+        name: impl Into<String>,
+        rate: &str,
+        burst: impl Into<Option<u32>>,
+    ) -> Self {
+        match limiter::Declaration::new(name.into(), rate, burst.into()) {
+            Ok(limiter) => self.limiters.push(limiter),
+            Err(problem) => self.problems.push(problem),
+        }
         self
     }
 

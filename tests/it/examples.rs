@@ -45,6 +45,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
         build.args(["--example", "batch", "--example", "coalesce", "--example", "concurrency"]);
+        build.args(["--example", "limiter"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -167,6 +168,18 @@ async fn the_batch_example_counts_every_visit_in_a_few_statements() {
     let said = said(&command.output().await.unwrap());
     assert!(said.ends_with("all visits are counted\n"), "{said}");
     assert_eq!(lab.value::<i64>("select count(*) from visits where number = 100").await, 10);
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
+    let lab = Lab::empty().await;
+    let mut command = example("limiter", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    let took = said.trim().strip_prefix("45 calls in ").and_then(|said| said.split(' ').next());
+    // 40 by the rate, after a burst of 5.
+    let took: f64 = took.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
+    assert!(took >= 1.9, "{said}");
     lab.check_invariants().await;
 }
 

@@ -33,6 +33,7 @@ mod identity;
 mod isolationtester;
 mod jobs;
 mod lifecycle;
+mod limiters;
 mod log;
 mod migrations;
 mod model;

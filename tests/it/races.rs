@@ -19,6 +19,7 @@ pub(crate) mod gate;
 pub(crate) mod handover;
 pub(crate) mod isolation;
 mod kit;
+pub(crate) mod limiters;
 pub(crate) mod limits;
 pub(crate) mod order;
 pub(crate) mod patience;

@@ -280,7 +280,8 @@ impl Model {
     }
 
     /// When somebody is to look at the key: when the next slot is free that is not reserved, or, if
-    /// nothing is left of it, to forget it. A grant has looked at what is free now, a claim has not.
+    /// nothing is left of it, to forget it. A grant has looked at what is free now, a claim has
+    /// not.
     fn pace(&self, state: &mut State, unseen: bool) {
         let Some(burst) = self.burst else { return };
         let blocked = state.jobs.iter().any(|job| job.place == Place::Blocked);

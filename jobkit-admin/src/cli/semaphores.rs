@@ -165,7 +165,11 @@ async fn groups(desk: &Desk) -> Answered {
         let own = group.override_limit.map(|limit| limit.to_string());
         let rate = group.override_rate.unwrap_or(group.default_rate);
         let rate = rate.map(|rate| rate.to_string()).unwrap_or_default();
-        [group.name.clone(), limit_text(group.default_limit), own.unwrap_or_default(), rate]
+        let limit = match group.limiter {
+            true => "limiter".to_owned(),
+            false => limit_text(group.default_limit),
+        };
+        [group.name.clone(), limit, own.unwrap_or_default(), rate]
     };
     let text = table(["group", "default", "limit set", "rate"], groups.iter().map(row).collect());
     Ok(Answer::new(json!({"items": items}), text))

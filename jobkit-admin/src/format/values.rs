@@ -159,6 +159,7 @@ pub(crate) fn group(group: &ConcurrencyGroup) -> Value {
         "default_limit": group.default_limit,
         "override_limit": group.override_limit,
         "rate": group.override_rate.unwrap_or(group.default_rate).map(|rate| rate.to_string()),
+        "limiter": group.limiter,
     })
 }
 

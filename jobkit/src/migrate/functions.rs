@@ -42,11 +42,11 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         operation_end operation_page operation_stop operation_took place_before
     }
     permits {
-        acquire acquire_or_block announce_limits begin_slots block block_backlog create_semaphores
-        decide_lock grant_and_wake grant_due grant_permits grant_timed hand_over limit_group
-        limit_key lock_semaphores pace paced pass_permit pause_key pause_key_of rate_group rate_key
-        require_rate resume_key room signal skip_dead sweep sweep_begin sweep_cancelled sweep_note
-        sweep_start sweep_unserved unblock
+        acquire acquire_or_block announce_limiters announce_limits begin_slots block block_backlog
+        create_semaphores decide_lock grant_and_wake grant_due grant_permits grant_timed hand_over
+        limit_group limit_key lock_semaphores pace paced pass_permit pause_key pause_key_of
+        rate_group rate_key require_rate resume_key room signal skip_dead slots_end sweep
+        sweep_begin sweep_cancelled sweep_note sweep_start sweep_unserved take_slot unblock
     }
     queues { pause ready_heads ready_queues resume take_back }
     retired {

@@ -1,5 +1,6 @@
 use super::call::{Statement, column, sparse};
 use super::time::interval;
+use crate::limiter::Declaration;
 use crate::policy::Policy;
 
 /// Tells the database what this binary says of its kinds.
@@ -35,6 +36,14 @@ pub(crate) fn announce_limits(policies: &[Policy]) -> Statement<Vec<(String, Opt
     .bind(groups.map(|(c, _)| limit(c.limit)).collect::<Vec<_>>())
     .bind(rates.clone().map(|rate| rate.map(|rate| interval(rate.every))).collect::<Vec<_>>())
     .bind(rates.map(|rate| rate.map(|rate| limit(rate.burst))).collect::<Vec<_>>())
+}
+
+/// The same of its limiters. Answers those of which the rate was another one.
+pub(crate) fn announce_limiters(limiters: &[Declaration]) -> Statement<Vec<String>> {
+    Statement::new("select * from jobkit.announce_limiters($1, $2, $3)")
+        .bind(column(limiters, |l| l.name.as_str()))
+        .bind(column(limiters, |l| interval(l.rate.every)))
+        .bind(column(limiters, |l| limit(l.rate.burst)))
 }
 
 fn limit(n: u32) -> i32 {

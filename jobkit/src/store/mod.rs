@@ -33,7 +33,7 @@ mod testing;
 mod time;
 mod turns;
 
-pub(crate) use self::announce::{announce, announce_limits};
+pub(crate) use self::announce::{announce, announce_limiters, announce_limits};
 pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
@@ -45,7 +45,7 @@ pub(crate) use self::insert::{Insert, interval_text};
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};
-pub(crate) use self::pause::{pause_key, pause_key_of};
+pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,

@@ -1,4 +1,6 @@
-//! What a handler asks for: that nothing of a concurrency key begins for a while.
+//! What a handler asks for: a slot of a limiter, or that nothing of a key begins for a while.
+
+use std::time::Duration;
 
 use sqlx::postgres::types::PgInterval;
 use tracing::debug_span;
@@ -16,4 +18,19 @@ statements! {
     fn pause_key_of(job: i64, pause: PgInterval) -> One<bool>
         = "select jobkit.pause_key_of($1, $2)",
         debug_span!("jobkit.pause", job);
+
+    /// A slot of a limiter for a job: how long until it comes, and whether it is the job's. One
+    /// further away than `most` is kept for it; without that only one that is free now is taken.
+    /// Nothing where no worker has announced the limiter.
+    fn take_slot(limiter: &str, key: &str, job: i64, most: Option<PgInterval>)
+        -> Option<(Duration, bool)>
+        = "select wait, taken from jobkit.take_slot($1, $2, $3, $4)",
+        debug_span!("jobkit.take_slot", limiter, key, job);
+
+    /// Whether the key of a limiter is paused.
+    fn limiter_paused(limiter: &str, key: &str) -> One<bool>
+        = "select exists (
+            select from jobkit.semaphores s where s.concurrency_group = $1
+                and s.concurrency_key = $2 and s.paused_until > clock_timestamp()
+        )";
 }

@@ -4,12 +4,12 @@ use sqlx::PgPool;
 
 use super::settings::Settings;
 use super::ticker;
-use crate::Error;
 use crate::error::StartProblems;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Times};
 use crate::store::{self, Link, NewSchedule, SchemaCheck};
+use crate::{Error, limiter};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
 /// worker does, without starting one: their queues, attempts, limits and keys.
@@ -77,6 +77,38 @@ pub(super) fn checked(
         }
     }
     checked
+}
+
+/// What is wrong with limiters beside each other, and beside the groups of jobs.
+pub(super) fn limiter_problems(
+    policies: &[Policy],
+    limiters: &[limiter::Declaration],
+) -> Vec<String> {
+    let groups = policies.iter().filter_map(|policy| Some(policy.concurrency?.group));
+    let mut names: HashSet<&str> = groups.collect();
+    let taken = limiters.iter().filter(|limiter| !names.insert(&limiter.name));
+    let taken = taken.map(|limiter| {
+        let name = &limiter.name;
+        format!(
+            "the limiter `{name}` was given twice, or has the name of a group of concurrency keys: \
+             name one differently"
+        )
+    });
+    taken.collect()
+}
+
+/// Tells the database of the limiters in code.
+pub(super) async fn limiters(
+    link: &mut Link,
+    limiters: &[limiter::Declaration],
+) -> Result<(), Error> {
+    if limiters.is_empty() {
+        return Ok(());
+    }
+    for limiter in ticker::insist(link, &store::announce_limiters(limiters)).await? {
+        tracing::warn!(limiter, "jobkit: this binary changed the rate of a limiter");
+    }
+    Ok(())
 }
 
 /// Tells the database of the schedules in code.

@@ -28,6 +28,7 @@ use crate::Error;
 use crate::around::Layers;
 use crate::error::StartProblems;
 use crate::hooks::{Event, Hooks};
+use crate::limiter::Declaration;
 use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::policy::Policy;
@@ -69,6 +70,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(worker.settings.problems());
     problems.extend(queue_problems(&worker.queues));
     problems.extend(registry.problems(&worker.states));
+    let (announced, limiters) = (registry.announcements(), worker.limiters);
+    problems.extend(announce::limiter_problems(&announced, &limiters));
     let mut schedules = announce::checked(&registry, worker.schedules, &mut problems);
     let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
@@ -82,10 +85,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     warn_of_durability(&mut link).await?;
     warn_of_unserved(&mut link, &worker.queues).await?;
 
-    let policies = registry.policies();
-    let days = days_ahead(&policies);
-    let kinds = registry.kinds();
-    prepare(&mut link, &registry.announcements(), &mut schedules, days).await?;
+    let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
+    prepare(&mut link, &announced, &limiters, &mut schedules, days).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
@@ -177,10 +178,12 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Erro
 async fn prepare(
     link: &mut Link,
     policies: &[Policy],
+    limiters: &[Declaration],
     schedules: &mut [(Times, NewSchedule)],
     days: i32,
 ) -> Result<(), Error> {
     announce::tell(link, policies).await?;
+    announce::limiters(link, limiters).await?;
     announce::schedules(link, schedules).await?;
     ticker::insist(link, &prepare_days(days)).await?;
     Ok(())

@@ -20,6 +20,7 @@ create or replace view jobkit.limits as
             where r.concurrency_group = s.concurrency_group
                 and r.concurrency_key = s.concurrency_key
                 and exists (select from jobkit.permits h where h.job_id = r.job_id and h.metered)
-        ) as reserved
+        ) as reserved,
+        g.limiter
     from jobkit.semaphores s
     left join jobkit.concurrency_groups g on g.name = s.concurrency_group;

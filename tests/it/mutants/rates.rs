@@ -1,7 +1,7 @@
 //! Mutants of rates and pauses of keys.
 
 use super::Mutant;
-use crate::races::rates;
+use crate::races::{limiters, rates};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Who decides.
@@ -48,4 +48,35 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     pace: "or p_begun > 0)" => "or false)",
         rates::a_claim_that_comes_before_a_look_leaves_the_key_due;
+    // Limiters.
+    take_slot: "perform jobkit.create_semaphores(array[p_limiter], array[p_key]);" =>
+        "perform 1;",
+        limiters::t165_two_who_ask_for_a_slot_take_turns;
+    take_slot: "set tat = v_tat + v_key.every" => "set tat = v_tat",
+        limiters::t165_two_who_ask_for_a_slot_take_turns;
+    take_slot: "greatest(v_now, v_key.paused_until)" => "v_now",
+        limiters::t166_who_asks_behind_a_pause_has_a_slot_after_it;
+    take_slot: "k.slot_at >= v_from" => "k.slot_at >= v_now",
+        limiters::t166_a_pause_behind_a_slot_waits_for_it;
+    take_slot: "(v_key.burst - 1)" => "v_key.burst",
+        limiters::a_burst_is_at_once_and_the_rest_by_the_rate;
+    take_slot: "v_tat := greatest(v_from, case" => "v_tat := greatest('-infinity', case",
+        limiters::a_burst_is_at_once_and_the_rest_by_the_rate;
+    take_slot: "if v_at is null then" => "if true then",
+        limiters::a_slot_too_far_away_is_kept_for_its_job;
+    take_slot: "delete from jobkit.kept_slots k where" =>
+        "delete from jobkit.kept_slots k where false and",
+        limiters::a_slot_too_far_away_is_kept_for_its_job;
+    take_slot: "k.slot_at >= v_from" => "true", limiters::a_slot_that_was_missed_is_nobody_s;
+    take_slot: "if p_most is not null or v_at <= v_now then" => "if true then",
+        limiters::who_only_tries_takes_nothing;
+    take_slot: "and k.every = v_key.every" => "",
+        limiters::a_faster_rate_of_a_limiter_holds_at_once;
+    slots_end: "and k.every = p_every" => "",
+        limiters::a_faster_rate_of_a_limiter_holds_at_once;
+    pace: "if v_key.limiter then" => "if false then",
+        limiters::a_slot_too_far_away_is_kept_for_its_job;
+    pace: "k.slot_at < p_at or" => "", limiters::a_limiter_at_rest_is_forgotten;
+    take_slot: "g.name = p_limiter and g.limiter" => "g.name = p_limiter",
+        limiters::a_group_of_jobs_is_no_limiter;
 };

@@ -37,6 +37,9 @@ pub struct ConcurrencyGroup {
     pub default_rate: Option<Rate>,
     /// An operator's rate, which goes before the default; `Some(None)`: no rate.
     pub override_rate: Option<Option<Rate>>,
+    /// Whether it is a [limiter](crate::limiter): running jobs ask for its slots, and no job has a
+    /// key of it.
+    pub limiter: bool,
 }
 
 /// A concurrency key with a permit taken, a job blocked, or a limit of its own.
@@ -57,7 +60,8 @@ pub struct Semaphore {
     pub has_own_rate: bool,
     /// Until when it is paused, if it is.
     pub paused_until: Option<DateTime<Utc>>,
-    /// When time alone makes room for the next of its blocked jobs, if it does.
+    /// When time alone makes room for the next of its blocked jobs, if it does; of a limiter, when
+    /// its next slot is free, if it is not by now.
     pub next_at: Option<DateTime<Utc>>,
     /// Permits taken: by running jobs, and by ready ones that are about to run. More than the
     /// limit after it was lowered.

@@ -25,7 +25,8 @@ statements! {
     /// The concurrency groups that some worker has announced, by name.
     fn groups() -> Vec<ConcurrencyGroup>
         = "select g.name, g.default_limit, g.override_limit, g.default_rate, g.default_burst,
-            g.override_rate, g.override_burst from jobkit.concurrency_groups g order by g.name";
+            g.override_rate, g.override_burst, g.limiter from jobkit.concurrency_groups g
+            order by g.name";
 
     /// Sets or clears an operator's rate for a group. Whether some worker has announced it.
     fn rate_group(group: &str, every: Option<PgInterval>, burst: Option<i32>, actor: Option<&str>)
@@ -96,6 +97,7 @@ impl FromRow for ConcurrencyGroup {
             override_rate: overridden
                 .map(|_| rate(row, "override_rate", "override_burst"))
                 .transpose()?,
+            limiter: row.read("limiter")?,
         })
     }
 }

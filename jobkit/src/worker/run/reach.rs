@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::JobId;
 use crate::reach::{Answer, Reach};
-use crate::store::{Ask, interval, pause_key, pause_key_of};
+use crate::store::{Ask, interval, limiter_paused, pause_key, pause_key_of, take_slot};
 
 /// What handlers ask of the database, by whatever makes their calls: those of a worker take turns
 /// on one connection, which the first one opens.
@@ -12,6 +12,20 @@ pub(crate) struct Line<A>(pub(crate) A);
 impl<A: Ask> Reach for Line<A> {
     fn pause_key_of(&self, job: JobId, pause: Duration) -> Answer<'_, bool> {
         Box::pin(self.0.ask(pause_key_of(job.0, interval(pause))))
+    }
+
+    fn take_slot<'a>(
+        &'a self,
+        limiter: &'a str,
+        key: &'a str,
+        job: JobId,
+        most: Option<Duration>,
+    ) -> Answer<'a, Option<(Duration, bool)>> {
+        Box::pin(self.0.ask(take_slot(limiter, key, job.0, most.map(interval))))
+    }
+
+    fn limiter_paused<'a>(&'a self, limiter: &'a str, key: &'a str) -> Answer<'a, bool> {
+        Box::pin(self.0.ask(limiter_paused(limiter, key)))
     }
 
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool> {

@@ -5,7 +5,11 @@
 select s.concurrency_group, s.concurrency_key, s.effective_limit as effective, s.override_limit,
     s.taken, b.blocked, b.oldest, s.rate, s.burst, s.override_rate is not null as has_own_rate,
     case when s.paused_until > clock_timestamp() then s.paused_until end as paused_until,
-    case when s.crowded and b.blocked > 0 then s.due_at end as next_at
+    case
+        when not s.limiter then case when s.crowded and b.blocked > 0 then s.due_at end
+        when s.tat - s.rate * (s.burst - 1) > clock_timestamp()
+            then s.tat - s.rate * (s.burst - 1)
+    end as next_at
 from jobkit.limits s
 cross join lateral (
     select count(*) as blocked, min(f.since) as oldest

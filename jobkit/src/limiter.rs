@@ -1,0 +1,192 @@
+//! Limiters: how often running jobs do something, over all processes.
+//!
+//! A rate of a kind says how often its jobs *begin*. A limiter is asked in the middle of a run, by
+//! any handler, as often as it likes: [`JobContext::limiter`](crate::JobContext::limiter). Its rate
+//! is declared with [`Worker::limiter`](crate::Worker::limiter), and operators change it and pause
+//! it as they do with concurrency keys, whose groups it is listed among.
+
+use std::time::{Duration, Instant};
+
+use crate::context::Attempt;
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+use crate::outcome::Verdict;
+use crate::policy::Rate;
+use crate::reach::Reach;
+use crate::{Error, StopReason};
+
+/// How long a job waits for its slot where nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How much sooner than its slot a job comes back: it must not be missed.
+const LEAD: Duration = Duration::from_secs(1);
+
+/// Whoever has waited for longer looks whether the limiter was paused meanwhile.
+const LOOK_AFTER: Duration = Duration::from_millis(50);
+
+/// A limiter, as a running job sees it: from [`JobContext::limiter`](crate::JobContext::limiter).
+#[derive(Debug, Clone)]
+#[must_use = "nothing is limited until a slot is acquired"]
+pub struct Limiter<'a> {
+    attempt: &'a Attempt,
+    name: &'a str,
+    key: Option<String>,
+    most: Duration,
+}
+
+/// Why there is no slot.
+///
+/// A handler may return it with `?`: a job that is [`Later`](Self::Later) is snoozed until its
+/// slot, one that is told to stop is released, and neither is charged an attempt.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Denied {
+    /// The slot is further away than the job would wait. It is kept for the job, which has to ask
+    /// again after this time, in this attempt or in the next: in the last second before its slot.
+    #[error("the slot of the limiter is {0:?} away")]
+    Later(Duration),
+    /// The attempt is to end. What it had waited for is not used.
+    #[error("the attempt is to end, and waits for no slot")]
+    Stopped(StopReason),
+    /// No worker has declared this limiter.
+    #[error("no worker has declared the limiter `{0}`")]
+    Unknown(String),
+    /// The database did not answer, or refused.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl Denied {
+    /// What a handler that returns it asks for.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self {
+            Self::Later(wait) => Verdict::Snooze(*wait),
+            Self::Stopped(_) => Verdict::Release,
+            Self::Unknown(_) | Self::Failed(_) => Verdict::Retry,
+        }
+    }
+}
+
+impl<'a> Limiter<'a> {
+    pub(crate) fn new(attempt: &'a Attempt, name: &'a str) -> Self {
+        Self { attempt, name, key: None, most: PATIENCE }
+    }
+
+    /// The slots of this key only, such as an account: each key has the rate for itself. Without
+    /// one all jobs share the key that has the limiter's name.
+    pub fn key(self, key: impl ToString) -> Self {
+        Self { key: Some(key.to_string()), ..self }
+    }
+
+    /// How long [`acquire`](Self::acquire) may wait, a minute at most; by default ten seconds.
+    pub fn within(self, most: Duration) -> Self {
+        Self { most: most.min(LONGEST), ..self }
+    }
+
+    /// Takes a slot, and waits until it comes: in this process, with nothing locked. Slots are
+    /// given in the order of asking, and the wait is known from the start: where it would be longer
+    /// than allowed, the slot is kept for this job, and [`Denied::Later`] says when to come back.
+    ///
+    /// ```
+    /// # use jobkit::JobContext;
+    /// # async fn charge() -> std::io::Result<()> { Ok(()) }
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// cx.limiter("stripe").key("acct_7").acquire().await?;
+    /// charge().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// A slot that is not used (the job was cancelled, or came late) is nobody's. While the
+    /// limiter is paused nobody gets one; who waits already gets another.
+    ///
+    /// # Errors
+    /// See [`Denied`].
+    pub async fn acquire(&self) -> Result<(), Denied> {
+        let began = Instant::now();
+        while let Some(reach) = self.reach()? {
+            let most = self.most.saturating_sub(began.elapsed());
+            let wait = match self.ask(reach, Some(most)).await? {
+                (wait, true) => wait,
+                (wait, false) => return Err(Denied::Later(wait.saturating_sub(LEAD.min(most)))),
+            };
+            if !wait.is_zero() {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    reason = self.attempt.stop.until_told() => return Err(Denied::Stopped(reason)),
+                }
+            }
+            let (name, key) = self.names();
+            if wait < LOOK_AFTER || !reach.limiter_paused(name, key).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a slot if one is free now; otherwise says how long it would be until the next, and
+    /// takes and keeps nothing.
+    ///
+    /// # Errors
+    /// [`Denied::Unknown`] and [`Denied::Failed`].
+    pub async fn try_acquire(&self) -> Result<Option<Duration>, Denied> {
+        let Some(reach) = self.reach()? else { return Ok(None) };
+        let (wait, taken) = self.ask(reach, None).await?;
+        Ok((!taken).then_some(wait))
+    }
+
+    /// Nobody gets a slot for so long, 30 days at most, in any process: for an answer such as
+    /// `429 Too Many Requests`. Of two pauses the one that ends later holds. Answers false when no
+    /// worker has declared the limiter.
+    ///
+    /// # Errors
+    /// Those of the database, which did not answer or refused.
+    pub async fn pause(&self, pause: Duration) -> Result<bool, Error> {
+        let Some(reach) = self.reach()? else { return Ok(false) };
+        let (name, key) = self.names();
+        reach.pause_key(name, key, pause).await
+    }
+
+    fn names(&self) -> (&str, &str) {
+        (self.name, self.key.as_deref().unwrap_or(self.name))
+    }
+
+    /// The database; none in a test of the user's own.
+    fn reach(&self) -> Result<Option<&dyn Reach>, Error> {
+        let (name, key) = self.names();
+        limits::name("name of a limiter", name, NAME_BYTES)?;
+        limits::text("key of a limiter", key, KEY_BYTES)?;
+        Ok(self.attempt.reach.as_deref())
+    }
+
+    async fn ask(
+        &self,
+        reach: &dyn Reach,
+        most: Option<Duration>,
+    ) -> Result<(Duration, bool), Denied> {
+        let (name, key) = self.names();
+        let slot = reach.take_slot(name, key, self.attempt.id, most).await?;
+        slot.ok_or_else(|| Denied::Unknown(name.to_owned()))
+    }
+}
+
+/// A limiter of [`Worker::limiter`](crate::Worker::limiter).
+#[derive(Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) rate: Rate,
+}
+
+impl Declaration {
+    /// # Errors
+    /// What is wrong with it, as a sentence.
+    pub(crate) fn new(name: String, rate: &str, burst: Option<u32>) -> Result<Self, String> {
+        let wrong = |error: Error| format!("the limiter `{name}`: {error}");
+        limits::name("name of a limiter", &name, NAME_BYTES).map_err(wrong)?;
+        let rate = rate.parse::<Rate>().map_err(wrong)?;
+        let rate = burst.map_or(rate, |burst| rate.burst(burst));
+        limits::rate(rate).map_err(wrong)?;
+        Ok(Self { name, rate })
+    }
+}

@@ -1,0 +1,63 @@
+-- take_slot: a slot of a limiter for a running job, under the lock of its key, which is held for
+-- this call alone: `wait` says how long it is until the slot comes. With p_most one further away is
+-- not taken but kept for the job, which takes it when it asks again before it has come; without,
+-- only a slot that is free now is taken. So each job that asks has one slot, and asks twice.
+-- Slots ahead are dated by GCRA as those of jobs are (`room`), from the end of a pause on. A `tat`
+-- that no slot given by this rate accounts for is of a slower one (`slots_end`).
+-- No row where no worker has announced the limiter.
+create or replace function jobkit.take_slot(
+    p_limiter text, p_key text, p_job bigint, p_most interval
+) returns table (wait interval, taken boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_key record;
+    v_now timestamptz;
+    v_from timestamptz;
+    v_tat timestamptz;
+    v_at timestamptz;
+begin
+    perform jobkit.decide_lock();
+    if not exists (
+        select from jobkit.concurrency_groups g where g.name = p_limiter and g.limiter
+    ) then
+        return;
+    end if;
+    perform jobkit.create_semaphores(array[p_limiter], array[p_key]);
+    select l.tat, l.paused_until, coalesce(l.rate, '0') as every,
+        coalesce(l.burst, 1) as burst into v_key
+    from jobkit.limits l where l.concurrency_group = p_limiter and l.concurrency_key = p_key;
+    v_now := clock_timestamp();
+    v_from := greatest(v_now, v_key.paused_until);
+    select k.slot_at into v_at from jobkit.kept_slots k
+    where k.concurrency_group = p_limiter and k.concurrency_key = p_key and k.job_id = p_job
+        and k.slot_at >= v_from and k.every = v_key.every;
+    if v_at is null then
+        v_tat := greatest(v_from, case when v_key.every > '0' then least(v_key.tat,
+            case when v_key.tat > v_now then jobkit.slots_end(
+                p_limiter, p_key, v_now, v_key.every, v_key.burst) end) end);
+        v_at := greatest(v_from, v_tat - v_key.every * (v_key.burst - 1));
+        if p_most is not null or v_at <= v_now then
+            update jobkit.semaphores s set tat = v_tat + v_key.every
+            where s.concurrency_group = p_limiter and s.concurrency_key = p_key;
+        end if;
+    end if;
+    wait := v_at - v_now;
+    taken := wait <= least(coalesce(p_most, '0'), '1 min');
+    if taken then
+        delete from jobkit.kept_slots k where k.concurrency_group = p_limiter
+            and k.concurrency_key = p_key and k.job_id = p_job;
+    elsif p_most is not null then
+        insert into jobkit.kept_slots as k values (p_limiter, p_key, p_job, v_at, v_key.every)
+        on conflict (concurrency_group, concurrency_key, job_id) do update
+            set slot_at = excluded.slot_at, every = excluded.every
+            where k.slot_at <> excluded.slot_at;
+    end if;
+    -- Somebody forgets the key when its slots are free again (`pace`), and needs no hint for it.
+    insert into jobkit.due_keys values (p_limiter, p_key, v_at + v_key.every * v_key.burst)
+    on conflict do nothing;
+    return next;
+end
+$$;
