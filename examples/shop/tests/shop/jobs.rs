@@ -81,10 +81,10 @@ async fn an_import_that_was_stopped_goes_on_at_its_checkpoint() -> anyhow::Resul
     let two_pages = async { lab.until("(select next_page from imports) >= 2").await };
     let stop = async {
         two_pages.await;
-        stops.stop()
+        stops.stop();
     };
     let (ended, ()) = tokio::join!(ImportStock { import }.run(cx.build()), stop);
-    assert_eq!(ended.unwrap_err().verdict(), Verdict::Release);
+    assert_eq!(ended.map_err(|error| error.verdict()), Err(Verdict::Release));
     let next: i32 = lab.value("select next_page from imports where done_at is null").await;
 
     shop.partners = Arc::default(); // of another process, and quicker
