@@ -3,14 +3,19 @@
 pub(crate) mod draft;
 pub(crate) mod options;
 pub(crate) mod statement;
+pub mod wait;
+
+use std::time::Duration;
 
 use serde::Serialize;
+use sqlx::PgPool;
 use tracing::Instrument;
 
 use self::draft::Overrides;
 pub use self::options::Pending;
 pub use self::statement::Statement;
 use crate::declared::Declared;
+use crate::enqueue::wait::WaitError;
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::BATCH_BYTES;
 use crate::meter;
@@ -54,6 +59,19 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
         executor: X,
     ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
         self.options().enqueue_unique(executor)
+    }
+
+    /// Enqueues the job, and waits for so long until it has ended: for what it returned. The job is
+    /// there at once, so this takes a pool and no transaction. See [`wait`](crate::enqueue::wait).
+    ///
+    /// # Errors
+    /// A [`WaitError`] where it has not ended by then, or otherwise than with success.
+    fn enqueue_and_wait(
+        self,
+        pool: &PgPool,
+        within: Duration,
+    ) -> impl Future<Output = Result<Self::Output, WaitError>> + Send {
+        self.options().enqueue_and_wait(pool, within)
     }
 
     /// Sets something other than the type's policy for this one job: a delay, a queue, tags, ….

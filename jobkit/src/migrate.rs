@@ -64,7 +64,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     110 "0110_causes" readable_by 29,
     125 "0125_limiters" readable_by 29,
     127 "0127_sweeps" readable_by 29,
-    functions 128 readable_by 29
+    130 "0130_results" readable_by 29,
+    functions 131 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -70,3 +70,15 @@ drop function if exists
     jobkit.enqueue(
         text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer, text,
         text, interval, text, text);
+drop function if exists
+    jobkit.finish(
+        jobkit.jobs, text, integer, text, interval, bigint, interval),
+    jobkit.finish_all(bigint, bigint[], bigint[], interval[], interval[]),
+    jobkit.settle(
+        bigint, bigint[], bigint[], text[], text[], text[], interval[], interval[], interval[],
+        text[], bigint, text[], integer[]),
+    jobkit.settle_one(
+        jobkit.jobs, bigint, text, text, text, text, interval, interval, interval),
+    jobkit.settle_others(
+        bigint, bigint[], bigint[], text[], text[], text[], text[], interval[], interval[],
+        interval[]);

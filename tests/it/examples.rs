@@ -46,6 +46,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
         build.args(["--example", "batch", "--example", "coalesce", "--example", "concurrency"]);
         build.args(["--example", "limiter"]);
+        build.args(["--example", "results"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -180,6 +181,15 @@ async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
     // 40 by the rate, after a burst of 5.
     let took: f64 = took.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
     assert!(took >= 1.9, "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_results_example_waits_for_its_answers() {
+    let lab = Lab::empty().await;
+    let mut command = example("results", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
     lab.check_invariants().await;
 }
 

@@ -48,6 +48,7 @@ mod queues;
 mod races;
 mod rates;
 mod recovery;
+mod results;
 mod schedules;
 mod settings;
 mod startup;

@@ -49,6 +49,7 @@ macro_rules! mutants {
     };
 }
 
+mod awaited;
 mod brakes;
 mod coalesce;
 mod dead_letters;
@@ -129,6 +130,11 @@ fn each_is_found(mutants: &'static [Mutant]) {
         }
     }
     assert!(survivors.is_empty(), "not found:\n{}", survivors.join("\n"));
+}
+
+#[test]
+fn each_mutant_of_a_wait_is_found_by_its_race() {
+    each_is_found(awaited::MUTANTS);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! functions were broken on purpose, and see it fail.
 
 pub(crate) mod ahead;
+pub(crate) mod awaited;
 pub(crate) mod blocked;
 pub(crate) mod brakes;
 pub(crate) mod calls;

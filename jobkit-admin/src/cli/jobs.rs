@@ -161,9 +161,11 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         text.push_str(&attempt(failed));
     }
     text.push_str(&format!("\nargs: {}\n", payload::shown(&job.args, Some(desk.redaction))));
-    if let Some(metadata) = &job.metadata {
-        let metadata = payload::shown(metadata, Some(desk.redaction));
-        text.push_str(&format!("metadata: {metadata}\n"));
+    for (name, json) in [("metadata", &job.metadata), ("result", &job.result)] {
+        if let Some(json) = json {
+            let json = payload::shown(json, Some(desk.redaction));
+            text.push_str(&format!("{name}: {json}\n"));
+        }
     }
     text
 }

@@ -253,7 +253,12 @@ pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redact
     value["unique_key"] = json!(job.unique_key);
     value["coalesces"] = json!(job.coalesces);
     value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
-    with_payloads(&value, &job.args, job.metadata.as_ref(), redaction)
+    let mut text = with_payloads(&value, &job.args, job.metadata.as_ref(), redaction);
+    if let Some(result) = &job.result {
+        text.truncate(text.len().saturating_sub(1));
+        text.push_str(&format!(",\"result\":{}}}", payload::json(result, redaction)));
+    }
+    text
 }
 
 pub(crate) fn operation(operation: &jobkit::admin::operations::Operation) -> Value {

@@ -3,6 +3,7 @@
 use askama::Template;
 use chrono::{DateTime, Utc};
 use jobkit::JobId;
+use jobkit::admin::Payload;
 use jobkit::admin::explain::Explanation;
 use jobkit::admin::jobs::{Cancelled, JobDetail, Rescheduled, State};
 
@@ -22,6 +23,7 @@ struct Job<'a> {
     explanation: Option<Explanation>,
     args: String,
     metadata: Option<String>,
+    result: Option<String>,
 }
 
 impl Job<'_> {
@@ -41,9 +43,9 @@ pub(crate) async fn show(context: &Context) -> Answer {
     let job = job.ok_or(Failure::NotFound)?;
     let title = format!("Job {id}");
     let args = payload::shown(&job.args, context.redaction());
-    let metadata = job.metadata.as_ref();
-    let metadata = metadata.map(|metadata| payload::shown(metadata, context.redaction()));
-    Ok(html(&Job { frame: Frame::of(context, &title), job, explanation, args, metadata }))
+    let shown = |payload: &Payload| payload::shown(payload, context.redaction());
+    let (metadata, result) = (job.metadata.as_ref().map(shown), job.result.as_ref().map(shown));
+    Ok(html(&Job { frame: Frame::of(context, &title), job, explanation, args, metadata, result }))
 }
 
 fn page(id: JobId) -> String {

@@ -35,6 +35,12 @@ pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     Ok(metadata.map(|json| Payload::new(json, hides)))
 }
 
+/// What the job returned. It hides what its payload hides.
+pub(super) fn result(row: &PgRow) -> sqlx::Result<Option<Payload>> {
+    let result: Option<String> = row.read("result")?;
+    result.map(|json| Ok(Payload::new(json, hides(row)?))).transpose()
+}
+
 /// The tags. One that is null was put there past `enqueue`; it must not hide the others.
 pub(super) fn tags(row: &PgRow) -> sqlx::Result<Vec<String>> {
     let tags: Option<Vec<Option<String>>> = row.read("tags")?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use sqlx::PgPool;
 
 use crate::Error;
+use crate::enqueue::wait::hub::Hub;
 use crate::store::{Call, Deadlines, IdleConnections, Link, Plans, Source};
 
 mod columns;
@@ -57,6 +58,7 @@ pub use self::severity::Severity;
 /// | | [`discard`](Self::discard) | the same, with a reason |
 /// | | [`enqueue`](Self::enqueue) | a new one, by the name of its kind |
 /// | | [`reschedule`](Self::reschedule) | gives one another time |
+/// | | [`await_end`](Self::await_end) | waits until one has ended |
 /// | [explain] | [`explain`](Self::explain) | why a job does not run |
 /// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
 /// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
@@ -131,6 +133,7 @@ pub use self::severity::Severity;
 pub struct Admin {
     source: Source,
     idle: Arc<IdleConnections>,
+    waits: Arc<Hub>,
     /// Who uses it, for the audit.
     actor: Option<Arc<str>>,
     /// From how long on what waits is mentioned.
@@ -154,7 +157,8 @@ impl Admin {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, idle: Arc::default(), actor: None, late: LATE }
+        let waits = Arc::new(Hub::new(source.clone()));
+        Self { source, idle: Arc::default(), waits, actor: None, late: LATE }
     }
 
     fn link(&self) -> Link {

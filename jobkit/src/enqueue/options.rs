@@ -3,10 +3,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use sqlx::PgPool;
 
 use crate::declared::Declared;
 use crate::enqueue::Executor;
 use crate::enqueue::draft::{Overrides, insert_one};
+use crate::enqueue::wait::hub::Hub;
+use crate::enqueue::wait::{self, WaitError};
 use crate::store::NewJob;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
@@ -178,6 +181,23 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
         let draft = self.draft();
         async move { insert_one(draft?, executor).await }
+    }
+
+    /// The same, and waits for so long until it has ended: see
+    /// [`Enqueue::enqueue_and_wait`](crate::Enqueue::enqueue_and_wait).
+    ///
+    /// # Errors
+    /// As [`Enqueue::enqueue_and_wait`](crate::Enqueue::enqueue_and_wait).
+    pub fn enqueue_and_wait(
+        self,
+        pool: &PgPool,
+        within: Duration,
+    ) -> impl Future<Output = Result<J::Output, WaitError>> + Send {
+        let (hub, enqueued) = (Hub::of(pool), self.enqueue(pool));
+        async move {
+            let id = enqueued.await?;
+            wait::output(id, hub.end_of(id, within).await?, within)
+        }
     }
 
     pub(crate) fn draft(self) -> Result<NewJob, Error> {

@@ -32,6 +32,7 @@ mod sweep;
 mod testing;
 mod time;
 mod turns;
+mod wait;
 
 pub(crate) use self::announce::{announce, announce_limiters, announce_limits};
 pub(crate) use self::ask::Ask;
@@ -71,3 +72,4 @@ pub(crate) use self::testing::{
 };
 pub(crate) use self::time::{Time, interval};
 pub(crate) use self::turns::Turns;
+pub(crate) use self::wait::{Awaited, EndRow, await_jobs, ends_of};

@@ -24,13 +24,19 @@ pub(crate) enum News {
 pub(crate) struct Notifications {
     source: Source,
     deadline: Duration,
+    channel: &'static str,
     /// With the number of the host it listens to.
     listener: Option<(PgListener, usize)>,
 }
 
 impl Notifications {
     pub(crate) fn new(source: Source, deadline: Duration) -> Self {
-        Self { source, deadline, listener: None }
+        Self { source, deadline, channel: "jobkit", listener: None }
+    }
+
+    /// Of another channel than that of workers.
+    pub(crate) fn of(self, channel: &'static str) -> Self {
+        Self { channel, ..self }
     }
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
@@ -40,7 +46,8 @@ impl Notifications {
         // the next call makes a new one.
         let Some((mut listener, host)) = self.listener.take() else {
             let writes = self.source.wants_writes();
-            let connect = move |options| connect(options, writes);
+            let channel = self.channel;
+            let connect = move |options| connect(options, writes, channel);
             self.listener = Some(self.source.open(self.deadline, connect).await?);
             return Ok(News::Recall);
         };
@@ -83,7 +90,11 @@ impl Notifications {
     }
 }
 
-async fn connect(options: PgConnectOptions, writes: bool) -> Result<PgListener, Error> {
+async fn connect(
+    options: PgConnectOptions,
+    writes: bool,
+    channel: &str,
+) -> Result<PgListener, Error> {
     let options = options.application_name("jobkit listen");
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&pool).await?;
@@ -93,6 +104,6 @@ async fn connect(options: PgConnectOptions, writes: bool) -> Result<PgListener, 
     }
     // A role's or database's default would end a session that only listens.
     sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
-    listener.listen("jobkit").await?;
+    listener.listen(channel).await?;
     Ok(listener)
 }

@@ -77,6 +77,22 @@ impl Outcome {
         }
     }
 
+    /// What it returned, as JSON.
+    fn result(&self) -> Option<&str> {
+        match self {
+            Self::Finish(Returned::Value(json)) => Some(json),
+            _ => None,
+        }
+    }
+
+    /// Why the job is buried, or would be, or why what it returned is not kept.
+    fn why(&self) -> Option<&str> {
+        match self {
+            Self::Finish(Returned::Unfit(why)) => Some(why),
+            _ => self.reason(),
+        }
+    }
+
     /// Why the job is buried, or would be after its last attempt.
     pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
@@ -216,14 +232,15 @@ impl Call for Settle<'_> {
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
             .bind(sparse(column.clone().map(|s| Some(&*s.outcome.failure()?.error))))
-            .bind(sparse(column.clone().map(|s| s.outcome.reason())))
+            .bind(sparse(column.clone().map(|s| s.outcome.why())))
             .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))
             .bind(sparse(column.clone().map(|s| time(took(s)))))
-            .bind(sparse(column.map(|s| s.outcome.failure()?.error_type.as_deref())))
+            .bind(sparse(column.clone().map(|s| s.outcome.failure()?.error_type.as_deref())))
             .bind(self.next.as_ref().map(|next| next.n))
             .bind(queues)
             .bind(room)
+            .bind(sparse(column.map(|s| s.outcome.result())))
             .fetch_all(connection)
             .await?;
         let mut settled = Settled::default();

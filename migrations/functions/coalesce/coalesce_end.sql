@@ -10,6 +10,9 @@ begin
     if p_jobs is null then
         return;
     end if;
+    if exists (select from jobkit.jobs j where j.id = any (p_jobs) and j.awaited) then
+        perform jobkit.tell_end();
+    end if;
     -- Not in the statement, which would be in the way of a day that is made.
     select array_agg(k.kind), array_agg(jobkit.expiry(v_now + k.kept)) into v_kinds, v_expiry
     from (

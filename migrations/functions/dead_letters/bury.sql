@@ -56,6 +56,9 @@ begin
         tags = excluded.tags, metadata = excluded.metadata;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
+    if p_job.awaited then
+        perform jobkit.tell_end();
+    end if;
     if p_job.unique_key is not null then
         perform jobkit.free_keys(array[p_job.id], true);
     end if;

@@ -1,7 +1,8 @@
 -- finish_all: success, the common case, as one statement each way. Returns the jobs that were
 -- there.
 create or replace function jobkit.finish_all(
-    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[]
+    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[],
+    p_reason text[], p_result text[]
 ) returns bigint[]
 language plpgsql as $$
 declare
@@ -12,15 +13,16 @@ declare
     v_gone bigint[];
     v_retried boolean;
     v_unique boolean;                            -- whether some had a unique key
+    v_awaited boolean;                           -- … and are waited for
 begin
     if array_remove(p_keep, null) = '{}' then
         with gone as (
             delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt,
-                j.unique_key
+                j.unique_key, j.awaited
         )
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
-            coalesce(bool_or(g.unique_key is not null), false)
-        into v_gone, v_retried, v_unique
+            coalesce(bool_or(g.unique_key is not null), false), bool_or(g.awaited)
+        into v_gone, v_retried, v_unique, v_awaited
         from gone g;
     else
         -- What `expiry` says, which would ask for each row: here only where a day is missing.
@@ -38,21 +40,22 @@ begin
             insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
                 max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
                 concurrency_group, concurrency_key, errors, args, tags, metadata, version,
-                expires_at)
+                reason, result, expires_at)
             select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
                 g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key,
                 case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, g.version,
+                g.args, g.tags, g.metadata, g.version, i.reason, i.result::json,
                 case when v_gaps then jobkit.expiry(v_now + i.keep)
                     else greatest(least(v_now + i.keep, v_last), v_first) end
-            from unnest(p_job, p_keep, p_took) as i (job, keep, took)
+            from unnest(p_job, p_keep, p_took, p_reason, p_result)
+                as i (job, keep, took, reason, result)
             join gone g on g.id = i.job
             where i.keep is not null
         )
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
-            coalesce(bool_or(g.unique_key is not null), false)
-        into v_gone, v_retried, v_unique
+            coalesce(bool_or(g.unique_key is not null), false), bool_or(g.awaited)
+        into v_gone, v_retried, v_unique, v_awaited
         from gone g;
     end if;
     if v_retried then
@@ -60,6 +63,9 @@ begin
     end if;
     if v_unique then
         perform jobkit.free_keys(p_finish, true);
+    end if;
+    if v_awaited then
+        perform jobkit.tell_end();
     end if;
     return v_gone;
 end

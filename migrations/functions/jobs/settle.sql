@@ -5,6 +5,7 @@
 --                 p_reason[i] for bury, and for retry in case no attempt is left
 --   p_delay[i]    for retry, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
+--   p_result[i]   for finish: what it returned, as JSON; p_reason[i] why that is not kept
 --   p_next        number of a claim under which this worker takes at once what it unblocks, as far
 --                 as it has room (p_room[q] slots of p_queues[q]); null = nothing
 -- An array may be shorter than p_job: what is missing is null.
@@ -18,7 +19,7 @@ create or replace function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
     p_reason text[], p_delay interval[], p_keep interval[], p_took interval[],
     p_error_type text[] default '{}', p_next bigint default null, p_queues text[] default '{}',
-    p_room integer[] default '{}'
+    p_room integer[] default '{}', p_result text[] default '{}'
 ) returns table (job_id bigint, ending text, queue text, priority smallint, job jobkit.jobs)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -67,12 +68,12 @@ begin
         perform from jobkit.jobs j where j.id = any (v_finish || v_other) order by j.id for update;
     end if;
     if v_finish <> '{}' then
-        v_gone := jobkit.finish_all(p_worker, v_finish, p_job, p_keep, p_took);
+        v_gone := jobkit.finish_all(p_worker, v_finish, p_job, p_keep, p_took, p_reason, p_result);
     end if;
     if v_other <> '{}' then
         for job_id, ending in
             select * from jobkit.settle_others(p_worker, v_other, p_job, p_outcome, p_error,
-                p_error_type, p_reason, p_delay, p_keep, p_took)
+                p_error_type, p_reason, p_delay, p_keep, p_took, p_result)
         loop
             v_gone := v_gone || job_id;
             if ending is not null then

@@ -1,7 +1,8 @@
 -- settle_one: any outcome, for one job whose row is held; returns what it became.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
-    p_reason text, p_delay interval, p_keep interval, p_took interval
+    p_reason text, p_delay interval, p_keep interval, p_took interval,
+    p_result text default null
 ) returns text
 language plpgsql as $$
 declare
@@ -55,7 +56,9 @@ begin
                 p_job.id, v_run_at, v_ending = 'retry' or p_job.attempt > 0);
         when v_ending in ('finish', 'discard', 'cancel') then
             perform jobkit.finish(
-                p_job, v_ending, v_attempt, p_error, p_keep, p_worker, p_took);
+                p_job, v_ending, v_attempt,
+                case v_ending when 'finish' then p_reason else p_error end, p_keep, p_worker,
+                p_took, p_result::json);
     end case;
     return v_ending;
 end

@@ -19,6 +19,8 @@ pub struct JobDetail {
     pub args: Payload,
     /// Its metadata.
     pub metadata: Option<Payload>,
+    /// What it returned, if its kind keeps that. `reason` says why there is none.
+    pub result: Option<Payload>,
     /// The schedule that enqueued it, and the instant that it is for, as its metadata say.
     pub schedule: Option<(String, DateTime<Utc>)>,
     /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
@@ -46,7 +48,8 @@ pub struct JobDetail {
     pub dead_letter: Option<DeadLetterId>,
     /// The job that replays that dead letter, or was the last to.
     pub replayed_by: Option<JobId>,
-    /// Why it was discarded or cancelled, or became a dead letter.
+    /// Why it was discarded or cancelled, or became a dead letter; or why what it returned is not
+    /// kept.
     pub reason: Option<String>,
     /// Until when it is kept, when it is finished.
     pub expires_at: Option<DateTime<Utc>>,

@@ -1,10 +1,13 @@
 //! Jobs: searching them, looking one up, and changing one.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use self::statements::OneJob;
 use crate::admin::{Admin, let_hands_change};
+use crate::enqueue::wait::End;
 use crate::store::Link;
 use crate::{Error, JobId, limits};
 
@@ -62,6 +65,16 @@ impl Admin {
         }
         link.close().await;
         Ok(job)
+    }
+
+    /// Waits until a job has ended, for so long, and says how; none is that it has not. All waits
+    /// of an `Admin` and its clones share two connections, which are there while somebody waits.
+    /// See [`wait`](crate::enqueue::wait).
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] when the database could not be asked by then.
+    pub async fn await_end(&self, id: JobId, within: Duration) -> Result<Option<End>, Error> {
+        self.waits.end_of(id, within).await
     }
 
     /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may

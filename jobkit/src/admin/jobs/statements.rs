@@ -10,7 +10,7 @@ use super::query::{JobQuery, Listing};
 use super::summary::{Ended, JobSummary, State};
 use crate::JobId;
 use crate::admin::Count;
-use crate::admin::columns::{concurrency, metadata, payload, tags};
+use crate::admin::columns::{concurrency, metadata, payload, result, tags};
 use crate::schedule::scheduled;
 use crate::store::{
     Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, interval, statements,
@@ -176,7 +176,8 @@ from_row! {
     JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
         dead_letter_key, unique_group: "unique_scope", unique_key, coalesces, replays, dead_letter,
         replayed_by: "replay_id", reason, expires_at;
-        summary: JobSummary::from_row, args: payload, metadata: metadata, schedule: schedule }
+        summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
+        schedule: schedule }
 }
 
 fn schedule(row: &PgRow) -> sqlx::Result<Option<(String, DateTime<Utc>)>> {

@@ -4,7 +4,7 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
     null::interval as took, p.crashes, p.snoozes, p.cancel_requested_at, p.dead_letter_key,
     p.unique_scope, p.unique_key, p.unique_while is not distinct from 'coalesce' as coalesces,
     p.dead_letter_id as replays, null::bigint as dead_letter, null::bigint as replay_id,
-    t.since as permit_since, null::timestamptz as expires_at, null as reason,
+    t.since as permit_since, null::timestamptz as expires_at, null as reason, null as result,
     p.args::jsonb::text as args, p.metadata::text as metadata,
     coalesce(p.version, 1::smallint) as version, k.redact,
     jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors

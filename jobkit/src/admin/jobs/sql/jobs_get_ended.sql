@@ -13,14 +13,15 @@ from (
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,
         null::bigint as dead_letter, null::bigint as replay_id, f.expires_at, f.reason,
         f.args::jsonb::text as args, f.metadata::text as metadata, f.errors as failed,
-        coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key
+        coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key,
+        f.result::text as result
     from jobkit.finished f where f.job_id = $1
     union all
     select d.job_id, 'dead', null, d.kind, d.queue, d.priority, d.attempt, d.max_attempts,
         d.worker_id, d.created_at, d.created_at, d.failed_at, null, d.concurrency_group,
         d.concurrency_key, d.tags, left(d.error, 300), 0, d.snoozes, d.key, null, d.id, d.replay_id,
         null, d.reason, d.args::jsonb::text, d.metadata::text, d.errors,
-        coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key
+        coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key, null
     from jobkit.dead_letters d where d.job_id = $1
 ) e
 left join jobkit.kinds k on k.kind = e.kind

@@ -1,0 +1,146 @@
+//! Waiting for the end of a job, and for what it returned.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use jobkit::{Enqueue, Job, JobContext, job};
+//! # use jobkit::enqueue::wait::WaitError;
+//! # #[derive(serde::Serialize, serde::Deserialize)]
+//! # struct Quote { cents: i64 }
+//! # #[derive(serde::Serialize, serde::Deserialize)]
+//! # #[job(result = Quote)]
+//! # struct FetchQuote { from: String }
+//! # impl Job for FetchQuote {
+//! #     async fn run(self, _: JobContext) -> jobkit::Result<Quote> { Ok(Quote { cents: 1 }) }
+//! # }
+//! # async fn f(pool: sqlx::PgPool) -> Result<(), WaitError> {
+//! let job = FetchQuote { from: "Berlin".to_owned() };
+//! let quote = job.enqueue_and_wait(&pool, Duration::from_secs(5)).await?;
+//! println!("{} cents", quote.cents);
+//! # Ok(()) }
+//! ```
+//!
+//! All waits of a process for one database share a connection that listens, and a job that nobody
+//! waits for notifies nobody. What is missed is found by a look every two seconds.
+
+pub(crate) mod hub;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::{Error, JobId};
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// It succeeded.
+    Finished(Output),
+    /// It was discarded, for this reason.
+    Discarded(String),
+    /// It was cancelled, for this reason.
+    Cancelled(String),
+    /// It used up its attempts or can never run: it is a dead letter, with this error.
+    Dead(String),
+    /// It is not there, and nothing is kept of it: its kind keeps no history, or its time is over,
+    /// or it never was.
+    NothingKept,
+}
+
+/// What a job returned.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Output {
+    pub(crate) json: Option<String>,
+    /// Why it is not kept.
+    pub(crate) unfit: Option<String>,
+}
+
+impl Output {
+    /// Its JSON; none for a job that returns nothing, or where it was not kept.
+    #[must_use]
+    pub fn json(&self) -> Option<&str> {
+        self.json.as_deref()
+    }
+
+    /// Reads it: what a job that returns nothing returned is `()`.
+    ///
+    /// # Errors
+    /// Why it is not kept, or does not read as a `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
+        match (&self.json, &self.unfit) {
+            (None, Some(why)) => Err(why.clone()),
+            (json, _) => serde_json::from_str(json.as_deref().unwrap_or("null"))
+                .map_err(|error| format!("the result does not decode: {error}")),
+        }
+    }
+}
+
+/// Without the JSON, which may have what must not be shown.
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.json.as_ref().map(String::len);
+        f.debug_struct("Output").field("bytes", &bytes).field("unfit", &self.unfit).finish()
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished(_) => f.write_str("has finished"),
+            Self::Discarded(reason) => write!(f, "was discarded: {reason}"),
+            Self::Cancelled(reason) => write!(f, "was cancelled: {reason}"),
+            Self::Dead(error) => write!(f, "is a dead letter: {error}"),
+            Self::NothingKept => f.write_str("has ended, and nothing is kept of it"),
+        }
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The job was not enqueued, or the database could not be asked.
+    #[error(transparent)]
+    Database(#[from] Error),
+    /// It has not ended by then. It goes on: [`Admin::await_end`](crate::Admin::await_end) waits
+    /// for it again.
+    #[error("job {job} has not ended within {within:?}")]
+    TimedOut {
+        /// The job.
+        job: JobId,
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// It ended otherwise than with success, or nothing is kept of it.
+    #[error("job {job} {end}")]
+    Ended {
+        /// The job.
+        job: JobId,
+        /// How it ended.
+        end: End,
+    },
+    /// It succeeded, and its result is not kept or does not decode.
+    #[error("job {job} has finished: {why}")]
+    Unreadable {
+        /// The job.
+        job: JobId,
+        /// Why there is no result.
+        why: String,
+    },
+}
+
+/// What such a job returned, once it has ended.
+pub(crate) fn output<T: DeserializeOwned>(
+    job: JobId,
+    end: Option<End>,
+    within: Duration,
+) -> Result<T, WaitError> {
+    match end {
+        Some(End::Finished(output)) => {
+            output.read().map_err(|why| WaitError::Unreadable { job, why })
+        }
+        Some(end) => Err(WaitError::Ended { job, end }),
+        None => Err(WaitError::TimedOut { job, within }),
+    }
+}

@@ -1,0 +1,200 @@
+//! All waits of a process at one database: one connection listens, another looks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use sqlx::PgPool;
+use sqlx::postgres::PgConnectOptions;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::{End, Output};
+use crate::lock::Lock;
+use crate::store::{
+    Awaited, Deadlines, EndRow, Link, News, Notifications, Source, await_jobs, ends_of,
+};
+use crate::{Error, JobId};
+
+/// How long after a look the next one comes at the latest: what was not notified is found then.
+const POLL: Duration = Duration::from_secs(2);
+/// The same while somebody has the row of a job in hand: it may be its end.
+const HELD: Duration = Duration::from_millis(20);
+/// How long silence is trusted before the connection that listens is tested.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long a statement may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Those who wait, by their jobs.
+type Waits = BTreeMap<i64, Vec<oneshot::Sender<End>>>;
+
+/// The waits at one database.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    source: Source,
+    state: Lock<State>,
+    /// A reason to look: a wait, a notification, a connection made anew.
+    ring: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waits: Waits,
+    /// Whether a task looks after them.
+    tended: bool,
+    /// Whether the last look failed.
+    failing: bool,
+}
+
+/// The hubs of pools, for those who have no more than a pool.
+static HUBS: Lock<Vec<(Arc<PgConnectOptions>, Weak<Hub>)>> = Lock::new(Vec::new());
+
+impl Hub {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source, state: Lock::default(), ring: Notify::new() }
+    }
+
+    /// The hub that all who wait with this pool share.
+    pub(crate) fn of(pool: &PgPool) -> Arc<Self> {
+        let options = pool.connect_options();
+        let mut hubs = HUBS.lock();
+        hubs.retain(|(_, hub)| hub.strong_count() > 0);
+        let known = hubs.iter().find(|(known, _)| Arc::ptr_eq(known, &options));
+        known.and_then(|(_, hub)| hub.upgrade()).unwrap_or_else(|| {
+            let hub = Arc::new(Self::new(pool.clone().into()));
+            hubs.push((options, Arc::downgrade(&hub)));
+            hub
+        })
+    }
+
+    /// Waits for the end of a job, for so long; none is that it has not ended.
+    pub(crate) async fn end_of(
+        self: &Arc<Self>,
+        job: JobId,
+        within: Duration,
+    ) -> Result<Option<End>, Error> {
+        let ended = async {
+            loop {
+                // Without an answer the task has gone with its runtime: another takes its place.
+                if let Ok(end) = self.join(job).await {
+                    break end;
+                }
+            }
+        };
+        match timeout(within, ended).await {
+            Ok(end) => Ok(Some(end)),
+            Err(_) if self.state.lock().failing => Err(Error::Deadline(within)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn join(self: &Arc<Self>, job: JobId) -> oneshot::Receiver<End> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.state.lock();
+        state.waits.entry(job.0).or_default().push(sender);
+        if !std::mem::replace(&mut state.tended, true) {
+            tokio::spawn(Tended(Arc::clone(self)).run());
+        }
+        drop(state);
+        self.ring.notify_one();
+        receiver
+    }
+
+    /// The jobs that somebody still waits for.
+    fn wanted(&self) -> Vec<i64> {
+        let mut state = self.state.lock();
+        for senders in state.waits.values_mut() {
+            senders.retain(|sender| !sender.is_closed());
+        }
+        state.waits.retain(|_, senders| !senders.is_empty());
+        state.waits.keys().copied().collect()
+    }
+
+    /// One look; says how long the next can wait if nobody rings.
+    async fn look(&self, link: &mut Link, jobs: &[i64]) -> Result<Duration, Error> {
+        let found = link.call(&await_jobs(jobs)).await?;
+        let gone: Vec<i64> =
+            found.iter().filter(|(_, at)| *at == Awaited::Gone).map(|(job, _)| *job).collect();
+        if !gone.is_empty() {
+            let ends = link.call(&ends_of(&gone)).await?;
+            let mut ends: BTreeMap<i64, End> =
+                ends.into_iter().map(|row| (row.job, end(row))).collect();
+            for job in gone {
+                let end = ends.remove(&job).unwrap_or(End::NothingKept);
+                let senders = self.state.lock().waits.remove(&job);
+                for sender in senders.into_iter().flatten() {
+                    let _nobody_waits = sender.send(end.clone());
+                }
+            }
+        }
+        let held = found.iter().any(|(_, at)| *at == Awaited::Held);
+        Ok(if held { HELD } else { POLL })
+    }
+
+    /// Rings at each notification.
+    async fn listen(&self) {
+        let mut notifications = Notifications::new(self.source.clone(), PATIENCE).of("jobkit_end");
+        loop {
+            match notifications.wait(SILENCE).await {
+                Ok(News::None) => {}
+                Ok(_) => self.ring.notify_one(),
+                Err(error) => {
+                    tracing::debug!(%error, "jobkit: nobody tells of ends");
+                    sleep(POLL).await;
+                }
+            }
+        }
+    }
+
+    /// Looks until nobody waits.
+    async fn tend(&self) {
+        let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE };
+        let mut link = Link::new("wait", self.source.clone(), deadlines).of_operator();
+        loop {
+            let jobs = self.wanted();
+            if jobs.is_empty() {
+                break;
+            }
+            let looked = self.look(&mut link, &jobs).await;
+            self.state.lock().failing = looked.is_err();
+            let rest = looked.unwrap_or_else(|error| {
+                tracing::debug!(%error, "jobkit: could not look for ends");
+                POLL
+            });
+            // A wait that is given up is noticed by the next look.
+            let _nobody_rang = timeout(rest, self.ring.notified()).await;
+        }
+        link.close().await;
+    }
+}
+
+fn end(EndRow { outcome, reason, result, .. }: EndRow) -> End {
+    let why = || reason.clone().unwrap_or_default();
+    match &*outcome {
+        "finish" => End::Finished(Output { json: result, unfit: reason }),
+        "discard" => End::Discarded(why()),
+        "cancel" => End::Cancelled(why()),
+        _ => End::Dead(why()),
+    }
+}
+
+/// The task that looks after a hub: when it goes, with the last wait or with its runtime, those who
+/// wait know, and begin another.
+struct Tended(Arc<Hub>);
+
+impl Tended {
+    async fn run(self) {
+        tokio::select! {
+            () = self.0.tend() => {}
+            () = self.0.listen() => {}
+        }
+    }
+}
+
+impl Drop for Tended {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.tended = false;
+        state.waits.clear();
+    }
+}

@@ -1,0 +1,157 @@
+//! What jobs return, and who waits for it.
+
+use std::time::Duration;
+
+use jobkit::admin::jobs::Cancelled;
+use jobkit::enqueue::wait::{End, WaitError};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// What it returns has as many bytes as it says.
+#[derive(Serialize, Deserialize)]
+#[job(result = Receipt, redact(token), max_attempts = 1)]
+struct Charge {
+    token: String,
+    then: Then,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy)]
+enum Then {
+    Return(usize),
+    Discard,
+    Die,
+    Hang,
+}
+
+#[derive(Serialize, Deserialize, Debug, PartialEq)]
+struct Receipt {
+    token: String,
+    text: String,
+}
+
+impl Job for Charge {
+    async fn run(self, cx: JobContext) -> jobkit::Result<Receipt> {
+        match self.then {
+            Then::Return(bytes) => Ok(Receipt { token: self.token, text: "x".repeat(bytes) }),
+            Then::Discard => Err(JobError::discard("pointless")),
+            Then::Die => Err(JobError::dead("broken")),
+            Then::Hang => {
+                cx.cancelled().await;
+                Err("stopped".into())
+            }
+        }
+    }
+}
+
+/// It leaves no history.
+#[derive(Serialize, Deserialize)]
+#[job(retention = none)]
+struct Forgotten;
+
+impl Job for Forgotten {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn charge(then: Then) -> Charge {
+    Charge { token: "s3cret-token".to_owned(), then }
+}
+
+async fn worker(lab: &Lab) -> jobkit::WorkerHandle {
+    let jobs = [Registration::of::<Charge, _>(), Registration::of::<Forgotten, _>()];
+    lab.worker().jobs(jobs).queue("default", 50).start().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_job_returns_is_in_its_history_and_comes_to_who_waits() {
+    let lab = Lab::guarded().await;
+    let worker = worker(&lab).await;
+    let receipt = charge(Then::Return(3)).enqueue_and_wait(lab.pool(), LONG).await.unwrap();
+    assert_eq!(receipt, Receipt { token: "s3cret-token".to_owned(), text: "xxx".to_owned() });
+    let id: i64 = lab.value("select job_id from jobkit.finished").await;
+    let job = Admin::new(lab.pool()).job(JobId(id)).await.unwrap().unwrap();
+    let result = job.result.unwrap();
+    assert_eq!(result.reveal(), r#"{"token":"s3cret-token","text":"xxx"}"#);
+    assert_eq!(result.redacted(), r#"{"token":"•••","text":"xxx"}"#, "as its payload is");
+    assert_eq!(job.reason, None);
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_does_not_fit_fails_no_job() {
+    let lab = Lab::guarded().await;
+    let worker = worker(&lab).await;
+    let waited = charge(Then::Return(70_000)).enqueue_and_wait(lab.pool(), LONG).await;
+    let Err(WaitError::Unreadable { job, why }) = waited else { panic!("{waited:?}") };
+    assert!(why.contains("the limit is 65536"), "{why}");
+    let job = Admin::new(lab.pool()).job(job).await.unwrap().unwrap();
+    assert_eq!((job.summary.ended.map(|e| e.as_str()), job.result), (Some("finish"), None));
+    assert_eq!(job.reason.as_deref(), Some(&*why));
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_end_has_its_answer() {
+    let lab = Lab::guarded().await;
+    let admin = Admin::new(lab.pool());
+    let worker = worker(&lab).await;
+    let end = async |then| {
+        let waited = charge(then).enqueue_and_wait(lab.pool(), LONG).await;
+        let Err(WaitError::Ended { end, .. }) = waited else { panic!("{waited:?}") };
+        end
+    };
+    assert_eq!(end(Then::Discard).await, End::Discarded("pointless".to_owned()));
+    assert_eq!(end(Then::Die).await, End::Dead("broken".to_owned()));
+    let hangs = charge(Then::Hang).enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from jobkit.claims)").await;
+    let soon = Duration::from_millis(50);
+    assert_eq!(admin.await_end(hangs, soon).await.unwrap(), None, "it runs");
+    let (ended, cancelled) = tokio::join!(admin.await_end(hangs, LONG), admin.cancel(hangs));
+    assert_eq!(cancelled.unwrap(), Cancelled::Requested);
+    assert!(matches!(ended.unwrap(), Some(End::Cancelled(_))));
+    let forgotten = Forgotten.enqueue_and_wait(lab.pool(), LONG).await;
+    let Err(WaitError::Ended { end, .. }) = forgotten else { panic!("{forgotten:?}") };
+    assert_eq!(end, End::NothingKept);
+    assert_eq!(admin.await_end(JobId(1 << 40), LONG).await.unwrap(), Some(End::NothingKept));
+    let late = charge(Then::Hang).options().after(LONG * 9);
+    let late = late.enqueue_and_wait(lab.pool(), soon).await;
+    assert!(matches!(late, Err(WaitError::TimedOut { .. })), "{late:?}");
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// Without notifications each of these would sleep for two seconds at least.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_waits_beside_ends_all_wake() {
+    let lab = Lab::new().await;
+    let admin = Admin::new(lab.pool());
+    let worker = worker(&lab).await;
+    let mut waits = JoinSet::new();
+    for wait in 0..1_000 {
+        let (pool, admin) = (lab.pool().clone(), admin.clone());
+        waits.spawn(async move {
+            // Half of them wait for what may have ended before they do.
+            if wait % 2 == 0 {
+                charge(Then::Return(1)).enqueue_and_wait(&pool, LONG * 4).await.unwrap();
+            } else {
+                let id = charge(Then::Return(1)).enqueue(&pool).await.unwrap();
+                let end = admin.await_end(id, LONG * 4).await.unwrap();
+                assert!(matches!(end, Some(End::Finished(_))), "{end:?}");
+            }
+        });
+    }
+    while let Some(waited) = waits.join_next().await {
+        waited.unwrap();
+    }
+    let listening = "pg_stat_activity where datname = current_database()
+        and application_name = 'jobkit listen' and query = 'LISTEN \"jobkit_end\"'";
+    assert!(lab.count(listening).await <= 2, "all waits of a pool share a connection");
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+}
