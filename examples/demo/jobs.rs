@@ -98,12 +98,24 @@ pub(crate) struct BuildReport {
     pub(crate) month: String,
 }
 
+/// How many pages a report has.
+const PAGES: u64 = 20;
+
 impl Job for BuildReport {
-    async fn run(self, _: JobContext) -> jobkit::Result {
-        if fastrand::u8(..4) == 0 {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        let first: u64 = cx.last_checkpoint().await?.unwrap_or(0);
+        if first == 0 && fastrand::u8(..4) == 0 {
             return Err(JobError::snooze(Duration::from_secs(20)));
         }
-        work(5_000, 25_000).await;
+        tracing::info!(first, "building the report of {}", self.month);
+        for page in first..PAGES {
+            if cx.stop_reason().is_some() {
+                return Err(JobError::release());
+            }
+            work(250, 1_250).await;
+            cx.checkpoint(&(page + 1)).await?;
+            cx.progress(page + 1, PAGES, "pages");
+        }
         Ok(())
     }
 }

@@ -14,11 +14,13 @@ use anyhow::Context;
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
+use jobkit::report::AttemptLog;
 use jobkit::{Admin, Worker};
 use jobkit_admin::Dashboard;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -28,7 +30,8 @@ const LOGGED: &str = "warn,jobkit::worker=error";
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let logged = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
-    tracing_subscriber::fmt().with_env_filter(logged).with_writer(io::stderr).init();
+    let printed = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_filter(logged);
+    tracing_subscriber::registry().with(printed).with(AttemptLog::new()).init();
     let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
 

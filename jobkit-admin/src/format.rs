@@ -3,5 +3,6 @@
 pub(crate) mod invisible;
 pub(crate) mod payload;
 pub(crate) mod recurring;
+pub(crate) mod reports;
 pub(crate) mod show;
 pub(crate) mod values;

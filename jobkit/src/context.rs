@@ -1,3 +1,5 @@
+mod progress;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,7 @@ use tracing::Span;
 use crate::hooks::{Carried, of_metadata};
 use crate::limiter::Limiter;
 use crate::reach::Reach;
+use crate::reports::Report;
 use crate::stop::Stop;
 use crate::{Error, JobError, JobId, StopReason};
 
@@ -40,6 +43,7 @@ pub(crate) struct Attempt {
     pub(crate) span: Span,
     /// `None` in a test of the user's own.
     pub(crate) reach: Option<Arc<dyn Reach>>,
+    pub(crate) report: Report,
 }
 
 impl Attempt {
@@ -59,6 +63,7 @@ impl Attempt {
             stop: Arc::default(),
             span: Span::none(),
             reach: None,
+            report: Report::unheard(),
         }
     }
 }

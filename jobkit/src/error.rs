@@ -68,6 +68,12 @@ pub enum Error {
     /// This is no rate.
     #[error("`{0}` is no rate: write how many in which time, such as 5/s, 100/min or 1000/h")]
     Rate(String),
+    /// A checkpoint does not become JSON, or the last one is not what was asked for.
+    #[error("the checkpoint does not encode, or is not of the type that was asked for: {0}")]
+    Checkpoint(#[source] serde_json::Error),
+    /// This attempt does not hold its job any more, which another attempt may be running by now.
+    #[error("this attempt has lost its job; nothing was stored")]
+    ClaimLost,
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
     Nul {

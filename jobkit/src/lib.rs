@@ -31,6 +31,7 @@ mod redact;
 mod registration;
 mod registry;
 pub mod report;
+mod reports;
 mod returned;
 pub mod schedule;
 #[cfg(feature = "schemars")]

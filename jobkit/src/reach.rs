@@ -30,4 +30,17 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
 
     /// Pauses any concurrency key; false when no worker has announced its group.
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool>;
+
+    /// Keeps where a job is, in the name of the claim (worker and number) under which it runs;
+    /// false when that does not hold it any more.
+    fn checkpoint<'a>(
+        &'a self,
+        claim: (i64, i64),
+        job: JobId,
+        attempt: u32,
+        value: &'a str,
+    ) -> Answer<'a, bool>;
+
+    /// What was kept last, as JSON.
+    fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>>;
 }

@@ -3,4 +3,6 @@
 
 pub use crate::error::StartProblems;
 pub use crate::outcome::Verdict;
+#[cfg(feature = "logs")]
+pub use crate::reports::AttemptLog;
 pub use crate::worker::{Counts, Preflight};

@@ -18,6 +18,7 @@ mod live;
 mod metrics;
 mod mount;
 mod operations;
+mod reports;
 mod schedules;
 mod selected;
 mod site;

@@ -55,8 +55,22 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
     end_some(lab).await;
 }
 
+/// Whatever runs says how far it is, logs a line and has a checkpoint.
+async fn say_something(lab: &Lab) {
+    lab.run(
+        "insert into jobkit.reports (job_id, attempt, worker_id, began_at, done, total, note,
+            progressed_at, lines)
+        select j.id, 1, 31, now(), 1, 3, j.kind, now(), jsonb_build_array(jsonb_build_object(
+            'at', 0, 'level', 'INFO', 'target', j.kind, 'text', j.kind))
+        from jobkit.claims c join jobkit.jobs j on j.id = any (c.job_ids);
+        select jobkit.checkpoint(31, 1, j, 1, '7') from jobkit.claims c, unnest(c.job_ids) j",
+    )
+    .await;
+}
+
 /// Ends a quarter of what runs, and fails half, in the ways there are.
 async fn end_some(lab: &Lab) {
+    say_something(lab).await;
     lab.run(
         "select count(*) from (
             select array_agg(1::bigint) as ns, array_agg(id) as jobs,

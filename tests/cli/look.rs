@@ -42,6 +42,29 @@ async fn every_command_that_looks_answers_people_and_programs() {
 }
 
 #[tokio::test]
+async fn what_an_attempt_says_is_shown_with_its_job_and_its_worker() {
+    let lab = filled(&NAMES).await;
+    let job = text(&lab, "select min(j) from jobkit.claims c, unnest(c.job_ids) j").await;
+    lab.run(&format!(
+        "update jobkit.reports set note = E'rows\\u001b[2J', lines = jsonb_build_array(
+            jsonb_build_object('at', 0, 'level', 'WARN', 'target', 'shop', 'text', E'a\\nb\\u009b'))
+        where job_id = {job}"
+    ))
+    .await;
+    let words = [
+        "1 of 3, rows\\u{1b}[2J (33 %, ",
+        "checkpoint",
+        "by attempt 1, ",
+        "log of attempt 1\n00:00:00.000 WARN  shop: a\nb\\u{9b}\n",
+    ];
+    let shown = both(&lab, &["jobs", "show", &job], &words).await;
+    assert_eq!(shown["reports"][0]["progress"]["percent"], 33);
+    assert_eq!(shown["checkpoint"]["attempt"], 1);
+    let worker = both(&lab, &["workers", "show", "1f"], &["PROGRESS", "1 of 3, rows"]).await;
+    assert_eq!(worker["jobs"][0]["progress"]["total"], 3);
+}
+
+#[tokio::test]
 async fn a_time_beyond_all_calendars_is_shown_as_what_it_is() {
     let lab = filled(&NAMES).await;
     for (far, shown) in

@@ -44,8 +44,8 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     const PACKAGE: [&str; 2] = ["--package", "jobkit-examples"];
     let build = async || {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
-        build.args(["--example", "batch", "--example", "coalesce", "--example", "concurrency"]);
-        build.args(["--example", "limiter"]);
+        build.args(["--example", "batch", "--example", "checkpoint", "--example", "coalesce"]);
+        build.args(["--example", "concurrency", "--example", "limiter"]);
         build.args(["--example", "results"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");

@@ -48,6 +48,7 @@ mod queues;
 mod races;
 mod rates;
 mod recovery;
+mod reports;
 mod results;
 mod schedules;
 mod settings;

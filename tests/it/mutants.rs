@@ -56,6 +56,7 @@ mod dead_letters;
 mod operators;
 mod permits;
 mod rates;
+mod reports;
 mod schedules;
 mod transitions;
 mod unique;
@@ -170,6 +171,11 @@ fn each_mutant_of_a_permit_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_rate_is_found_by_its_race() {
     each_is_found(rates::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_checkpoint_or_a_report_is_found_by_its_race() {
+    each_is_found(reports::MUTANTS);
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(crate) mod rates;
 pub(crate) mod reap;
 pub(crate) mod recovery;
 pub(crate) mod replayers;
+pub(crate) mod reports;
 pub(crate) mod schedules;
 pub(crate) mod settle;
 pub(crate) mod succession;

@@ -13,7 +13,7 @@ use super::arguments::Rows;
 use super::desk::{Answered, Desk};
 use crate::format::show::{ago, span, utc, worker};
 use crate::format::values;
-use crate::format::{payload, show};
+use crate::format::{payload, reports, show};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Jobs {
@@ -122,12 +122,11 @@ async fn show_one(desk: &Desk, id: JobId) -> Answered {
 fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
     let of = &job.summary;
     let key = of.concurrency.as_ref().map(|(group, key)| format!("{group}/{key}"));
+    let state = of.ended.map_or(of.state.as_str(), jobkit::admin::jobs::Ended::as_str);
+    let (progress, checkpoint) = said(job);
     let mut text = fields(vec![
         ("id", of.id.to_string()),
-        (
-            "state",
-            of.ended.map_or(of.state.as_str(), jobkit::admin::jobs::Ended::as_str).to_owned(),
-        ),
+        ("state", state.to_owned()),
         ("why", why),
         ("kind", of.kind.clone()),
         ("version", job.version.to_string()),
@@ -137,6 +136,8 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ("worker", of.worker.as_ref().map(worker).unwrap_or_default()),
         ("run at", utc(&of.run_at)),
         ("created", utc(&of.created_at)),
+        ("progress", progress),
+        ("checkpoint", checkpoint),
         ("took", of.took.as_ref().map(span).unwrap_or_default()),
         ("concurrency", key.unwrap_or_default()),
         (
@@ -157,15 +158,33 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ("reason", job.reason.clone().unwrap_or_default()),
         ("tags", of.tags.join(", ")),
     ]);
-    for failed in &job.attempts {
-        text.push_str(&attempt(failed));
-    }
+    text.push_str(&attempts(job));
     text.push_str(&format!("\nargs: {}\n", payload::shown(&job.args, Some(desk.redaction))));
     for (name, json) in [("metadata", &job.metadata), ("result", &job.result)] {
         if let Some(json) = json {
             let json = payload::shown(json, Some(desk.redaction));
             text.push_str(&format!("{name}: {json}\n"));
         }
+    }
+    text
+}
+
+/// How far the last attempt that said so was, and where the next one goes on.
+fn said(job: &JobDetail) -> (String, String) {
+    let now = Utc::now();
+    let progress = job.reports.first().and_then(|report| report.progress.as_ref());
+    (
+        progress.map(|progress| reports::said(progress, &now)).unwrap_or_default(),
+        job.checkpoint.as_ref().map(|saved| reports::saved(saved, &now)).unwrap_or_default(),
+    )
+}
+
+/// How attempts failed, and what they logged.
+fn attempts(job: &JobDetail) -> String {
+    let mut text: String = job.attempts.iter().map(attempt).collect();
+    for report in job.reports.iter().rev().filter(|report| !report.lines.is_empty()) {
+        let log = format!("\nlog of attempt {}\n{}", report.attempt, reports::log(&report.lines));
+        text.push_str(&lines(&log));
     }
     text
 }

@@ -1,5 +1,6 @@
 //! Workers.
 
+use chrono::Utc;
 use clap::Subcommand;
 use jobkit::admin::workers::{RunningJob, StopRequest, WorkerSummary};
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Failure, fields, table};
 use super::arguments::worker;
 use super::desk::{Answered, Desk};
+use crate::format::reports;
 use crate::format::show::{self, iso, span, utc};
 use crate::format::values;
 
@@ -109,10 +111,15 @@ fn whole(worker: &WorkerSummary, jobs: &[RunningJob]) -> String {
         ("kinds", worker.kinds.join(", ")),
     ]);
     let row = |job: &RunningJob| {
-        [job.job.to_string(), job.kind.clone(), job.queue.clone(), utc(&job.since)]
+        let progress =
+            job.progress.as_ref().map(|said| reports::said(said, &Utc::now())).unwrap_or_default();
+        [job.job.to_string(), job.kind.clone(), job.queue.clone(), utc(&job.since), progress]
     };
     text.push('\n');
-    text.push_str(&table(["job", "kind", "queue", "since"], jobs.iter().map(row).collect()));
+    text.push_str(&table(
+        ["job", "kind", "queue", "since", "progress"],
+        jobs.iter().map(row).collect(),
+    ));
     text
 }
 
@@ -123,5 +130,6 @@ fn running(job: &RunningJob) -> Value {
         "queue": job.queue,
         "attempt": job.attempt,
         "since": iso(&job.since),
+        "progress": job.progress.as_ref().map(reports::progress),
     })
 }

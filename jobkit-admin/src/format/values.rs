@@ -15,8 +15,8 @@ use jobkit::admin::{Count, Payload};
 use serde_json::{Value, json};
 
 use crate::access::Redaction;
-use crate::format::payload;
 use crate::format::show::{iso, worker};
+use crate::format::{payload, reports};
 
 /// A number, and whether there may be more.
 pub(crate) fn count(count: Count) -> Value {
@@ -246,6 +246,8 @@ pub(crate) fn job(job: &JobDetail, why: Option<String>, redaction: Option<Redact
         .map_or(Value::Null, |(name, instant)| json!({"name": name, "instant": iso(instant)}));
     value["version"] = json!(job.version);
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
+    value["reports"] = job.reports.iter().map(reports::json).collect();
+    value["checkpoint"] = job.checkpoint.as_ref().map_or(Value::Null, reports::checkpoint);
     value["crashes"] = json!(job.crashes);
     value["snoozes"] = json!(job.snoozes);
     value["reason"] = json!(job.reason);

@@ -6,6 +6,7 @@ use super::payload::{Hides, Payload};
 use crate::JobId;
 use crate::admin::Count;
 use crate::admin::count::capped;
+use crate::admin::jobs::Progress;
 use crate::store::{ReadColumn, from_column};
 
 from_column! {
@@ -51,4 +52,10 @@ pub(super) fn tags(row: &PgRow) -> sqlx::Result<Vec<String>> {
 pub(super) fn concurrency(row: &PgRow) -> sqlx::Result<Option<(String, String)>> {
     let group: Option<_> = row.read("concurrency_group")?;
     Ok(group.zip(row.read("concurrency_key")?))
+}
+
+/// How far an attempt says it is.
+pub(super) fn progress(row: &PgRow) -> sqlx::Result<Option<Progress>> {
+    let (done, total, note) = (row.read("done")?, row.read("total")?, row.read("note")?);
+    Ok(Progress::of(done, total, note, row.read("progressed_at")?))
 }

@@ -49,6 +49,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         sweep_begin sweep_cancelled sweep_note sweep_start sweep_unserved take_slot unblock
     }
     queues { pause ready_heads ready_queues resume take_back }
+    reports { checkpoint prune_checkpoints prune_reports report reports_of }
     retired {
         dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
         recover_look replay_page

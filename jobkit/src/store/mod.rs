@@ -22,6 +22,7 @@ mod link;
 mod notifications;
 mod pause;
 mod read;
+mod reports;
 mod schedules;
 mod session;
 mod settle;
@@ -48,6 +49,9 @@ pub(crate) use self::link::Link;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
+pub(crate) use self::reports::{
+    Line, Reported, checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
+};
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,
 };

@@ -10,7 +10,7 @@ use crate::stop::Stop;
 use crate::{JobContext, JobId, StopReason};
 
 /// A context for calling [`Job::run`](crate::Job::run) in a test: job 0, first attempt of 20, not
-/// asked to stop, unless you say otherwise.
+/// asked to stop, unless you say otherwise. Its checkpoints are kept in memory.
 ///
 /// ```
 /// # use jobkit::{Job, JobContext, JobError, job, report::Verdict};

@@ -114,6 +114,7 @@ impl Parts {
             keep_audit: self.settings.keep_audit,
             keep_measures: self.settings.keep_measures,
             keep_runs: self.settings.keep_runs,
+            keep_reports: self.settings.keep_reports,
         }
     }
 

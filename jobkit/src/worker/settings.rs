@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) keep_measures: Duration,
     /// How long the history of schedules is kept.
     pub(crate) keep_runs: Duration,
+    /// How long is kept what attempts said of themselves.
+    pub(crate) keep_reports: Duration,
     /// By default what [`poll`](Self::poll) says.
     pub(crate) poll: Option<Duration>,
     pub(crate) call_deadline: Duration,
@@ -57,6 +59,7 @@ impl Default for Settings {
             keep_audit: LONGEST * 90,
             keep_measures: LONGEST * 7,
             keep_runs: LONGEST * 30,
+            keep_reports: LONGEST * 7,
             poll: None,
             call_deadline: Duration::from_secs(5),
             stop_within: Duration::from_secs(30),
@@ -145,6 +148,7 @@ impl Settings {
             ("keep_audit", self.keep_audit),
             ("keep_measures", self.keep_measures),
             ("keep_runs", self.keep_runs),
+            ("keep_reports", self.keep_reports),
         ] {
             if keep > years {
                 problems.push(format!("`Worker::{name}` is {keep:?}; 0s to {years:?} are allowed"));

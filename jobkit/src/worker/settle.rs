@@ -4,4 +4,5 @@ pub(crate) mod company;
 pub(crate) mod ledger;
 pub(crate) mod measures;
 pub(crate) mod settler;
+mod stand_in;
 mod told;

@@ -33,6 +33,7 @@ use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::policy::Policy;
 use crate::registry::Registry;
+use crate::reports::Reports;
 use crate::schedule::Times;
 use crate::states::States;
 use crate::store::{
@@ -57,6 +58,7 @@ pub(super) struct Parts {
     pub(super) due: Arc<Due>,
     pub(super) counters: Arc<Counters>,
     pub(super) measures: Arc<Measures>,
+    pub(super) reports: Arc<Reports>,
     pub(super) stops: Stops,
     pub(super) hooks: Option<Arc<Hooks<Event>>>,
     /// The connection of all but the heartbeat and the listener, where connections are few.
@@ -99,6 +101,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         due: Arc::default(),
         counters: Arc::new(counters::Counters::default()),
         measures: Arc::default(),
+        reports: Arc::default(),
         stops: Stops::default(),
         hooks: Hooks::of_worker(worker.hooks)?,
         shared,
@@ -221,6 +224,7 @@ impl Parts {
             lease: Arc::clone(&self.lease),
             outcomes,
             reach: Some(Arc::new(Line(Mutex::new(self.link("jobs"))))),
+            reports: Arc::clone(&self.reports),
             cancel_grace: self.settings.cancel_grace(),
         });
         let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());
@@ -280,6 +284,7 @@ impl Parts {
             wake: Arc::clone(&self.wake),
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
+            reports: Arc::clone(&self.reports),
             kinds: self.kinds.clone(),
             stopping: self.stops.claims.clone(),
             stop_seen: false,
@@ -331,6 +336,7 @@ impl Parts {
             counters: Arc::clone(&self.counters),
             measures: Arc::clone(&self.measures),
             hooks: self.hooks.clone(),
+            reports: Arc::clone(&self.reports),
             #[cfg(feature = "testing")]
             faults: self.stops.faults.clone(),
         }

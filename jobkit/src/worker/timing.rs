@@ -63,6 +63,13 @@ impl Worker {
         self
     }
 
+    /// How long the [progress](crate::JobContext::progress) and the log of an attempt are kept
+    /// from when it began, up to ten years; 7 days by default.
+    pub fn keep_reports(mut self, keep: Duration) -> Self {
+        self.settings.keep_reports = keep;
+        self
+    }
+
     /// How often an idle worker looks for jobs without being told; by default 1 s, and 4 s where it
     /// listens and has [few connections](Self::few_connections).
     pub fn poll(mut self, every: Duration) -> Self {

@@ -90,6 +90,7 @@ impl Trial {
             lease: Arc::clone(&lease),
             outcomes: sender,
             reach: Some(Arc::new(Line(line))),
+            reports: Arc::default(),
             cancel_grace: crew.cancel_grace,
         });
         let dispatch = Dispatch {

@@ -59,7 +59,7 @@ impl Admin {
 fn running(job: &LiveJob) -> Vec<Reason> {
     let runs = job.runs.map(|(worker, since)| match job.waits {
         true => Reason::ClaimedAhead { worker },
-        false => Reason::Running { worker, since },
+        false => Reason::Running { worker, since, progress: job.progress.clone() },
     });
     runs.into_iter().chain(cancel_requested(job)).collect()
 }

@@ -8,6 +8,7 @@ use super::held::held;
 use super::pace::KeyPace;
 use crate::JobId;
 use crate::admin::brakes::{Brake, Pause};
+use crate::admin::jobs::Progress;
 use crate::admin::queues::PausedQueue;
 use crate::admin::stuck::StuckJob;
 
@@ -27,6 +28,8 @@ pub enum Reason {
         worker: i64,
         /// Since when.
         since: DateTime<Utc>,
+        /// How far it said it was.
+        progress: Option<Progress>,
     },
     /// It waits in a worker for a slot, a tenth of a second at most.
     ClaimedAhead {
@@ -164,8 +167,11 @@ pub struct KeyUse {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Running { worker, since } => {
-                write!(f, "Running since {} on worker {worker:x}", Time(since))
+            Self::Running { worker, since, progress } => {
+                write!(f, "Running since {} on worker {worker:x}", Time(since))?;
+                progress.as_ref().map_or(Ok(()), |progress| {
+                    write!(f, "; at {} it said: {progress}", Time(&progress.at))
+                })
             }
             Self::ClaimedAhead { worker } => {
                 write!(f, "Claimed by worker {worker:x}, where it waits for a slot")

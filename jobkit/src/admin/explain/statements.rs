@@ -5,7 +5,8 @@ use sqlx::postgres::PgRow;
 
 use crate::JobId;
 use crate::admin::brakes::Brake;
-use crate::admin::columns::concurrency;
+use crate::admin::columns::{concurrency, progress};
+use crate::admin::jobs::Progress;
 use crate::admin::queues::PausedQueue;
 use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
 use crate::version::versioned;
@@ -34,6 +35,8 @@ pub(crate) struct LiveJob {
     pub(crate) cancel_requested_at: Option<DateTime<Utc>>,
     /// The worker that runs it, since when.
     pub(crate) runs: Option<(i64, DateTime<Utc>)>,
+    /// How far it says it is.
+    pub(crate) progress: Option<Progress>,
     /// Whether it waits there for a slot.
     pub(crate) waits: bool,
     /// When it is due, and whether it is by now.
@@ -73,6 +76,7 @@ impl FromRow for LiveJob {
             cancel_requested_at: row.read("cancel_requested_at")?,
             waits: row.read("waits")?,
             runs: worker.zip(row.read("claimed_at")?),
+            progress: progress(row)?,
             scheduled: due.zip(row.read("due")?),
             expires_at: row.read("expires_at")?,
             retry_until: row.read("retry_until")?,

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use super::report::{AttemptReport, Checkpoint};
 use super::summary::JobSummary;
 use crate::admin::Payload;
 use crate::admin::dead_letters::{DeadLetterId, FailedAttempt};
@@ -26,6 +27,11 @@ pub struct JobDetail {
     /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
     /// what it took.
     pub attempts: Vec<FailedAttempt>,
+    /// What its last five attempts said of themselves, the newest first: of those that said
+    /// something.
+    pub reports: Vec<AttemptReport>,
+    /// Where its next attempt goes on, while it lives.
+    pub checkpoint: Option<Checkpoint>,
     /// Attempts in a row whose worker died, while it lives.
     pub crashes: u32,
     /// How often it was snoozed.

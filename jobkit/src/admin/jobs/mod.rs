@@ -15,12 +15,14 @@ mod detail;
 mod enqueue;
 pub(super) mod list;
 mod query;
+mod report;
 pub(super) mod statements;
 mod summary;
 
 pub use self::detail::JobDetail;
 pub use self::enqueue::{ByKind, EnqueueError};
 pub use self::query::{JobQuery, Listing, QueryError};
+pub use self::report::{AttemptReport, Checkpoint, LogLine, Progress};
 pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
 
 /// What [`Admin::cancel`] or [`Admin::discard`] achieved.

@@ -2,11 +2,13 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
+use sqlx::types::Json;
 use tracing::debug_span;
 
 use super::detail::JobDetail;
 use super::enqueue::Wishes;
 use super::query::{JobQuery, Listing};
+use super::report::{AttemptReport, Checkpoint, StoredCheckpoint, StoredReport};
 use super::summary::{Ended, JobSummary, State};
 use crate::JobId;
 use crate::admin::Count;
@@ -173,9 +175,9 @@ impl Call for OneJob {
 }
 
 from_row! {
-    JobDetail { version, attempts: "errors", crashes, snoozes, cancel_requested_at, permit_since,
-        dead_letter_key, unique_group: "unique_scope", unique_key, coalesces, replays, dead_letter,
-        replayed_by: "replay_id", reason, expires_at;
+    JobDetail { version, attempts: "errors", reports, checkpoint, crashes, snoozes,
+        cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
+        unique_key, coalesces, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
         schedule: schedule }
 }
@@ -192,6 +194,9 @@ from_row! {
 }
 
 from_column! {
+    Vec<AttemptReport>: Json<Vec<StoredReport>> =>
+        |Json(reports)| reports.into_iter().map(StoredReport::report).collect();
+    Checkpoint: Json<StoredCheckpoint> => |Json(stored)| stored.checkpoint();
     State: &str => State::of;
     Ended: &str => Ended::of;
 }

@@ -2,6 +2,7 @@ use sqlx::postgres::PgRow;
 use tracing::debug_span;
 
 use super::worker::{RunningJob, ServedQueue, WorkerSummary};
+use crate::admin::columns::progress;
 use crate::store::{One, ReadColumn, from_row, number, statements};
 
 statements! {
@@ -25,7 +26,7 @@ from_row! {
 }
 
 from_row! {
-    RunningJob { job: "id", kind, queue, attempt, since: "claimed_at" }
+    RunningJob { job: "id", kind, queue, attempt, since: "claimed_at"; progress: progress }
 }
 
 fn served_queues(row: &PgRow) -> sqlx::Result<Vec<ServedQueue>> {

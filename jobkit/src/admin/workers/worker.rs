@@ -3,6 +3,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::JobId;
+use crate::admin::jobs::Progress;
 
 /// A worker process, as the database knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,4 +71,6 @@ pub struct RunningJob {
     pub attempt: u32,
     /// When it was claimed.
     pub since: DateTime<Utc>,
+    /// How far it said it was, by the worker's last heartbeat.
+    pub progress: Option<Progress>,
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 use crate::Error;
 use crate::policy::Policy;
 use crate::store::{
-    Link, expired_days, interval, prepare_days, prune_audit, prune_keys, prune_measures,
-    prune_resolved, prune_runs,
+    Link, expired_days, interval, prepare_days, prune_audit, prune_checkpoints, prune_keys,
+    prune_measures, prune_reports, prune_resolved, prune_runs,
 };
 use crate::worker::ticker::Duty;
 
@@ -16,8 +16,8 @@ const DAY: u64 = 24 * 60 * 60;
 const PAGE: i32 = 1000;
 
 /// Makes the partitions of the history for the days to come, drops those that have expired, and
-/// removes dead letters that were resolved long ago, what the audit has of old, old measures, and
-/// unique keys that nobody has any more.
+/// removes dead letters that were resolved long ago, what the audit has of old, old measures and
+/// reports, checkpoints of jobs that have ended, and unique keys that nobody has any more.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
@@ -27,6 +27,7 @@ pub(crate) struct Pruner {
     pub(crate) keep_audit: Duration,
     pub(crate) keep_measures: Duration,
     pub(crate) keep_runs: Duration,
+    pub(crate) keep_reports: Duration,
 }
 
 /// How many days of partitions are needed for jobs of these kinds.
@@ -53,6 +54,8 @@ impl Duty for Pruner {
             prune_audit(interval(self.keep_audit), PAGE),
             prune_measures(interval(self.keep_measures), PAGE),
             prune_runs(interval(self.keep_runs), PAGE),
+            prune_reports(interval(self.keep_reports), PAGE),
+            prune_checkpoints(PAGE),
             prune_keys(PAGE),
         ] {
             while self.link.call(&prune).await? >= PAGE {}

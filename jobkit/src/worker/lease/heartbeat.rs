@@ -6,8 +6,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::meter;
+use crate::reports::Reports;
 use crate::store::{
-    Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
+    Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease, report,
 };
 use crate::worker::claim::slots::{Served, Slots};
 use crate::worker::claim::wake::Wake;
@@ -37,6 +38,7 @@ pub(crate) struct Heartbeat {
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
+    pub(crate) reports: Arc<Reports>,
     pub(crate) kinds: Vec<String>,
     /// Set when the worker stops, by its owner or on request.
     pub(crate) stopping: CancellationToken,
@@ -126,6 +128,7 @@ impl Heartbeat {
             tracing::warn!(%error, "jobkit: could not give back claims whose answer was lost");
         }
         self.add_measures().await;
+        self.write_reports(worker).await;
         Ok(())
     }
 
@@ -147,6 +150,20 @@ impl Heartbeat {
             }
             if refused.is_some() {
                 self.measures.put_back(counted);
+            }
+        }
+    }
+
+    /// Writes what attempts say of themselves, if any said something since the last beat: as a rule
+    /// in one statement. What does not fit a few, or was refused, goes with the next beat.
+    async fn write_reports(&mut self, worker: i64) {
+        for _ in 0..STATEMENTS {
+            let Some(batch) = self.reports.take() else { return };
+            let call = report(worker, &batch.rows, &batch.over, &batch.unkept);
+            if let Err(error) = self.link.call(&call).await {
+                tracing::debug!(%error, "jobkit: could not write what attempts report");
+                self.reports.put_back(batch);
+                return;
             }
         }
     }
@@ -200,6 +217,7 @@ impl Heartbeat {
         if snapshot.held.is_empty() {
             let worker = snapshot.worker;
             self.add_measures().await;
+            self.write_reports(worker).await;
             let mut ended = self.release_lost(&snapshot).await;
             if ended.is_ok() {
                 ended = self.link.call(&deregister(worker)).await;
@@ -218,6 +236,9 @@ async fn wind_down(running: Arc<Running>, grace: Duration) {
     sleep(grace).await;
     running.ask_all(StopReason::Stopping);
 }
+
+/// How many statements with reports a beat makes at most.
+const STATEMENTS: usize = 8;
 
 /// How often it is looked whether the machine has slept, whose timers slept as well.
 const LOOK: Duration = Duration::from_millis(500);

@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
-use self::start::{Started, attempt};
+use self::start::Started;
 use super::running::{Handler, Running};
 use crate::around::Layers;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
-use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::{Known, Registry};
+use crate::reports::Reports;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
@@ -41,6 +41,7 @@ pub(crate) struct Execution {
     pub(crate) outcomes: UnboundedSender<Settlement>,
     /// What handlers ask of the database.
     pub(crate) reach: Option<Arc<dyn Reach>>,
+    pub(crate) reports: Arc<Reports>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
@@ -193,22 +194,20 @@ impl Execution {
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name,
             attempt = number, otel.kind = tracing::field::Empty
         );
-        let payload = take(&mut job.payload);
-        let attempt = attempt(job, served, policy.timeout, began, handler, (&span, &self.reach));
-        let hidden = hidden(&payload, policy);
-        let started = match self.start(known, payload, attempt, &span) {
+        let attempt = self.attempt(claim, job, policy, began, handler, &span);
+        let (payload, hidden) = (take(&mut job.payload), &attempt.report.hidden);
+        let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
             Ok(started) => started,
-            Err(error) => {
-                let error = scrubbed(&error, &hidden);
-                return self.logged(ended(undecodable(&error, policy, number)));
-            }
+            Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };
         let run = self.run_started(started, policy.timeout, handler, &span).await;
         let took = began.elapsed();
-        span.in_scope(|| {
-            let outcome = outcome(run, &handler.stop, policy, number, &hidden);
+        let settlement = span.in_scope(|| {
+            let outcome = outcome(run, &handler.stop, policy, number, hidden);
             self.logged(Settlement { took, ..ended(outcome) })
-        })
+        });
+        attempt.report.close();
+        settlement
     }
 
     /// The settlement, after a failed attempt has been logged. The event itself names the job,
@@ -305,14 +304,6 @@ fn kept(policy: &Policy, outcome: &Outcome) -> Option<Duration> {
         Outcome::Finish(_) => policy.retention,
         _ => policy.retention_discarded.or(policy.retention),
     }
-}
-
-/// The values of a payload that no error may show.
-fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
-    if policy.redact.is_empty() {
-        return Vec::new();
-    }
-    hidden_texts(&String::from_utf8_lossy(payload), policy.redact)
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 use super::company::{Company, LARGEST_CHOICE, take_next};
 use super::ledger::Ledger;
 use super::measures::Measures;
+use super::stand_in::stand_in;
 use super::told;
 use crate::Error;
 use crate::hooks::{Event, Hooks};
-use crate::limits::clean;
 use crate::meter;
-use crate::store::{EXHAUSTED, Ending, Failure, Link, Next, Outcome, Settle, Settlement, unstick};
+use crate::reports::Reports;
+use crate::store::{EXHAUSTED, Ending, Link, Next, Outcome, Settle, Settlement, unstick};
 use crate::worker::claim::slots::Slots;
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -47,6 +48,7 @@ pub(crate) struct Settler {
     pub(crate) counters: Arc<Counters>,
     pub(crate) measures: Arc<Measures>,
     pub(crate) hooks: Option<Arc<Hooks<Event>>>,
+    pub(crate) reports: Arc<Reports>,
     #[cfg(feature = "testing")]
     pub(crate) faults: crate::worker::faults::Faults,
 }
@@ -282,6 +284,7 @@ impl Settler {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = endings.get(&settlement.job).copied();
             self.measures.add(settlement, ending);
+            self.reports.settled(settlement, ending);
             let counter = match (ending, &settlement.outcome) {
                 (Some(Ending::Lost), _) => &self.counters.lost,
                 (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => &self.counters.buried,
@@ -334,17 +337,4 @@ fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
 /// Whether the attempt never began, or is not charged: no failed attempt may stand in for that.
 fn is_given_back(settlement: &Settlement) -> bool {
     matches!(settlement.outcome, Outcome::Release(_))
-}
-
-/// What is recorded for an outcome that the database refuses: a failed attempt.
-fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
-    let requested = settlement.outcome.as_str();
-    let text = format!("the outcome `{requested}` could not be recorded: {error}");
-    let failure = Failure::from(clean(&text));
-    let delay = Duration::from_secs(60);
-    Settlement {
-        outcome: Outcome::Retry { failure, delay, reason: EXHAUSTED },
-        stand_in: true,
-        ..settlement
-    }
 }

@@ -1,10 +1,8 @@
 -- explain: where a live job is, and who might run it; by primary keys, but for `claims` and
--- `workers`, which are small. A worker lives as long as its lease; one that does not say how many
--- slots it has has many.
--- $1 job
-select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
+-- `workers`, which are small. A worker that does not say how many slots it has has many. $1 job
+select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
-    c.worker_id is not null and j.state = 'ready' as waits,
+    r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
     case when j.state = 'scheduled' then j.run_at end as run_at, (
         select u.job_id from jobkit.unique_keys u
         where u.scope = p.unique_scope and u.key = p.unique_key and u.follower_id = p.id
@@ -23,6 +21,8 @@ from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
+left join jobkit.reports r on (r.job_id, r.attempt, r.worker_id)
+    = (j.id, p.attempt + 1, c.worker_id)
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,

@@ -3,7 +3,7 @@
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tracing::{Instrument, Span};
 
@@ -11,10 +11,11 @@ use super::Execution;
 use crate::around::{Inside, layered};
 use crate::context::Attempt;
 use crate::panics::message;
-use crate::reach::Reach;
+use crate::policy::Policy;
+use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Known;
-use crate::store::ClaimedJob;
-use crate::worker::claim::slots::Served;
+use crate::reports::{Report, logged_by};
+use crate::store::{ClaimId, ClaimedJob};
 use crate::worker::run::running::Handler;
 use crate::{JobContext, JobError, JobId, registration};
 
@@ -35,9 +36,12 @@ impl Execution {
         span: &Span,
     ) -> Result<Started, String> {
         let Some(stack) = self.layers.of(registration.policy().kind) else {
-            let start = || registration.start(version, &payload, attempt, &self.states);
+            let start =
+                || registration.start(version, &payload, Arc::clone(&attempt), &self.states);
             let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
-            return Ok((started.unwrap_or_else(|panic| Err(message(&*panic)))?, None));
+            let started = started.unwrap_or_else(|panic| Err(message(&*panic)));
+            let started = started.map_err(|error| scrubbed(&error, &attempt.report.hidden))?;
+            return Ok((started, None));
         };
         let cx = JobContext::new(Arc::clone(&attempt), Arc::new(()));
         let states = Arc::clone(&self.states);
@@ -50,31 +54,45 @@ impl Execution {
         let (future, inside) = layered(stack, cx, Box::pin(handler.instrument(span.clone())));
         Ok((future, Some(inside)))
     }
+
+    /// What its context tells an attempt, whose span was just made.
+    pub(super) fn attempt(
+        &self,
+        claim: ClaimId,
+        job: &mut ClaimedJob,
+        policy: &Policy,
+        began: Instant,
+        handler: &Handler,
+        span: &Span,
+    ) -> Arc<Attempt> {
+        let served = &self.slots.queues()[job.queue];
+        let hidden = hidden(&job.payload, policy);
+        let attempt = Arc::new(Attempt {
+            id: JobId(job.id),
+            kind: take(&mut job.kind),
+            queue: Arc::clone(&served.name),
+            beside: if job.crashes >= 2 { 0 } else { served.slots.saturating_sub(1) },
+            number: job.attempt,
+            max_attempts: job.max_attempts,
+            snoozes: job.snoozes,
+            created_at: job.created_at,
+            deadline: policy.timeout.and_then(|timeout| began.checked_add(timeout)),
+            tags: take(&mut job.tags),
+            metadata: job.metadata.take(),
+            stop: Arc::clone(&handler.stop),
+            span: span.clone(),
+            reach: self.reach.clone(),
+            report: Report::of(claim, began, hidden, &self.reports),
+        });
+        logged_by(&attempt);
+        attempt
+    }
 }
 
-/// What its context tells an attempt.
-pub(super) fn attempt(
-    job: &mut ClaimedJob,
-    served: &Served,
-    timeout: Option<Duration>,
-    began: Instant,
-    handler: &Handler,
-    (span, reach): (&Span, &Option<Arc<dyn Reach>>),
-) -> Arc<Attempt> {
-    Arc::new(Attempt {
-        id: JobId(job.id),
-        kind: take(&mut job.kind),
-        queue: Arc::clone(&served.name),
-        beside: if job.crashes >= 2 { 0 } else { served.slots.saturating_sub(1) },
-        number: job.attempt,
-        max_attempts: job.max_attempts,
-        snoozes: job.snoozes,
-        created_at: job.created_at,
-        deadline: timeout.and_then(|timeout| began.checked_add(timeout)),
-        tags: take(&mut job.tags),
-        metadata: job.metadata.take(),
-        stop: Arc::clone(&handler.stop),
-        span: span.clone(),
-        reach: reach.clone(),
-    })
+/// The values of a payload that no text may show.
+fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
+    if policy.redact.is_empty() {
+        return Vec::new();
+    }
+    hidden_texts(&String::from_utf8_lossy(payload), policy.redact)
 }

@@ -117,6 +117,7 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
         lease: Arc::new(Lease::new(MINUTE, MINUTE / 8, Instant::now())),
         outcomes,
         reach: None,
+        reports: Arc::default(),
         cancel_grace: MINUTE,
     };
     (Arc::new(execution), settled)

@@ -1,0 +1,64 @@
+//! What attempts say of themselves.
+
+use chrono::{DateTime, Utc};
+use jobkit::admin::jobs::{AttemptReport, Checkpoint, LogLine, Progress};
+use serde_json::{Value, json};
+
+use crate::format::show::{ago, bytes, iso, worker};
+
+/// How far an attempt said it was.
+pub(crate) fn progress(progress: &Progress) -> Value {
+    json!({
+        "done": progress.done,
+        "total": progress.total,
+        "percent": progress.percent(),
+        "note": progress.note,
+        "at": iso(&progress.at),
+    })
+}
+
+/// All that an attempt said.
+pub(crate) fn json(report: &AttemptReport) -> Value {
+    let line = |line: &LogLine| {
+        json!({
+            "at": iso(&line.at), "level": line.level, "target": line.target, "text": line.text,
+        })
+    };
+    json!({
+        "attempt": report.attempt,
+        "worker": worker(&report.worker),
+        "began_at": iso(&report.began_at),
+        "progress": report.progress.as_ref().map(progress),
+        "lines": report.lines.iter().map(line).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Value {
+    json!({
+        "attempt": checkpoint.attempt,
+        "saved_at": iso(&checkpoint.saved_at),
+        "bytes": checkpoint.bytes,
+    })
+}
+
+/// `40 of 100, importing rows (40 %, 3 s ago)`.
+#[cfg(feature = "cli")]
+pub(crate) fn said(progress: &Progress, now: &DateTime<Utc>) -> String {
+    let percent = progress.percent().map(|percent| format!("{percent} %, ")).unwrap_or_default();
+    format!("{progress} ({percent}{})", ago(&progress.at, now))
+}
+
+/// `by attempt 2, 3 s ago, 812 B`.
+pub(crate) fn saved(checkpoint: &Checkpoint, now: &DateTime<Utc>) -> String {
+    let Checkpoint { attempt, saved_at, bytes: size, .. } = checkpoint;
+    format!("by attempt {attempt}, {}, {}", ago(saved_at, now), bytes(size))
+}
+
+/// `12:30:44.120 WARN shop::import: row 7 has no price`, one to a line.
+pub(crate) fn log(lines: &[LogLine]) -> String {
+    let line = |line: &LogLine| {
+        let (at, level) = (line.at.format("%H:%M:%S%.3f"), &line.level);
+        format!("{at} {level:5} {}: {}\n", line.target, line.text)
+    };
+    lines.iter().map(line).collect()
+}

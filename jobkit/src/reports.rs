@@ -1,0 +1,155 @@
+//! What running attempts say of themselves: progress and log lines, which the heartbeat writes.
+
+#[cfg(feature = "logs")]
+mod log;
+mod said;
+
+use std::collections::HashMap;
+use std::mem::take;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[cfg(feature = "logs")]
+pub use self::log::AttemptLog;
+#[cfg(feature = "logs")]
+pub(crate) use self::log::logged_by;
+pub(crate) use self::said::{Report, State};
+use crate::context::Attempt;
+use crate::lock::Lock;
+use crate::store::{Ending, Outcome, Reported, Settlement};
+
+/// Without the feature nothing is logged by anybody.
+#[cfg(not(feature = "logs"))]
+pub(crate) fn logged_by(_: &Arc<Attempt>) {}
+
+/// How many bytes one statement takes at most, about.
+const STATEMENT: usize = 1024 * 1024;
+/// How many bytes of ended attempts wait for the next heartbeat at most.
+const WAITING: usize = 8 * STATEMENT;
+/// How many jobs whose end is to be told do.
+const JOBS: usize = 10_000;
+
+/// The attempts of a worker that have said something. One that never does costs nothing here.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    /// Whether there ever was one.
+    used: AtomicBool,
+    kept: Lock<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By job.
+    running: HashMap<i64, Arc<Attempt>>,
+    ended: Vec<Reported>,
+    /// About how many bytes these are.
+    bytes: usize,
+    /// Jobs that have ended and had a checkpoint.
+    over: Vec<i64>,
+    /// Jobs that have ended and are not kept, of which something was written.
+    unkept: Vec<i64>,
+}
+
+/// What is written with one statement.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) rows: Vec<Reported>,
+    pub(crate) over: Vec<i64>,
+    pub(crate) unkept: Vec<i64>,
+}
+
+impl Reports {
+    /// An attempt begins to say something.
+    pub(crate) fn add(&self, attempt: Arc<Attempt>) {
+        self.kept.lock().running.insert(attempt.id.0, attempt);
+        self.used.store(true, Ordering::Release);
+    }
+
+    /// An outcome was written: what its attempt said last goes with the next heartbeat, unless it
+    /// came too late, or nothing of its job is kept.
+    pub(crate) fn settled(&self, settlement: &Settlement, ending: Option<Ending>) {
+        if !self.used.load(Ordering::Acquire) {
+            return;
+        }
+        let mut kept = self.kept.lock();
+        let claim = (settlement.claim.worker, settlement.claim.n);
+        let of_claim = |attempt: &Arc<Attempt>| attempt.report.claim == claim;
+        if !kept.running.get(&settlement.job).is_some_and(of_claim) {
+            return;
+        }
+        let Some(attempt) = kept.running.remove(&settlement.job) else { return };
+        let is_over = match (ending, &settlement.outcome) {
+            (Some(Ending::Lost), _) => return,
+            (None, Outcome::Retry { .. } | Outcome::Snooze(_) | Outcome::Release(_)) => false,
+            _ => true,
+        };
+        let said = attempt.report.take();
+        let finished = ending.is_none() && settlement.outcome.as_str() == "finish";
+        if is_over && said.checkpointed && kept.over.len() < JOBS {
+            kept.over.push(settlement.job);
+        }
+        if !finished || settlement.keep.is_some() {
+            kept.push(said.unwritten(&attempt));
+        } else if said.written && kept.unkept.len() < JOBS {
+            kept.unkept.push(settlement.job);
+        }
+    }
+
+    /// What was said since the last look, as much as fits a statement; `None` when that is nothing.
+    pub(crate) fn take(&self) -> Option<Batch> {
+        if !self.used.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut kept = self.kept.lock();
+        let mut batch =
+            Batch { rows: Vec::new(), over: take(&mut kept.over), unkept: take(&mut kept.unkept) };
+        let mut room = STATEMENT;
+        while let Some(row) = kept.ended.pop_if(|_| room > 0) {
+            kept.bytes -= row.bytes();
+            room = room.saturating_sub(row.bytes());
+            batch.rows.push(row);
+        }
+        for attempt in kept.running.values() {
+            if room == 0 {
+                break;
+            }
+            if let Some(row) = attempt.report.news(attempt) {
+                room = room.saturating_sub(row.bytes());
+                batch.rows.push(row);
+            }
+        }
+        let nothing = batch.rows.is_empty() && batch.over.is_empty() && batch.unkept.is_empty();
+        (!nothing).then_some(batch)
+    }
+
+    /// Takes back what could not be written. What an attempt says by now is newer.
+    pub(crate) fn put_back(&self, batch: Batch) {
+        let mut kept = self.kept.lock();
+        for row in batch.rows {
+            match kept.running.get(&row.job) {
+                Some(attempt) if attempt.number == row.attempt => attempt.report.tell_again(),
+                _ => kept.push(Some(row)),
+            }
+        }
+        kept.over.extend(batch.over);
+        kept.unkept.extend(batch.unkept);
+        kept.over.truncate(JOBS);
+        kept.unkept.truncate(JOBS);
+    }
+}
+
+impl Kept {
+    /// An attempt has ended; its row is given up where too much waits already.
+    fn push(&mut self, row: Option<Reported>) {
+        let Some(row) = row else { return };
+        if self.bytes + row.bytes() > WAITING {
+            tracing::debug!(job.id = row.job, "jobkit: too much was logged; lines are given up");
+            return;
+        }
+        self.bytes += row.bytes();
+        self.ended.push(row);
+    }
+}
+
+#[cfg(test)]
+mod tests;

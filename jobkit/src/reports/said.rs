@@ -1,0 +1,197 @@
+use std::collections::VecDeque;
+use std::mem::take;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use super::Reports;
+use crate::context::Attempt;
+use crate::limits::NOTE_BYTES;
+use crate::lock::Lock;
+use crate::redact::scrubbed;
+use crate::store::{ClaimId, Line, Reported};
+
+/// How many lines of an attempt are kept: the last.
+const LINES: usize = 50;
+
+/// What an attempt says of itself, and what is needed to say it.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// Worker and number of the claim under which it runs.
+    pub(crate) claim: (i64, i64),
+    /// The values of its payload that no text may show.
+    pub(crate) hidden: Vec<String>,
+    pub(crate) began: Instant,
+    /// Those of its worker; of none in a test of the user's own.
+    pub(crate) all: Weak<Reports>,
+    pub(crate) said: Lock<State>,
+}
+
+/// Whether an attempt has said anything.
+#[derive(Debug, Default)]
+pub(crate) enum State {
+    #[default]
+    Silent,
+    Said(Box<Said>),
+    /// It has ended: who begins to speak now was left behind by it.
+    Closed,
+}
+
+/// What was said.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    progress: Option<Progress>,
+    lines: VecDeque<Line>,
+    /// Since it was last written.
+    news: bool,
+    pub(super) written: bool,
+    /// Whether its job has a checkpoint.
+    pub(crate) checkpointed: bool,
+    /// The checkpoint, in a test of the user's own.
+    pub(crate) checkpoint: Option<String>,
+}
+
+#[derive(Debug)]
+struct Progress {
+    done: u64,
+    total: Option<u64>,
+    note: String,
+    at: Instant,
+}
+
+impl Report {
+    /// Of a test of the user's own: nobody hears it.
+    pub(crate) fn unheard() -> Self {
+        Self {
+            claim: (0, 0),
+            hidden: Vec::new(),
+            began: Instant::now(),
+            all: Weak::new(),
+            said: Lock::default(),
+        }
+    }
+
+    /// Of an attempt that begins now, under that claim.
+    pub(crate) fn of(
+        ClaimId { worker, n }: ClaimId,
+        began: Instant,
+        hidden: Vec<String>,
+        all: &Arc<Reports>,
+    ) -> Self {
+        let all = Arc::downgrade(all);
+        Self { claim: (worker, n), hidden, began, all, said: Lock::default() }
+    }
+
+    /// Nothing new is begun from here on. What was begun goes on until its outcome is written.
+    pub(crate) fn close(&self) {
+        let mut state = self.said.lock();
+        if matches!(*state, State::Silent) {
+            *state = State::Closed;
+        }
+    }
+
+    /// The end of it: what was said.
+    pub(super) fn take(&self) -> Box<Said> {
+        match std::mem::replace(&mut *self.said.lock(), State::Closed) {
+            State::Said(said) => said,
+            State::Silent | State::Closed => Box::default(),
+        }
+    }
+
+    /// What was said since it was last asked.
+    pub(super) fn news(&self, attempt: &Attempt) -> Option<Reported> {
+        let State::Said(said) = &mut *self.said.lock() else { return None };
+        if !take(&mut said.news) {
+            return None;
+        }
+        said.written = true;
+        Some(said.row(attempt))
+    }
+
+    /// The last row did not get through.
+    pub(super) fn tell_again(&self) {
+        if let State::Said(said) = &mut *self.said.lock() {
+            said.news = true;
+        }
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(attempt: &Arc<Attempt>, done: u64, total: Option<u64>, note: &str) {
+        attempt.say(|said| {
+            said.news = true;
+            let at = Instant::now();
+            // Called often, mostly with the same note.
+            match &mut said.progress {
+                Some(progress) if progress.note == note => {
+                    (progress.done, progress.total, progress.at) = (done, total, at);
+                }
+                progress => *progress = Some(Progress { done, total, note: note.to_owned(), at }),
+            }
+        });
+    }
+
+    /// A line that it logged.
+    #[cfg_attr(not(feature = "logs"), expect(dead_code, reason = "the log is a feature"))]
+    pub(crate) fn line(attempt: &Arc<Attempt>, line: Line) {
+        attempt.say(|said| {
+            said.news = true;
+            if said.lines.len() == LINES {
+                said.lines.pop_front();
+            }
+            said.lines.push_back(line);
+        });
+    }
+}
+
+impl Attempt {
+    /// Says something. The first word makes it known to the worker.
+    pub(crate) fn say(self: &Arc<Self>, say: impl FnOnce(&mut Said)) {
+        let mut state = self.report.said.lock();
+        match &mut *state {
+            State::Closed => {}
+            State::Said(said) => say(said),
+            State::Silent => {
+                let mut said = Box::<Said>::default();
+                say(&mut said);
+                *state = State::Said(said);
+                drop(state);
+                if let Some(all) = self.report.all.upgrade() {
+                    all.add(Arc::clone(self));
+                }
+            }
+        }
+    }
+}
+
+impl Said {
+    /// What it said last, if that was not written.
+    pub(super) fn unwritten(&self, attempt: &Attempt) -> Option<Reported> {
+        self.news.then(|| self.row(attempt))
+    }
+
+    fn row(&self, attempt: &Attempt) -> Reported {
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let progress = self.progress.as_ref();
+        Reported {
+            job: attempt.id.0,
+            attempt: attempt.number,
+            began: attempt.report.began,
+            done: progress.map(|progress| whole(progress.done)),
+            total: progress.and_then(|progress| progress.total).map(whole),
+            note: progress
+                .filter(|progress| !progress.note.is_empty())
+                .map(|progress| shown(&progress.note, &attempt.report.hidden, NOTE_BYTES)),
+            at: progress.map(|progress| progress.at),
+            lines: self.lines.iter().cloned().collect(),
+        }
+    }
+}
+
+/// A text as it is stored: without what is hidden, and no longer than that.
+pub(crate) fn shown(text: &str, hidden: &[String], most: usize) -> String {
+    let mut text = scrubbed(text, hidden).replace('\0', "\\0");
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,18 @@
+-- prune_checkpoints: removes the checkpoints of jobs that have ended, p_limit at most: those that
+-- no worker did (`report`). Returns how many. A job that is gone has no claim any more, and without
+-- one there is no further checkpoint.
+create or replace function jobkit.prune_checkpoints(p_limit integer) returns integer
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    with gone as (
+        delete from jobkit.checkpoints k
+        where k.ctid = any (array(
+            select e.ctid from jobkit.checkpoints e
+            where not exists (select from jobkit.jobs j where j.id = e.job_id)
+            limit p_limit for update of e skip locked
+        ))
+        returning k.job_id
+    )
+    select count(*)::integer from gone
+$$;
