@@ -28,6 +28,8 @@ const INDEXES: &[&str] = &[
     "jobs_cancel_requested",
     "jobs_coalescing",
     "jobs_pkey",
+    "kept_slots_last",
+    "kept_slots_pkey",
     "kinds_pkey",
     "lost_workers_pkey",
     "measures_pkey",
