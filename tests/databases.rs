@@ -97,7 +97,8 @@ pub(crate) async fn template() -> String {
 
 async fn make_template() -> String {
     let sql = jobkit::migration_sql();
-    let text = [&*sql, FORGET_DAYS, PUBLISH].concat();
+    let roles = roles();
+    let text = [&*sql, FORGET_DAYS, PUBLISH, &roles].concat();
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -124,6 +125,7 @@ async fn make_template() -> String {
         jobkit::migrate(&pool).await.expect("the migrations apply");
         (&pool).execute(FORGET_DAYS).await.expect("nothing is in them");
         (&pool).execute(PUBLISH).await.expect("the tests are a superuser");
+        (&pool).execute(AssertSqlSafe(roles)).await.expect("the tests are a superuser");
         pool.close().await;
         server
             .execute(AssertSqlSafe(format!("alter database {half} rename to {name}")))
@@ -132,6 +134,29 @@ async fn make_template() -> String {
     }
     server.close().await.expect("an idle connection closes");
     name
+}
+
+/// With this in the environment the application of a lab acts in the role of an operator, and its
+/// workers in that of a worker: the roles that jobkit prints.
+pub(crate) fn under_roles() -> bool {
+    std::env::var_os("JOBKIT_UNDER_ROLES").is_some()
+}
+
+/// What their names begin with.
+pub(crate) const ROLES: &str = "jobkit_test_";
+
+/// Their SQL; what tests make for themselves is theirs, too.
+fn roles() -> String {
+    if !under_roles() {
+        return String::new();
+    }
+    let sql = jobkit::admin::roles::sql(ROLES).expect("it is a prefix");
+    let both = format!("{ROLES}operator, {ROLES}worker");
+    format!(
+        "{sql}grant create on schema public to {both};
+        alter default privileges grant all on tables to {both};
+        alter default privileges grant all on sequences to {both};"
+    )
 }
 
 /// Drops databases of runs that began more than half an hour ago.

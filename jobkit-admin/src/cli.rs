@@ -5,6 +5,7 @@
 //! cargo install jobkit-admin --features cli
 //! export DATABASE_URL=postgres://user:password@host/database
 //! jobkit migrate                              # or: jobkit migrate --print-sql
+//! jobkit roles                                # prints the SQL of roles
 //! jobkit status
 //! jobkit jobs list 'state:retrying kind:charge_card args.account:7'
 //! jobkit jobs explain 4711
@@ -51,6 +52,7 @@ mod migrate;
 mod operations;
 mod password;
 mod queues;
+mod roles;
 mod schedules;
 mod semaphores;
 mod serve;
@@ -96,6 +98,8 @@ struct Cli {
 enum Command {
     /// Brings the database's schema to the version of this binary
     Migrate(migrate::Migrate),
+    /// Prints the SQL of roles with the rights of producers, workers, viewers and operators
+    Roles(roles::Roles),
     /// Shows the status of the whole system and what needs attention
     Status(status::Status),
     /// Enqueues a job by the name of its kind
@@ -154,6 +158,9 @@ async fn run(cli: Cli) -> Answered {
     if let Command::Migrate(migrate::Migrate { print_sql: true }) = cli.command {
         return Ok(migrate::sql());
     }
+    if let Command::Roles(roles) = &cli.command {
+        return roles.sql();
+    }
     if let Command::Serve(serve) = &cli.command {
         serve.check()?;
     }
@@ -170,6 +177,7 @@ async fn run(cli: Cli) -> Answered {
     let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };
     match cli.command {
         Command::Migrate(_) => migrate::run(&desk).await,
+        Command::Roles(command) => command.sql(),
         Command::Status(command) => command.run(&desk).await,
         Command::Enqueue(command) => command.run(&desk).await,
         Command::Jobs(command) => command.run(&desk).await,

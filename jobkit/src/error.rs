@@ -74,6 +74,15 @@ pub enum Error {
     /// This attempt does not hold its job any more, which another attempt may be running by now.
     #[error("this attempt has lost its job; nothing was stored")]
     ClaimLost,
+    /// This cannot begin the names of roles.
+    #[error(
+        "`{0}` cannot begin the names of roles: write 1 to 40 small letters, digits and \
+         underscores, a letter first"
+    )]
+    RolePrefix(String),
+    /// Signals cannot be heard.
+    #[error("signals cannot be heard: {0}")]
+    Signals(#[source] std::io::Error),
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
     Nul {

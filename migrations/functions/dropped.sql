@@ -82,3 +82,7 @@ drop function if exists
     jobkit.settle_others(
         bigint, bigint[], bigint[], text[], text[], text[], text[], interval[], interval[],
         interval[]);
+-- Their results have other columns.
+drop function if exists
+    jobkit.dead_letters_between(text, text, text, timestamptz, bigint, timestamptz, bigint),
+    jobkit.ended_in(text, bigint, integer, bigint);

@@ -217,3 +217,12 @@ async fn the_printed_sql_is_the_migration() {
     let printed = at("", &["migrate", "--print-sql"]).await.good();
     assert_eq!(printed.trim_end(), jobkit::migration_sql().trim_end());
 }
+
+#[tokio::test]
+async fn the_printed_roles_are_applied_by_nobody() {
+    let printed = at("", &["roles", "--prefix", "shop_"]).await.good();
+    assert!(printed.contains("create role") && printed.contains("shop_worker"), "{printed}");
+    assert!(!printed.contains("jobkit_"), "{printed}");
+    let refused = at("", &["roles", "--prefix", "a; drop"]).await;
+    assert!(refused.bad(2).contains("cannot begin the names of roles"));
+}

@@ -32,6 +32,7 @@ pub mod measures;
 pub mod operations;
 pub mod overview;
 pub mod queues;
+pub mod roles;
 pub mod schedules;
 pub mod semaphores;
 pub mod stuck;

@@ -54,15 +54,16 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
         recover_look replay_page
     }
+    roles { shown_args shown_metadata shows_payloads }
     schedules {
         create_schedule declare_schedules delete_schedule edit_schedule enqueue_scheduled fire
         pause_schedule prune_runs resume_schedule run_schedule
     }
     stuck { set_aside stick stuck unclaim unstick }
     unique {
-        enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting key_holder parked
-        prune_keys put_back require_unique retake_key supersede take_follower take_free_keys
-        take_key take_over take_waiting
+        enqueue_as_owner enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting
+        key_holder parked prune_keys put_back require_unique retake_key supersede take_follower
+        take_free_keys take_key take_over take_waiting
     }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
@@ -74,6 +75,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
 /// exclusive lock, and claims of keys read `limits`.
 const VIEWS: &[(&str, &str)] = functions! {
     permits { limits }
+    roles { shown_audit shown_dead_letters shown_finished shown_jobs shown_schedules }
     violations { places job_violations key_violations violations }
     lists { claimed_jobs listed_jobs }
 };

@@ -23,7 +23,8 @@ language sql stable as $$
             ) union all
             select j.queue, j.priority, true, j.id
             from jobkit.claimed_jobs c cross join lateral (
-                select * from jobkit.jobs j where j.id = c.job_id offset 0
+                select j.id, j.queue, j.priority from jobkit.jobs j
+                where j.id = c.job_id offset 0
             ) j
             where p_listing = 'ready' and c.waits and (p_queue is null or j.queue = p_queue)
                 and (p_place is null or (j.queue, j.priority, true, j.id)

@@ -47,11 +47,11 @@ language sql stable as $$
             from jobkit.jobs_in(p_listing, p_place, p_window, p_filter ->> 'queue',
                 p_filter ->> 'group', p_filter ->> 'key', (p_filter ->> 'worker')::bigint,
                 (p_filter ->> 'id')::bigint) i
-            cross join lateral (select * from jobkit.jobs j where j.id = i.id offset 0) j
+            cross join lateral (select * from jobkit.shown_jobs j where j.id = i.id offset 0) j
             union all (
                 select j.id, null, null, null, j.kind, j.queue, j.tags, j.concurrency_group,
                     j.concurrency_key, j.args, null, null, null
-                from jobkit.jobs j
+                from jobkit.shown_jobs j
                 where p_listing = 'all' and j.id > (p_place ->> 0)::bigint
                     and j.id <= (p_place ->> 1)::bigint
                 order by j.id limit p_window

@@ -20,6 +20,12 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    if not has_table_privilege('jobkit.unique_keys', 'update') then
+        return query select * from jobkit.enqueue_as_owner(p_kind, p_queue, p_priority,
+            p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
+            p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
+        return;
+    end if;
     perform jobkit.require_unique(p_scope, p_unique, p_while, p_for, p_on_duplicate);
     if array_remove(p_tags, null) <> '{}' then
         perform jobkit.require_tags(p_tags);

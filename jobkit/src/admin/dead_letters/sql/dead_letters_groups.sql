@@ -31,9 +31,9 @@ from (
     from (select k.fingerprint, k.failed_at from known k union all table newest) e
     group by e.fingerprint order by max(e.failed_at) desc limit $1
 ) g
-cross join lateral (select * from jobkit.dead_letters d where d.state = 'open'
-    and d.fingerprint = g.fingerprint order by d.failed_at desc, d.id desc limit 1) s
-cross join lateral (
+cross join lateral (select d.id, d.kind, d.error, d.failed_at from jobkit.dead_letters d where
+    d.state = 'open' and d.fingerprint = g.fingerprint order by d.failed_at desc, d.id desc limit 1
+) s cross join lateral (
     select count(*) as number, min(e.failed_at) as first_failed_at
     from (select d.failed_at from jobkit.dead_letters d where d.state = 'open'
         and d.fingerprint = g.fingerprint order by d.failed_at, d.id limit 1001) e

@@ -5,7 +5,7 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
     p.unique_scope, p.unique_key, p.unique_while is not distinct from 'coalesce' as coalesces,
     p.dead_letter_id as replays, null::bigint as dead_letter, null::bigint as replay_id,
     t.since as permit_since, null::timestamptz as expires_at, null as reason, null as result,
-    p.args::jsonb::text as args, p.metadata::text as metadata,
+    y.args::jsonb::text as args, y.metadata::text as metadata,
     coalesce(p.version, 1::smallint) as version, k.redact,
     jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors,
     jobkit.reports_of(j.id) as reports, case when s.job_id is not null then jsonb_build_object(
@@ -13,6 +13,7 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
         'saved_at', (extract(epoch from s.saved_at) * 1e6)::bigint) end as checkpoint
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
+join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.claims c on j.state = 'running' and j.id = any (c.job_ids)
 left join jobkit.blocked_executions b on b.job_id = j.id and (b.concurrency_group,
     b.concurrency_key, b.priority) = (j.concurrency_group, j.concurrency_key, j.priority)

@@ -13,17 +13,20 @@ from (
         left(coalesce(f.reason, f.errors -> -1 ->> 'error'), 300) as error, 0 as crashes,
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,
         null::bigint as dead_letter, null::bigint as replay_id, f.expires_at, f.reason,
-        f.args::jsonb::text as args, f.metadata::text as metadata, f.errors as failed,
+        y.args::jsonb::text as args, y.metadata::text as metadata, f.errors as failed,
         coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key,
-        f.result::text as result
-    from jobkit.finished f where f.job_id = $1
+        y.result::text as result
+    from jobkit.finished f
+    join jobkit.shown_finished y on (y.job_id, y.expires_at) = (f.job_id, f.expires_at)
+    where f.job_id = $1
     union all
     select d.job_id, 'dead', null, d.kind, d.queue, d.priority, d.attempt, d.max_attempts,
         d.worker_id, d.created_at, d.created_at, d.failed_at, null, d.concurrency_group,
         d.concurrency_key, d.tags, left(d.error, 300), 0, d.snoozes, d.key, null, d.id, d.replay_id,
-        null, d.reason, d.args::jsonb::text, d.metadata::text, d.errors,
+        null, d.reason, y.args::jsonb::text, y.metadata::text, d.errors,
         coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key, null
-    from jobkit.dead_letters d where d.job_id = $1
+    from jobkit.dead_letters d join jobkit.shown_dead_letters y on y.id = d.id
+    where d.job_id = $1
 ) e
 left join jobkit.kinds k on k.kind = e.kind
 left join jobkit.unique_keys u on u.job_id = e.id

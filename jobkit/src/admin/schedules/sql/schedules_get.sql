@@ -1,8 +1,9 @@
 -- What a schedule enqueues.
 -- $1 name
-select s.args::text as args, s.metadata::text as metadata, s.tags,
+select y.args::text as args, y.metadata::text as metadata, s.tags,
     coalesce(s.version, 1::smallint) as version, s.priority, s.max_attempts, s.concurrency_group,
     s.concurrency_key, s.dead_letter_key, s.created_at, k.redact
 from jobkit.schedules s
+join jobkit.shown_schedules y on y.name = s.name
 left join jobkit.kinds k on k.kind = s.kind
 where s.name = $1 and s.removed_at is null

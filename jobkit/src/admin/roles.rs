@@ -1,0 +1,60 @@
+//! Roles of the database, each with the rights that it needs and no others.
+
+use crate::Error;
+
+/// What is the prefix of roles when nobody says otherwise.
+pub const PREFIX: &str = "jobkit_";
+
+/// Longest prefix: the server cuts names off at 63 bytes.
+const LONGEST: usize = 40;
+
+/// The SQL that makes these roles, or makes their rights what they should be. Nothing applies it
+/// but you, as a superuser, after [`migrate`](crate::migrate()) and again after each upgrade.
+///
+/// | role | may |
+/// |---|---|
+/// | `jobkit_owner` | have the schema, and everything in it |
+/// | `jobkit_migrator` | become the owner, and so upgrade |
+/// | `jobkit_producer` | enqueue; it reads no job |
+/// | `jobkit_worker` | run jobs |
+/// | `jobkit_viewer` | look at everything but payloads |
+/// | `jobkit_operator` | look at everything, and act on it |
+///
+/// None can log in: `grant jobkit_worker to app`. Roles are those of a whole server; a second
+/// database of it takes another prefix than [`PREFIX`].
+///
+/// ```
+/// let sql = jobkit::admin::roles::sql("staging_")?;
+/// assert!(sql.contains("grant staging_owner to staging_migrator;"));
+/// # Ok::<(), jobkit::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::RolePrefix`] for one that is not made of 1 to 40 small letters, digits and `_`, a
+/// letter first.
+pub fn sql(prefix: &str) -> Result<String, Error> {
+    let fits = |byte: u8| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let begins = prefix.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
+    if !begins || prefix.len() > LONGEST || !prefix.bytes().all(fits) {
+        return Err(Error::RolePrefix(prefix.to_owned()));
+    }
+    Ok(include_str!("../../migrations/roles.sql").replace(PREFIX, prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_no_place_for_sql() {
+        for prefix in ["", "1_", "_a", "A_", "a\"", "a'; drop schema jobkit", &"a".repeat(41)] {
+            assert!(matches!(sql(prefix), Err(Error::RolePrefix(_))), "{prefix}");
+        }
+    }
+
+    #[test]
+    fn every_role_has_the_prefix() {
+        let sql = sql("staging_").unwrap();
+        assert!(!sql.contains(PREFIX) && sql.contains("to staging_worker"));
+    }
+}

@@ -1,0 +1,144 @@
+-- Roles for a database with jobkit. Nothing applies this but you: as a superuser, after `migrate`,
+-- and again after each upgrade.
+--   owner     has the schema and everything in it
+--   migrator  may become the owner, and so upgrade
+--   producer  enqueues, and can do nothing else: it reads no job
+--   worker    runs jobs
+--   viewer    looks at everything but payloads
+--   operator  looks at everything and acts on it
+-- None of them can log in: grant them to roles that can. Nothing is granted to PUBLIC.
+begin;
+set local search_path = pg_catalog, pg_temp;
+do $roles$
+declare
+    v_role text;
+begin
+    foreach v_role in array array['owner', 'migrator', 'producer', 'worker', 'viewer', 'operator']
+    loop
+        if to_regrole('jobkit_' || v_role) is null then
+            execute format('create role %I nologin', 'jobkit_' || v_role);
+        end if;
+    end loop;
+end
+$roles$;
+grant jobkit_owner to jobkit_migrator;
+
+-- Everything belongs to the owner.
+alter schema jobkit owner to jobkit_owner;
+do $owner$
+declare
+    v_statement text;
+begin
+    for v_statement in
+        select format('alter %s jobkit.%I owner to jobkit_owner',
+            case c.relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end,
+            c.relname)
+        from pg_class c
+        where c.relnamespace = 'jobkit'::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
+            and c.relowner <> 'jobkit_owner'::regrole
+            -- The sequence of a column goes with its table.
+            and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass
+                and d.objid = c.oid and d.deptype in ('a', 'i') and c.relkind = 'S')
+        union all
+        select format('alter routine %s owner to jobkit_owner', p.oid::regprocedure)
+        from pg_proc p
+        where p.pronamespace = 'jobkit'::regnamespace and p.proowner <> 'jobkit_owner'::regrole
+        union all
+        select format('alter type jobkit.%I owner to jobkit_owner', t.typname)
+        from pg_type t left join pg_class c on c.oid = t.typrelid
+        where t.typnamespace = 'jobkit'::regnamespace and t.typowner <> 'jobkit_owner'::regrole
+            and (t.typtype in ('d', 'e') or t.typtype = 'c' and c.relkind = 'c')
+    loop
+        execute v_statement;
+    end loop;
+end
+$owner$;
+
+-- What was granted before is gone, so that this says all.
+revoke all on schema jobkit from public;
+revoke all on all tables in schema jobkit
+    from public, jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
+revoke all on all sequences in schema jobkit
+    from public, jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
+revoke all on all routines in schema jobkit
+    from public, jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
+grant usage on schema jobkit
+    to jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
+-- Whoever works here looks whether the schema is one that it knows.
+grant select on jobkit._migrations
+    to jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
+
+-- The producer. Of a job it stores it learns the id, and of a key whether it is free.
+grant insert on jobkit.jobs, jobkit.ready, jobkit.scheduled, jobkit.unique_keys
+    to jobkit_producer;
+grant select (id) on jobkit.jobs to jobkit_producer;
+grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to jobkit_producer;
+grant select on jobkit.kinds, jobkit.sleepers to jobkit_producer;
+grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
+grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
+    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.refuse,
+    jobkit.require_options, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
+    jobkit.versioned, jobkit.wake, jobkit.wake_due
+    to jobkit_producer;
+
+-- The worker. It prunes the audit, and adds to the beginning of an operation what came of it.
+-- What an upgrade brings is its as well: workers need not wait for this to be applied again.
+grant select, insert, update, delete on all tables in schema jobkit to jobkit_worker;
+revoke insert, update, delete on jobkit._migrations from jobkit_worker;
+revoke update on jobkit.audit from jobkit_worker;
+grant update (detail) on jobkit.audit to jobkit_worker;
+grant usage on all sequences in schema jobkit to jobkit_worker;
+grant execute on all routines in schema jobkit to jobkit_worker;
+alter default privileges for role jobkit_owner in schema jobkit
+    grant select, insert, update, delete on tables to jobkit_worker;
+alter default privileges for role jobkit_owner in schema jobkit
+    grant usage on sequences to jobkit_worker;
+alter default privileges for role jobkit_owner in schema jobkit
+    grant execute on routines to jobkit_worker;
+
+-- The viewer: every column but those that have payloads, which the views `shown_…` hide from it;
+-- and the functions that change nothing.
+grant select on all sequences in schema jobkit to jobkit_viewer;
+grant execute on function jobkit.brake_room, jobkit.errors_of to jobkit_viewer;
+do $viewer$
+declare
+    v_hidden constant text[] := array['audit.detail', 'dead_letters.args', 'dead_letters.metadata',
+        'finished.args', 'finished.metadata', 'finished.result', 'jobs.args', 'jobs.metadata',
+        'schedules.args', 'schedules.metadata'];
+    v_statement text;
+begin
+    for v_statement in
+        select format('grant select (%s) on jobkit.%I to jobkit_viewer',
+            string_agg(quote_ident(a.attname), ', ' order by a.attnum), c.relname)
+        from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = 'jobkit'::regnamespace and c.relkind in ('r', 'p', 'v')
+            -- The days of the history are read through their parent.
+            and not c.relispartition
+            and c.relname || '.' || a.attname <> all (v_hidden)
+        group by c.relname
+        union all
+        select format('grant execute on routine %s to jobkit_viewer', p.oid::regprocedure)
+        from pg_proc p
+        where p.pronamespace = 'jobkit'::regnamespace and p.provolatile <> 'v' and not p.prosecdef
+    loop
+        execute v_statement;
+    end loop;
+end
+$viewer$;
+
+-- The operator. No entry of the audit goes, or says another who, what or when.
+grant select on all tables in schema jobkit to jobkit_operator;
+grant insert, update, delete on jobkit.blocked_executions, jobkit.brakes, jobkit.causes,
+    jobkit.concurrency_groups, jobkit.dead_letters, jobkit.due_keys, jobkit.jobs,
+    jobkit.operation_results, jobkit.operations, jobkit.permits, jobkit.queues, jobkit.ready,
+    jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,
+    jobkit.semaphores, jobkit.stuck_jobs, jobkit.unique_keys
+    to jobkit_operator;
+grant insert on jobkit.audit, jobkit.finished to jobkit_operator;
+grant update (detail) on jobkit.audit to jobkit_operator;
+grant delete on jobkit.attempts to jobkit_operator;
+grant update on jobkit.sweeps, jobkit.workers to jobkit_operator;
+grant usage on all sequences in schema jobkit to jobkit_operator;
+grant execute on all routines in schema jobkit to jobkit_operator;
+commit;

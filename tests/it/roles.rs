@@ -1,0 +1,222 @@
+//! Each role of the database does its work, and nothing else.
+
+mod refused;
+mod rights;
+
+use std::time::Duration;
+
+use jobkit::admin::audit::AuditFilter;
+use jobkit::admin::brakes::Scope;
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::measures::MeasureFilter;
+use jobkit::admin::semaphores::SemaphoreFilter;
+use jobkit::admin::{Admin, roles};
+use jobkit::unique::{Enqueued, OnDuplicate};
+use jobkit::{Enqueue, Job, JobContext, JobError, Registration, Worker, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+/// What no viewer may see.
+const SECRET: &str = "canary-of-the-payload";
+
+/// Fails as often as it is told to.
+#[derive(Serialize, Deserialize, Clone)]
+#[job(
+    kind = "of_roles",
+    max_attempts = 2,
+    backoff = fixed("1ms"),
+    retention = "1h",
+    concurrency_key = self.account,
+    concurrency_limit = 1
+)]
+struct Pay {
+    account: i64,
+    secret: String,
+    fails: u32,
+}
+
+impl Job for Pay {
+    async fn run(self, cx: JobContext) -> jobkit::Result {
+        if cx.snoozes() == 0 && self.account == 3 {
+            return Err(JobError::snooze(Duration::from_millis(1)));
+        }
+        if cx.attempt() <= self.fails { Err("no money".into()) } else { Ok(()) }
+    }
+}
+
+fn pay(account: i64, fails: u32) -> Pay {
+    Pay { account, secret: SECRET.to_owned(), fails }
+}
+
+/// A database with roles of its own, each of which a login has.
+pub(crate) struct Roles {
+    pub(crate) lab: Lab,
+    pub(crate) prefix: String,
+}
+
+impl Roles {
+    pub(crate) async fn new() -> Self {
+        let lab = Lab::new().await;
+        let prefix = format!("r{:012x}_", fastrand::u64(..1 << 48));
+        let sql = roles::sql(&prefix).unwrap();
+        // Twice: whoever upgrades applies it again.
+        lab.run(&sql).await;
+        lab.run(&sql).await;
+        for role in ["migrator", "producer", "worker", "viewer", "operator"] {
+            let login = format!("create role {prefix}{role}_login login in role {prefix}{role}");
+            lab.run(&login).await;
+        }
+        Self { lab, prefix }
+    }
+
+    /// A pool of the login that has this role.
+    fn pool(&self, role: &str) -> PgPool {
+        let options: PgConnectOptions = self.lab.url().parse().unwrap();
+        let options = options.username(&format!("{}{role}_login", self.prefix));
+        PgPoolOptions::new().max_connections(4).connect_lazy_with(options)
+    }
+
+    /// Roles are those of the server: they have to go before the next run.
+    pub(crate) async fn end(self) {
+        let Self { lab, prefix } = self;
+        lab.run(&format!("reassign owned by {prefix}owner to current_user")).await;
+        for role in ["owner", "migrator", "producer", "worker", "viewer", "operator"] {
+            let login = format!("{prefix}{role}_login");
+            lab.run(&format!("drop role if exists {login}")).await;
+            lab.run(&format!("drop owned by {prefix}{role}; drop role {prefix}{role}")).await;
+        }
+    }
+}
+
+async fn produce(pool: &PgPool) {
+    let minute = Duration::from_secs(60);
+    let first = pay(1, 0).enqueue(pool).await.unwrap();
+    let all = [pay(1, 1), pay(2, 9), pay(3, 0)];
+    assert_eq!(jobkit::enqueue_all(all, pool).await.unwrap().len(), 3);
+    pay(4, 0).options().after(minute).enqueue(pool).await.unwrap();
+    let unique = || pay(5, 0).options().after(minute).unique_key("k");
+    let one = unique().enqueue_unique(pool).await.unwrap();
+    assert!(matches!(one, Enqueued::New(id) if id > first));
+    assert_eq!(unique().enqueue_unique(pool).await.unwrap(), Enqueued::Existing(one.id()));
+    let replace = unique().on_duplicate(OnDuplicate::Replace);
+    let many = [replace, pay(6, 0).options()];
+    let many = jobkit::unique::enqueue_all(many, pool).await.unwrap();
+    assert!(matches!(many[..], [Enqueued::Replaced(id), Enqueued::New(_)] if id == one.id()));
+    let now = pay(7, 0).options().unique_key("now");
+    assert!(matches!(now.enqueue_unique(pool).await, Ok(Enqueued::New(_))));
+    pay(8, 0).options().coalesce_key("c").enqueue(pool).await.unwrap();
+    let call = "select jobkit.enqueue('of_roles', '{\"account\": 9, \"secret\": \"\", \
+        \"fails\": 0}', p_concurrency_key => '9', p_tags => '{sql}', p_unique_key => 'sql')";
+    for _ in 0..2 {
+        sqlx::query(call).execute(pool).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_role_does_its_work_alone() {
+    let roles = Roles::new().await;
+    let lab = &roles.lab;
+    let migrator = roles.pool("migrator");
+    // There is nothing to do, and it can say so.
+    let as_owner = format!("set role {}owner", roles.prefix);
+    sqlx::query(sqlx::AssertSqlSafe(as_owner)).execute(&migrator).await.unwrap();
+
+    let worker = Worker::new(roles.pool("worker")).jobs([Registration::of::<Pay, _>()]);
+    let worker = worker.poll(Duration::from_millis(100)).lease(Duration::from_secs(2));
+    let worker = worker.queue("default", 5).schedule("hourly", "@hourly", pay(10, 0));
+    let worker = worker.start().await.unwrap();
+    produce(&roles.pool("producer")).await;
+    lab.until("not exists (select from jobkit.jobs j where j.run_at < now() + '30 s')").await;
+    assert_eq!(lab.count("jobkit.dead_letters").await, 1);
+    assert!(lab.count("jobkit.finished where outcome = 'finish'").await >= 6);
+
+    operate(&Admin::new(&roles.pool("operator")).acting_as("olga")).await;
+    // What operators asked for, done by the worker.
+    lab.until("not exists (select from jobkit.operations where state in ('pending', 'running'))")
+        .await;
+    look(&Admin::new(&roles.pool("viewer"))).await;
+    // The duties of a worker, at whatever time they would come.
+    let mut session = lab.session("duties").await;
+    session.run(&format!("set role {}worker", roles.prefix)).await.unwrap();
+    for duty in ["finished_prepare(20)", "sweep('{}', '{}', 1)"] {
+        let _of_any_form = session.run(&format!("select jobkit.{duty}")).await;
+    }
+    session.run("select jobkit.finished_prepare(20)").await.unwrap();
+    session.run("delete from jobkit.audit where at < now() - interval '1 y'").await.unwrap();
+    worker.stop().await;
+    lab.check_invariants().await;
+    drop(session);
+    roles.end().await;
+}
+
+/// What an operator does.
+async fn operate(admin: &Admin) {
+    look_of(admin, true).await;
+    admin.pause("default", "olga", "a test").await.unwrap();
+    admin.resume("default").await.unwrap();
+    let kind = Scope::Kind("of_roles".into());
+    admin.pause_scope(&kind, "a test").await.unwrap();
+    admin.limit_running(&kind, Some(5)).await.unwrap();
+    admin.limit_running(&kind, None).await.unwrap();
+    admin.resume_scope(&kind).await.unwrap();
+    let _known = admin.limit_group("of_roles", Some(2)).await.unwrap();
+    let _known = admin.limit_key("of_roles", "1", Some(3)).await.unwrap();
+    let _known = admin.pause_key("of_roles", "1", Duration::from_secs(1), None).await.unwrap();
+    admin.resume_key("of_roles", "1").await.unwrap();
+    admin.pause_schedule("hourly", "olga", "a test").await.unwrap();
+    admin.resume_schedule("hourly").await.unwrap();
+    admin.run_schedule("hourly").await.unwrap();
+    let found = admin.jobs(&"state:scheduled".parse().unwrap(), None, 10).await.unwrap();
+    let [first, second, ..] = &found.jobs[..] else { panic!("{found:?}") };
+    admin.reschedule(first.id, None).await.unwrap();
+    admin.cancel(second.id).await.unwrap();
+    let dead = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
+    admin.note_cause(&dead.entries[0].fingerprint, "known").await.unwrap();
+    admin.replay(dead.entries[0].id).await.unwrap();
+}
+
+/// What a viewer sees: all, but no payload.
+async fn look(admin: &Admin) {
+    look_of(admin, false).await;
+}
+
+async fn look_of(admin: &Admin, payloads: bool) {
+    let mut seen = String::new();
+    let mut see = |what: String| seen.push_str(&what);
+    see(format!("{:?}", admin.overview().await.unwrap()));
+    see(format!("{:?}", admin.doctor().await.unwrap()));
+    see(format!("{:?}", admin.queues().await.unwrap()));
+    see(format!("{:?}", admin.kinds().await.unwrap()));
+    see(format!("{:?}", admin.brakes().await.unwrap()));
+    see(format!("{:?}", admin.workers().await.unwrap()));
+    see(format!("{:?}", admin.groups().await.unwrap()));
+    see(format!("{:?}", admin.semaphores(&SemaphoreFilter::all(), None, 9).await.unwrap()));
+    see(format!("{:?}", admin.semaphore("of_roles", "1").await.unwrap()));
+    see(format!("{:?}", admin.schedules("", 10).await.unwrap()));
+    see(format!("{:?}", admin.schedule("hourly").await.unwrap().unwrap().args.reveal()));
+    see(format!("{:?}", admin.audit(&AuditFilter::all(), None, 99).await.unwrap()));
+    let (hour, minute) = (Duration::from_secs(3600), Duration::from_secs(60));
+    see(format!("{:?}", admin.measures(&MeasureFilter::all(), hour, minute).await.unwrap()));
+    see(format!("{:?}", admin.dead_letter_groups(10).await.unwrap()));
+    see(format!("{:?}", admin.violations().await.unwrap()));
+    let dead = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
+    for entry in dead.entries {
+        let entry = admin.dead_letter(entry.id).await.unwrap().unwrap();
+        see(format!("{:?} {}", entry, entry.args.reveal()));
+    }
+    for state in ["live", "ready", "scheduled", "running", "finished", "cancelled"] {
+        let query: JobQuery = format!("state:{state}").parse().unwrap();
+        for job in admin.jobs(&query, None, 20).await.unwrap().jobs {
+            let detail = admin.job(job.id).await.unwrap().unwrap();
+            see(format!("{:?} {}", detail, detail.args.reveal()));
+            see(format!("{:?}", admin.explain(job.id).await.unwrap()));
+        }
+        admin.count_jobs(&query).await.unwrap();
+    }
+    let search = format!("state:finished args.secret:{SECRET}");
+    let found = admin.jobs(&search.parse().unwrap(), None, 20).await.unwrap();
+    assert_eq!(found.jobs.is_empty(), !payloads, "{found:?}");
+    assert_eq!(seen.contains(SECRET), payloads, "{seen}");
+}
