@@ -5,4 +5,5 @@ pub use crate::error::StartProblems;
 pub use crate::outcome::Verdict;
 #[cfg(feature = "logs")]
 pub use crate::reports::AttemptLog;
+pub use crate::worker::on_demand::{Caller, OnDemand};
 pub use crate::worker::{Counts, Preflight};

@@ -9,6 +9,7 @@ mod halves;
 mod handle;
 mod lease;
 mod links;
+pub(crate) mod on_demand;
 mod preflight;
 mod run;
 mod settings;

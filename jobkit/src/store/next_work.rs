@@ -1,0 +1,12 @@
+//! Whether a worker is needed.
+
+use std::time::Duration;
+
+use super::call::statements;
+use super::read::One;
+
+statements! {
+    /// How long until there is something to do for a worker of these queues; `None`: nobody knows
+    /// of anything.
+    fn next_work(queues: &[&str]) -> One<Option<Duration>> = include_str!("sql/next_work.sql");
+}

@@ -1,0 +1,187 @@
+//! A worker that is there only while there is something to do.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use super::signals::Signals;
+use super::{Worker, WorkerHandle};
+use crate::Error;
+use crate::store::{Link, next_work};
+
+/// How long nothing was done before the worker rests.
+const IDLE: Duration = Duration::from_secs(60);
+/// How often it is looked whether there is something to do.
+const LOOK: Duration = Duration::from_secs(60);
+/// How often it is looked whether the worker does something: in this process.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// A worker that rests while there is nothing to do: it is registered no more and has no
+/// connection, so that a database which suspends when nobody uses it can. Made by
+/// [`Worker::on_demand`].
+///
+/// While it rests it looks once a minute, by one statement over a connection of that moment, or
+/// when the next job, schedule or replay is due, if that is sooner. What is enqueued meanwhile
+/// begins that much later, or at once if this process is told by a [`Caller`].
+#[must_use = "nothing runs until `run_until_signal` or `run_until` is awaited"]
+pub struct OnDemand<F> {
+    build: F,
+    idle_after: Duration,
+    look_every: Duration,
+    called: Arc<Notify>,
+}
+
+/// Wakes an [`OnDemand`] of the same process: for whoever enqueues there. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Caller(Arc<Notify>);
+
+impl Caller {
+    /// Has the worker look now. It takes no transaction into account: call it after the commit.
+    pub fn call(&self) {
+        self.0.notify_one();
+    }
+}
+
+impl Worker {
+    /// A worker that is there only while there is something to do, for a database that suspends
+    /// when it is idle. `build` makes the worker, each time that it has to start.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use jobkit::Worker;
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// Worker::on_demand(move || Worker::new(pool.clone()).queue("mail", 5))
+    ///     .idle_after(Duration::from_secs(30))
+    ///     .run_until_signal()
+    ///     .await
+    /// # }
+    /// ```
+    pub fn on_demand<F: Fn() -> Self>(build: F) -> OnDemand<F> {
+        OnDemand { build, idle_after: IDLE, look_every: LOOK, called: Arc::default() }
+    }
+}
+
+impl<F: Fn() -> Worker> OnDemand<F> {
+    /// How long the worker must have had nothing to do before it rests, 1 s or more; a minute by
+    /// default. What is due within that time keeps it up.
+    pub fn idle_after(mut self, idle: Duration) -> Self {
+        self.idle_after = idle;
+        self
+    }
+
+    /// How often it is looked, while the worker rests, whether there is something to do, 1 s or
+    /// more; a minute by default.
+    pub fn look_every(mut self, every: Duration) -> Self {
+        self.look_every = every;
+        self
+    }
+
+    /// What wakes the worker from within this process.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        Caller(Arc::clone(&self.called))
+    }
+
+    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and stops in order then. The worker
+    /// starts at once: what is wrong with it shows, and its kinds and schedules are announced.
+    ///
+    /// # Errors
+    /// As those of [`Worker::start`]; [`Error::Range`] for the times;
+    /// [`Error::Signals`] when signals cannot be heard.
+    pub async fn run_until_signal(self) -> Result<(), Error> {
+        let mut signals = Signals::listen().map_err(Error::Signals)?;
+        self.run_until(async move { signals.next().await }).await
+    }
+
+    /// The same, until `stop` completes.
+    ///
+    /// # Errors
+    /// As those of [`Worker::start`]; [`Error::Range`] for the times.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
+        for (what, time) in
+            [("seconds of idleness", self.idle_after), ("seconds between looks", self.look_every)]
+        {
+            crate::limits::range(what, time.as_secs(), 1..=24 * 60 * 60, "1 to 86400")?;
+        }
+        let mut stop = pin!(stop);
+        let mut worker = (self.build)().start().await?;
+        loop {
+            let ended = self.work(&worker, stop.as_mut()).await;
+            worker.stop().await;
+            if ended {
+                return Ok(());
+            }
+            tracing::info!("jobkit: nothing to do; the worker rests");
+            worker = tokio::select! {
+                started = self.rest() => started?,
+                () = &mut stop => return Ok(()),
+            };
+        }
+    }
+
+    /// Until there is nothing to do, or the worker is to end: whether it is.
+    async fn work(&self, worker: &WorkerHandle, stop: Pin<&mut impl Future<Output = ()>>) -> bool {
+        tokio::select! {
+            () = stop => true,
+            () = worker.stopping() => true,
+            () = self.idle(worker) => false,
+        }
+    }
+
+    /// Completes when the worker has had nothing to do for long, and nothing is due soon.
+    async fn idle(&self, worker: &WorkerHandle) {
+        let (mut claimed, mut since) = (worker.counts().claimed, Instant::now());
+        loop {
+            sleep(GLANCE.max(self.idle_after / 10)).await;
+            let now = worker.counts().claimed;
+            if worker.running() > 0 || now != claimed {
+                (claimed, since) = (now, Instant::now());
+            } else if since.elapsed() >= self.idle_after {
+                // Whoever cannot be asked may have something to do.
+                let next = self.next_work().await.unwrap_or(Some(Duration::ZERO));
+                if next.is_none_or(|next| next > self.idle_after) {
+                    return;
+                }
+                since = Instant::now();
+            }
+        }
+    }
+
+    /// Until there is something to do: the worker that does it.
+    async fn rest(&self) -> Result<WorkerHandle, Error> {
+        loop {
+            let next = match self.next_work().await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::warn!(%error, "jobkit: cannot look for something to do");
+                    None
+                }
+            };
+            if next == Some(Duration::ZERO) {
+                match (self.build)().start().await {
+                    // It may just be waking up.
+                    Err(error @ Error::Unreachable(_)) => {
+                        tracing::warn!(%error, "jobkit: cannot start the worker");
+                    }
+                    started => return started,
+                }
+            }
+            let until = next.filter(|next| !next.is_zero()).unwrap_or(self.look_every);
+            let _called = timeout(until.min(self.look_every), self.called.notified()).await;
+        }
+    }
+
+    /// How long until there is something to do; `None`: nobody knows of anything.
+    async fn next_work(&self) -> Result<Option<Duration>, Error> {
+        let worker = (self.build)();
+        let queues: Vec<_> = worker.queues.iter().map(|queue| &*queue.name).collect();
+        let mut link = Link::new("look", worker.source.clone(), worker.settings.deadlines());
+        let next = link.call(&next_work(&queues)).await;
+        link.close().await;
+        next
+    }
+}

@@ -1,0 +1,106 @@
+//! A worker that is there only while there is something to do.
+
+use std::time::Duration;
+
+use jobkit::{Enqueue, Error, Registration, Worker};
+use jobkit_tests::Lab;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::jobs::Noop;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Nobody is registered, and no session but those of the test is there.
+const RESTS: &str = "not exists (select from jobkit.workers) and not exists (select from \
+    pg_stat_activity where datname = current_database() and application_name like 'jobkit%')";
+
+/// A worker on demand that looks this often, and what ends it.
+fn start(
+    lab: &Lab,
+    look_every: Duration,
+) -> (jobkit::report::Caller, oneshot::Sender<()>, JoinHandle<Result<(), Error>>) {
+    let pool = lab.direct().clone();
+    let build = move || {
+        let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
+        worker.queue("default", 5).poll(Duration::from_millis(200))
+    };
+    let worker = Worker::on_demand(build).idle_after(SECOND).look_every(look_every);
+    let (end, ended) = oneshot::channel::<()>();
+    let caller = worker.caller();
+    let run = worker.run_until(async { drop(ended.await) });
+    (caller, end, tokio::spawn(run))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_rests_and_comes_back() {
+    let lab = Lab::new().await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    let (caller, end, run) = start(&lab, SECOND);
+    lab.until("exists (select from jobkit.workers)").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    lab.until(RESTS).await;
+    // By its own look.
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    lab.until(RESTS).await;
+    drop(caller);
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_comes_when_it_is_called_or_something_is_due() {
+    let lab = Lab::new().await;
+    let (caller, end, run) = start(&lab, 3600 * SECOND);
+    lab.until("exists (select from jobkit.workers)").await;
+    lab.until(RESTS).await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    caller.call();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    // While it is up something becomes due in more than its idleness.
+    Noop.options().after(4 * SECOND).enqueue(lab.pool()).await.unwrap();
+    lab.until(RESTS).await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    lab.until(RESTS).await;
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
+/// What it looks for.
+#[tokio::test]
+async fn it_knows_what_there_is_to_do() {
+    const LOOK: &str = include_str!("../../jobkit/src/store/sql/next_work.sql");
+    let lab = Lab::new().await;
+    let seconds = format!("select extract(epoch from w.rests)::float8 from ({LOOK}) w");
+    let seconds = || async {
+        let look = sqlx::query_scalar::<_, Option<f64>>(sqlx::AssertSqlSafe(seconds.clone()));
+        look.bind(vec!["default"]).fetch_one(lab.direct()).await.unwrap()
+    };
+    assert_eq!(seconds().await, None);
+    Noop.options().queue("another").enqueue(lab.pool()).await.unwrap();
+    assert_eq!(seconds().await, None, "others serve it");
+    Noop.options().after(3600 * SECOND).enqueue(lab.pool()).await.unwrap();
+    assert!(seconds().await.is_some_and(|next| (3000.0..=3600.0).contains(&next)));
+    Noop.enqueue(lab.pool()).await.unwrap();
+    assert_eq!(seconds().await, Some(0.0));
+    lab.run("select jobkit.pause('default', 'test', '')").await;
+    assert!(seconds().await.is_some_and(|next| next > 3000.0), "a paused queue is nothing to do");
+    lab.run("select jobkit.resume('default'); delete from jobkit.ready").await;
+    lab.run("insert into jobkit.claims (worker_id, n, job_ids) values (1, 1, '{1}')").await;
+    assert_eq!(seconds().await, Some(0.0), "a claim that nobody holds is to be reaped");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_it_shows_at_once() {
+    let lab = Lab::new().await;
+    let pool = lab.direct().clone();
+    let nothing = Worker::on_demand(move || Worker::new(pool.clone())).run_until_signal().await;
+    assert!(matches!(nothing, Err(Error::Start(_))), "{nothing:?}");
+    let pool = lab.direct().clone();
+    let hasty = Worker::on_demand(move || Worker::new(pool.clone()).queue("default", 1));
+    let hasty = hasty.idle_after(Duration::ZERO).run_until_signal().await;
+    assert!(matches!(hasty, Err(Error::Range { .. })), "{hasty:?}");
+}
