@@ -291,3 +291,26 @@ async fn a_preflight_names_what_does_not_decode() {
     lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
     assert_eq!(preflight().await.unwrap().read, 0);
 }
+
+/// What a schedule enqueues next has its payload from the time when it was made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preflight_reads_the_payloads_of_schedules() {
+    let lab = Lab::new().await;
+    let schedule = |name: &str, kind: &str, args: &str| {
+        format!(
+            "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
+                catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args)
+            values ('{name}', '@yearly', 'infinity', 'latest', 1, '0', 'allow', '0', '{kind}',
+                'default', 0, 3, '{args}')"
+        )
+    };
+    lab.run(&schedule("good", "v_renamed", r#"{"order": 5}"#)).await;
+    lab.run(&schedule("gone", "v_gone", r#"{"id": 5}"#)).await;
+    let report = new::worker(&lab).preflight().await.unwrap();
+    assert_eq!((report.read, report.left_alone), (1, vec![("v_gone".to_owned(), 1, 1)]));
+    lab.run(&schedule("bad", "v_renamed", r#"{"order": -1}"#)).await;
+    let error = new::worker(&lab).preflight().await.unwrap_err();
+    assert!(error.to_string().contains("no such order (schedule bad)"), "{error}");
+    lab.run("update jobkit.schedules set removed_at = now() where name = 'bad'").await;
+    assert_eq!(new::worker(&lab).preflight().await.unwrap().read, 1);
+}

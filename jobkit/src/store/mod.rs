@@ -56,6 +56,7 @@ pub(crate) use self::reports::{
 };
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,
+    scheduled_payloads,
 };
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
@@ -63,12 +64,12 @@ pub(crate) use self::settle::{
 };
 pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
-    Measured, SchemaCheck, StoredPayload, claim_jobs, crashed, deregister, durability,
-    expired_days, hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims,
-    prepare_days, promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs,
-    reap_claim, reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise,
-    set_aside, sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled,
-    sweep_note, sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
+    Measured, SchemaCheck, claim_jobs, crashed, deregister, durability, expired_days,
+    hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
+    promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs, reap_claim,
+    reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside,
+    sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note,
+    sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
 #[cfg(feature = "testing")]

@@ -16,6 +16,10 @@ statements! {
     fn due_schedules(limit: i32, but: &[String], only: Option<&str>) -> Vec<DueSchedule>
         = include_str!("sql/schedules_due.sql");
 
+    /// The payloads of schedules.
+    fn scheduled_payloads(limit: i64) -> Vec<ScheduledPayload>
+        = include_str!("sql/schedules_preflight.sql");
+
     /// The time by the database's clock.
     fn clock() -> One<DateTime<Utc>> = "select now()";
 }
@@ -40,6 +44,20 @@ pub(crate) struct DueSchedule {
 from_row! {
     DueSchedule { name, times, next_at, catch_up, catch_up_max, catch_up_window, overlap, paused,
         bytes, now }
+}
+
+/// The payload of a schedule.
+#[derive(Debug)]
+pub(crate) struct ScheduledPayload {
+    /// Its kind, from the second version on with that.
+    pub(crate) kind: String,
+    /// The name of the schedule.
+    pub(crate) name: String,
+    pub(crate) args: String,
+}
+
+from_row! {
+    ScheduledPayload { kind, name, args }
 }
 
 /// What is to become of an instant.

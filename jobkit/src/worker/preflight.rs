@@ -9,10 +9,10 @@ use super::start::check;
 use crate::Error;
 use crate::error::StartProblems;
 use crate::registry::Registry;
-use crate::store::{Link, StoredPayload, stored_payloads};
+use crate::store::{Link, scheduled_payloads, stored_payloads};
 use crate::version::split;
 
-/// How many jobs, and how many dead letters, are looked at from each end.
+/// How many jobs, and how many dead letters, are looked at from each end; how many schedules.
 const LOOKED_AT: i64 = 10_000;
 /// How many of a kind and version are read from each end.
 const READ: i64 = 20;
@@ -26,7 +26,7 @@ pub struct Preflight {
     /// How many payloads were read.
     pub read: usize,
     /// What this binary leaves alone: a kind that it does not know, or a version of one; and how
-    /// many jobs and dead letters of it were met. Some other binary has to run these.
+    /// many jobs, dead letters and schedules of it were met. Some other binary has to run these.
     pub left_alone: Vec<(String, u16, u32)>,
 }
 
@@ -46,19 +46,28 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
     let mut link = Link::new("preflight", worker.source.clone(), worker.settings.deadlines());
     check(&mut link).await?;
     let sample = link.call(&stored_payloads(LOOKED_AT, READ)).await?;
+    let scheduled = link.call(&scheduled_payloads(LOOKED_AT)).await?;
     link.close().await;
-    let (mut report, mut alone, mut findings) =
-        (Preflight::default(), BTreeMap::new(), Findings::new());
+    let (mut report, mut findings) = (Preflight::default(), Findings::new());
+    let mut alone = BTreeMap::new();
     for stored in sample {
-        match unread(registry, &stored) {
-            None => {
-                alone.insert((stored.name, stored.dead), stored.met);
-            }
+        let what = if stored.dead { "dead letter" } else { "job" };
+        match unread(registry, &stored.name, &stored.args) {
+            None => *alone.entry((stored.name, what)).or_default() += stored.met,
             Some(Ok(())) => report.read += 1,
             Some(Err(error)) => {
-                let what = if stored.dead { "dead letter" } else { "job" };
                 let id = format!("{what} {}", stored.id);
                 findings.entry((stored.name, error)).or_default().push(id);
+            }
+        }
+    }
+    for stored in scheduled {
+        match unread(registry, &stored.kind, &stored.args) {
+            None => *alone.entry((stored.kind, "schedule")).or_default() += 1,
+            Some(Ok(())) => report.read += 1,
+            Some(Err(error)) => {
+                let whose = findings.entry((stored.kind, error)).or_default();
+                whose.push(format!("schedule {}", stored.name));
             }
         }
     }
@@ -76,9 +85,9 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
 }
 
 /// What is wrong with a payload, unless it is left alone.
-fn unread(registry: &Registry, stored: &StoredPayload) -> Option<Result<(), String>> {
-    let known = registry.get(&stored.name)?;
-    let read = || known.registration.reads(known.version, &stored.args);
+fn unread(registry: &Registry, name: &str, args: &str) -> Option<Result<(), String>> {
+    let known = registry.get(name)?;
+    let read = || known.registration.reads(known.version, args);
     // The function behind `upcast` may panic.
     Some(catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("reading it panics".into())))
 }
