@@ -102,9 +102,9 @@ grant select on all sequences in schema jobkit to jobkit_viewer;
 grant execute on function jobkit.brake_room, jobkit.errors_of to jobkit_viewer;
 do $viewer$
 declare
-    v_hidden constant text[] := array['audit.detail', 'dead_letters.args', 'dead_letters.metadata',
-        'finished.args', 'finished.metadata', 'finished.result', 'jobs.args', 'jobs.metadata',
-        'schedules.args', 'schedules.metadata'];
+    v_hidden constant text[] := array['audit.detail', 'checkpoints.value', 'dead_letters.args',
+        'dead_letters.metadata', 'finished.args', 'finished.metadata', 'finished.result',
+        'jobs.args', 'jobs.metadata', 'schedules.args', 'schedules.metadata'];
     v_statement text;
 begin
     for v_statement in

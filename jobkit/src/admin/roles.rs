@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_role_has_the_prefix() {
-        let sql = sql("staging_").unwrap();
+        let sql = sql("staging_").expect("it is a prefix");
         assert!(!sql.contains(PREFIX) && sql.contains("to staging_worker"));
     }
 }

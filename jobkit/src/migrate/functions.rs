@@ -75,7 +75,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
 /// exclusive lock, and claims of keys read `limits`.
 const VIEWS: &[(&str, &str)] = functions! {
     permits { limits }
-    roles { shown_audit shown_dead_letters shown_finished shown_jobs shown_schedules }
+    roles {
+        shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
+    }
     violations { places job_violations key_violations violations }
     lists { claimed_jobs listed_jobs }
 };

@@ -1,13 +1,12 @@
--- explain: where a live job ($1) is, and who might run it; by primary keys, but for `claims` and
--- `workers`, which are small. A worker that does not say how many slots it has has many.
+-- explain: where a live job ($1) is, and who might run it; by primary keys, but for small tables.
+-- A worker that does not say how many slots it has has many.
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
     case when j.state = 'scheduled' then j.run_at end as run_at, (
         select u.job_id from jobkit.unique_keys u
         where u.scope = p.unique_scope and u.key = p.unique_key and u.follower_id = p.id
-    ) as follows,
-    j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
+    ) as follows, j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
     case when j.state = 'ready' then exists (
         select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
             and r.without_permit and r.job_id = j.id
@@ -16,11 +15,10 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
         then p.run_at + (jobkit.terms(p.kind, y.metadata)).expires end as expires_at,
     case when p.attempt > 0 and (y.metadata ? 'jobkit' or k.retry_for > '0') then
         jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs, to_jsonb(y)))
-    end as retry_until,
-    q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing, w.knows_kind, w.slots
+    end as retry_until, q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing,
+    w.knows_kind, w.slots
 from jobkit.listed_jobs j
-join jobkit.jobs p on p.id = j.id
-join jobkit.shown_jobs y on y.id = j.id
+join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.reports r on (r.job_id, r.attempt, r.worker_id)

@@ -9,7 +9,7 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
     coalesce(p.version, 1::smallint) as version, k.redact,
     jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors,
     jobkit.reports_of(j.id) as reports, case when s.job_id is not null then jsonb_build_object(
-        'attempt', s.attempt, 'bytes', octet_length(s.value::text),
+        'attempt', s.attempt, 'bytes', s.bytes,
         'saved_at', (extract(epoch from s.saved_at) * 1e6)::bigint) end as checkpoint
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
@@ -18,6 +18,6 @@ left join jobkit.claims c on j.state = 'running' and j.id = any (c.job_ids)
 left join jobkit.blocked_executions b on b.job_id = j.id and (b.concurrency_group,
     b.concurrency_key, b.priority) = (j.concurrency_group, j.concurrency_key, j.priority)
 left join jobkit.permits t on t.job_id = j.id
-left join jobkit.checkpoints s on s.job_id = j.id
+left join jobkit.shown_checkpoints s on s.job_id = j.id
 left join jobkit.kinds k on k.kind = j.kind
 where j.id = $1
