@@ -2,7 +2,7 @@
 -- on. Not leases, nor the history, which is filed by the day.
 -- $1 how long
 with jobs as (
-    update jobkit.jobs set run_at = run_at - $1, created_at = created_at - $1
+    update jobkit.jobs set run_at = run_at - $1::interval, created_at = created_at - $1
 ), scheduled as (
     update jobkit.scheduled set run_at = run_at - $1
 ), attempts as (
@@ -16,6 +16,8 @@ with jobs as (
     where tat is not null or paused_until is not null
 ), due_keys as (
     update jobkit.due_keys set due_at = due_at - $1
+), kept_slots as (
+    update jobkit.kept_slots set slot_at = slot_at - $1
 ), brakes as (
     update jobkit.brakes set next_at = next_at - $1
 ), stuck as (
