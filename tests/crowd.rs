@@ -50,12 +50,12 @@ const PAGES: &str = "
     8 2200 /jobs?q=worker:7
     12 28000 /jobs?q=args.order_id:123
     12 9300 /jobs?q=args.account:nobody&state=finished
-    6 50 /jobs?q=id:{finished}
+    6 80 /jobs?q=id:{finished}
     6 140 /jobs?q=id:{blocked}
     6 62 /jobs/{finished}
     5 530 /jobs/{ready}
     5 530 /jobs/{scheduled}
-    4 83 /jobs/{running}
+    4 100 /jobs/{running}
     5 550 /jobs/{blocked}
     6 5400 /queues
     2 140 /queues/queue?queue=queue_3
@@ -100,7 +100,7 @@ const PAGES: &str = "
     2 1400 /api/v1/dead-letters/groups
     2 28 /api/v1/dead-letters/{dead}
     2 50 /api/v1/audit
-    20 10000 /metrics
+    21 10000 /metrics
 ";
 
 /// Where the job of a word in braces is found.

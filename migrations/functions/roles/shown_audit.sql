@@ -1,5 +1,6 @@
--- shown_audit: the details of what operators did, as this role may see them: some have a payload.
+-- shown_audit: what operators did, as this role may see it: some details have a payload.
 create or replace view jobkit.shown_audit as
-    select a.id, case when jobkit.shows_payloads() or not a.detail ? 'args' then a.detail
-        else jsonb_set(a.detail, '{args}', '"•••"') end as detail
+    select a.id, a.at, a.actor, a.action, a.subject, a.subject_id, a.subject_name,
+        case when jobkit.shows_payloads() or not a.detail ? 'args' then a.detail
+            else jsonb_set(a.detail, '{args}', '"•••"') end as detail
     from jobkit.audit a;

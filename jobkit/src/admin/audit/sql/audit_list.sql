@@ -15,15 +15,13 @@ with looked_at as materialized (
     order by l.id desc limit $2
 )
 select n.next, a.id, a.at, a.actor, a.action, a.subject, a.subject_id, a.subject_name,
-    coalesce(y.detail - 'args', 'null') as detail, (y.detail -> 'args')::text as args, k.redact
+    coalesce(a.detail - 'args', 'null') as detail, (a.detail -> 'args')::text as args, k.redact
 from (
     select case when (select count(*) from page) = $2 then (select min(p.id) from page p)
         when (select count(*) from looked_at) = 10000 then (select min(l.id) from looked_at l)
     end as next
 ) n
-left join (
-    page p join jobkit.audit a on a.id = p.id join jobkit.shown_audit y on y.id = p.id
-) on true
+left join (page p join jobkit.shown_audit a on a.id = p.id) on true
 left join jobkit.dead_letters d on a.subject = 'dead_letter' and d.id = a.subject_id
-left join jobkit.kinds k on k.kind = coalesce(y.detail ->> 'kind', d.kind)
+left join jobkit.kinds k on k.kind = coalesce(a.detail ->> 'kind', d.kind)
 order by a.id desc
