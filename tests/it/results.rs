@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// What it returns has as many bytes as it says.
 #[derive(Serialize, Deserialize)]
-#[job(result = Receipt, redact(token), max_attempts = 1)]
+#[job(kind = "charge_with_receipt", result = Receipt, redact(token), max_attempts = 1)]
 struct Charge {
     token: String,
     then: Then,

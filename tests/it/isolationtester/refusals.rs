@@ -6,8 +6,11 @@ use super::stage;
 
 /// A call of each function that needs READ COMMITTED, on a stage where all would do something.
 const CALLS: &[(&str, &str)] = &[
+    ("announce_limiters", "array['l'], array[interval '1 s'], array[1]"),
     ("announce_limits", "array['g'], array[7]"),
+    ("await_jobs", "array[2]::bigint[]"),
     ("cancel_take", "array[2], 'cancel', 'unwanted'"),
+    ("checkpoint", "1, 1, 1, 1, '7'"),
     ("claim", "1, 9, array['act'], array['default'], array[1]"),
     ("create_schedule", "'{}', '{}', 'somebody'"),
     (
@@ -52,6 +55,7 @@ const CALLS: &[(&str, &str)] = &[
     ("stop_worker", "1"),
     ("sweep", "'', '', 500"),
     ("sweep_unserved", "500"),
+    ("take_slot", "'l', 'k', 1, '1 s'"),
 ];
 
 /// All rows of all tables.

@@ -1,5 +1,5 @@
--- settle: records the outcomes of claimed jobs; returns those that did not go as asked, which jobs
--- got a permit (with queue and priority), and those of them that the worker claimed.
+-- jobkit.settle: records the outcomes of claimed jobs; returns those that did not go as asked,
+-- which jobs got a permit (with queue and priority), and those of them that the worker claimed.
 -- $1 worker, $2 claim numbers, $3 jobs, $4 outcomes, $5 errors, $6 reasons, $7 delays, $8 how long
 -- to keep, $9 how long they took, $10 types of the errors: arrays, those from $5 on perhaps
 -- shorter; $11 number of the claim of what it unblocks, or null, $12 queues, $13 room in each;
