@@ -62,7 +62,7 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     }
 
     /// Enqueues the job, and waits for so long until it has ended: for what it returned. The job is
-    /// there at once, so this takes a pool and no transaction. See [`wait`](crate::enqueue::wait).
+    /// there at once, so this takes a pool and no transaction. See [`wait`].
     ///
     /// # Errors
     /// A [`WaitError`] where it has not ended by then, or otherwise than with success.
