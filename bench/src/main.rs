@@ -6,7 +6,7 @@
 //! cargo run --release -p jobkit-bench -- few [jobs] [rounds] [concurrency] [ms]
 //! cargo run --release -p jobkit-bench -- idle [seconds]
 //! cargo run --release -p jobkit-bench -- keyed [jobs] [rounds] [concurrency]
-//! cargo run --release -p jobkit-bench -- zipf [jobs] [rounds] [concurrency]
+//! cargo run --release -p jobkit-bench -- zipf [jobs] [rounds] [concurrency] [exact]
 //! cargo run --release -p jobkit-bench -- behind [rounds] [concurrency]
 //! cargo run --release -p jobkit-bench -- handover [concurrency]
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
@@ -20,7 +20,8 @@
 //! `drain` runs no-op jobs that leave nothing behind, `kept` the same with their history kept,
 //! `few` drains jobs that take so long with three connections beside all of them, `idle` counts the
 //! transactions of either with nothing to do; `keyed` drains jobs with concurrency keys beside jobs
-//! without, `zipf` jobs of 10,000 keys of which one has a tenth; `behind` drains 10,000 jobs behind
+//! without, `zipf` jobs of 10,000 keys of which one has a tenth (with `exact` = 1 those take a
+//! millisecond by the system's clock, and not by tokio's timer, which makes two of it); `behind` drains 10,000 jobs behind
 //! 100,000 of an exhausted key; `handover` measures how fast a permit is passed on; `pinned` runs
 //! one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
 //! open for 10 ms, and `coalesce` does so with jobs of one key, which then run. `dead` replays
@@ -75,7 +76,7 @@ async fn main() -> Result<()> {
         }
         "zipf" => {
             let (jobs, rounds, concurrency) = (number(100_000)?, number(3)?, number(500)?);
-            zipf::repeat(&pool, jobs, rounds, concurrency).await
+            zipf::repeat(&pool, jobs, rounds, concurrency, number(0)? > 0).await
         }
         "behind" => hot::behind(&pool, number(3)?, number(500)?).await,
         "handover" => hot::hand_over(&pool, number(500)?).await,
