@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::enqueue::wait::{End, WaitError};
-use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, job};
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -110,7 +110,7 @@ async fn each_end_has_its_answer() {
     assert_eq!(end(Then::Die).await, End::Dead("broken".to_owned()));
     let hangs = charge(Then::Hang).enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.claims)").await;
-    let soon = Duration::from_millis(50);
+    let soon = Duration::from_secs(1);
     assert_eq!(admin.await_end(hangs, soon).await.unwrap(), None, "it runs");
     let (ended, cancelled) = tokio::join!(admin.await_end(hangs, LONG), admin.cancel(hangs));
     assert_eq!(cancelled.unwrap(), Cancelled::Requested);
@@ -124,6 +124,31 @@ async fn each_end_has_its_answer() {
     assert!(matches!(late, Err(WaitError::TimedOut { .. })), "{late:?}");
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Nobody can say of a job that it has not ended who could not ask.
+#[tokio::test]
+async fn a_database_that_says_nothing_has_not_been_asked() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("postgres://nobody@{}/nothing", silent.local_addr().unwrap());
+    let admin = Admin::new(&sqlx::PgPool::connect_lazy(&address).unwrap());
+    for within in [Duration::ZERO, Duration::from_millis(200)] {
+        let end = admin.await_end(JobId(1), within).await;
+        assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
+    }
+}
+
+/// Whoever took that for an error of the enqueue would enqueue it again.
+#[tokio::test]
+async fn a_job_that_nobody_can_ask_for_is_enqueued_all_the_same() {
+    let lab = Lab::new().await;
+    lab.run("alter function jobkit.await_jobs rename to await_none").await;
+    let within = Duration::from_secs(1);
+    let waited = charge(Then::Discard).enqueue_and_wait(lab.pool(), within).await;
+    let Err(WaitError::TimedOut { job, .. }) = waited else { panic!("{waited:?}") };
+    assert_eq!(lab.count(&format!("jobkit.jobs where id = {}", job.0)).await, 1);
+    let end = Admin::new(lab.pool()).await_end(job, within).await;
+    assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
 }
 
 /// Without notifications each of these would sleep for two seconds at least.
