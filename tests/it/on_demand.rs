@@ -69,6 +69,28 @@ async fn it_comes_when_it_is_called_or_something_is_due() {
     lab.check_invariants().await;
 }
 
+/// Whoever holds a table while the worker comes back lets go of it one day.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_tries_again_where_somebody_is_in_the_way() {
+    let lab = Lab::new().await;
+    let (caller, end, run) = start(&lab, SECOND);
+    lab.until("exists (select from jobkit.workers)").await;
+    lab.until(RESTS).await;
+    let mut session = lab.session("in the way").await;
+    session.run("begin; lock table jobkit.workers in exclusive mode").await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    caller.call();
+    let waiting = "exists (select from pg_locks where not granted
+        and relation = 'jobkit.workers'::regclass)";
+    lab.until(waiting).await;
+    lab.until(&format!("not {waiting}")).await;
+    session.run("rollback").await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
 /// What it looks for.
 #[tokio::test]
 async fn it_knows_what_there_is_to_do() {
@@ -82,6 +104,8 @@ async fn it_knows_what_there_is_to_do() {
     assert_eq!(seconds().await, None);
     Noop.options().queue("another").enqueue(lab.pool()).await.unwrap();
     assert_eq!(seconds().await, None, "others serve it");
+    lab.run("insert into jobkit.scheduled (run_at, job_id) values ('infinity', 0)").await;
+    assert_eq!(seconds().await, None, "never");
     Noop.options().after(3600 * SECOND).enqueue(lab.pool()).await.unwrap();
     assert!(seconds().await.is_some_and(|next| (3000.0..=3600.0).contains(&next)));
     Noop.enqueue(lab.pool()).await.unwrap();

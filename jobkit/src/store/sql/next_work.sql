@@ -1,7 +1,8 @@
 -- How long until there is something to do for a worker of some queues; null when nobody knows of
--- anything. What waits in a paused queue is nothing to do, and what others run is theirs.
+-- anything, or only of what never comes: an infinite time has no distance. What waits in a paused
+-- queue is nothing to do, and what others run is theirs.
 -- $1 queues
-select case when n.at is not null then greatest(n.at - clock_timestamp(), '0') end as rests
+select case when n.at < 'infinity' then greatest(n.at - clock_timestamp(), '0') end as rests
 from (select least(
     case when exists (
         select from unnest($1::text[]) as q (name)
