@@ -303,6 +303,31 @@ async fn what_is_old_or_of_no_job_is_pruned() {
     worker.stop().await;
 }
 
+/// It may be a look into millions.
+#[tokio::test]
+async fn whatever_is_pruned_no_table_of_jobs_is_read() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
+            select 'count', 'default', 0, 1, now(), now(), '{}' from generate_series(1, 20000);
+        insert into jobkit.checkpoints select id, '1', 1, now() from jobkit.jobs where id % 4 = 0;
+        insert into jobkit.checkpoints select -n, '1', 1, now() from generate_series(1, 9) n;
+        insert into jobkit.unique_keys (scope, key, job_id)
+            select 's', k.job_id::text, k.job_id from jobkit.checkpoints k;
+        analyze jobkit.jobs, jobkit.checkpoints, jobkit.unique_keys",
+    )
+    .await;
+    let mut session = lab.session("pruner").await;
+    for prune in ["prune_checkpoints", "prune_keys"] {
+        session.run("begin").await.unwrap();
+        let pruned: i32 = session.value(&format!("select jobkit.{prune}(1000)")).await.unwrap();
+        assert_eq!(pruned, 9, "{prune}");
+        let scans = "select seq_scan from pg_stat_xact_user_tables where relname = 'jobs'";
+        assert_eq!(session.value::<i64>(scans).await.unwrap(), 0, "{prune}");
+        session.run("commit").await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn the_last_five_attempts_are_kept() {
     let lab = Lab::new().await;
