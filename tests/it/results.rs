@@ -47,6 +47,28 @@ impl Job for Charge {
     }
 }
 
+/// What it returns becomes no JSON, and says more than it should.
+#[derive(Serialize, Deserialize)]
+#[job(result = Unspeakable, redact(token), max_attempts = 1)]
+struct Mumble {
+    token: String,
+}
+
+#[derive(Deserialize, Debug)]
+struct Unspeakable(String);
+
+impl Serialize for Unspeakable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(format_args!("{}\0", self.0)))
+    }
+}
+
+impl Job for Mumble {
+    async fn run(self, _cx: JobContext) -> jobkit::Result<Unspeakable> {
+        Ok(Unspeakable(self.token))
+    }
+}
+
 /// It leaves no history.
 #[derive(Serialize, Deserialize)]
 #[job(retention = none)]
@@ -63,7 +85,11 @@ fn charge(then: Then) -> Charge {
 }
 
 async fn worker(lab: &Lab) -> jobkit::WorkerHandle {
-    let jobs = [Registration::of::<Charge, _>(), Registration::of::<Forgotten, _>()];
+    let jobs = [
+        Registration::of::<Charge, _>(),
+        Registration::of::<Mumble, _>(),
+        Registration::of::<Forgotten, _>(),
+    ];
     lab.worker().jobs(jobs).queue("default", 50).start().await.unwrap()
 }
 
@@ -93,6 +119,10 @@ async fn a_result_that_does_not_fit_fails_no_job() {
     let job = Admin::new(lab.pool()).job(job).await.unwrap().unwrap();
     assert_eq!((job.summary.ended.map(|e| e.as_str()), job.result), (Some("finish"), None));
     assert_eq!(job.reason.as_deref(), Some(&*why));
+    let mumble = Mumble { token: "s3cret-token".to_owned() };
+    let waited = mumble.enqueue_and_wait(lab.pool(), LONG).await;
+    let Err(WaitError::Unreadable { why, .. }) = waited else { panic!("{waited:?}") };
+    assert_eq!(why, "the result is not kept: •••\\0");
     worker.stop().await;
 }
 

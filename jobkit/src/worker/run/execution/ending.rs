@@ -79,6 +79,10 @@ pub(super) fn outcome(
     hidden: &[String],
 ) -> Outcome {
     let error = match run {
+        // Why is said by the user's code, as errors are.
+        Run::Returned(Ok(Returned::Unfit(why))) => {
+            return Outcome::Finish(Returned::Unfit(clean(&scrubbed(&why, hidden))));
+        }
         Run::Returned(Ok(returned)) => return Outcome::Finish(returned),
         Run::Returned(Err(error)) => error,
         Run::Panicked(panic) => JobError::panicked(panic),
