@@ -91,6 +91,33 @@ async fn it_tries_again_where_somebody_is_in_the_way() {
     lab.check_invariants().await;
 }
 
+/// Nobody else could write it: the job would run again.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_does_not_rest_before_an_outcome_is_written() {
+    let lab = Lab::new().await;
+    let pool = lab.direct().clone();
+    let build = move || {
+        let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
+        let worker = worker.queue("default", 5).poll(SECOND / 5).lease(2 * SECOND);
+        worker.reap_every(SECOND / 5).stop_within(SECOND)
+    };
+    let (end, ended) = oneshot::channel::<()>();
+    let worker = Worker::on_demand(build).idle_after(SECOND).look_every(SECOND);
+    let run = tokio::spawn(worker.run_until(async { drop(ended.await) }));
+    Noop.options().after(SECOND).enqueue(lab.pool()).await.unwrap();
+    let mut session = lab.session("in the way").await;
+    session.run("begin; select from jobkit.jobs for update").await.unwrap();
+    let long_ago = "exists (select from jobkit.claims
+        where claimed_at < clock_timestamp() - interval '6 s')";
+    lab.until(long_ago).await;
+    session.run("rollback").await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    assert_eq!(lab.count("jobkit.lost_workers").await, 0);
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
 /// What it looks for.
 #[tokio::test]
 async fn it_knows_what_there_is_to_do() {

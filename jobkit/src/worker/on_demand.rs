@@ -139,7 +139,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         loop {
             sleep(GLANCE.max(self.idle_after / 10)).await;
             let now = worker.counts().claimed;
-            if worker.running() > 0 || now != claimed {
+            if worker.holds_jobs() || now != claimed {
                 (claimed, since) = (now, Instant::now());
             } else if since.elapsed() >= self.idle_after {
                 // Whoever cannot be asked may have something to do.
