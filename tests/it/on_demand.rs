@@ -139,7 +139,15 @@ async fn it_knows_what_there_is_to_do() {
     assert_eq!(seconds().await, Some(0.0));
     lab.run("select jobkit.pause('default', 'test', '')").await;
     assert!(seconds().await.is_some_and(|next| next > 3000.0), "a paused queue is nothing to do");
-    lab.run("select jobkit.resume('default'); delete from jobkit.ready").await;
+    lab.run("select jobkit.resume('default')").await;
+    assert_eq!(seconds().await, Some(0.0));
+    for (scope, name) in [("kind", "noop"), ("all", "")] {
+        lab.run(&format!("select jobkit.pause_scope('{scope}', '{name}', 'test', '')")).await;
+        assert!(seconds().await.is_some_and(|next| next > 3000.0), "{scope} is paused");
+        lab.run(&format!("select jobkit.resume_scope('{scope}', '{name}')")).await;
+        assert_eq!(seconds().await, Some(0.0));
+    }
+    lab.run("delete from jobkit.ready").await;
     lab.run("insert into jobkit.claims (worker_id, n, job_ids) values (1, 1, '{1}')").await;
     assert_eq!(seconds().await, Some(0.0), "a claim that nobody holds is to be reaped");
 }
