@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How much sooner than its slot a job comes back: it must not be missed.
+/// How much sooner than its slot a job comes back, to wait for the rest: it must not be missed.
 const LEAD: Duration = Duration::from_secs(1);
 
 /// Whoever has waited for longer looks whether the limiter was paused meanwhile.
@@ -80,9 +80,10 @@ impl<'a> Limiter<'a> {
         Self { key: Some(key.to_string()), ..self }
     }
 
-    /// How long [`acquire`](Self::acquire) may wait, a minute at most; by default ten seconds.
+    /// How long [`acquire`](Self::acquire) may wait: ten seconds by default, a second at least and
+    /// a minute at most. Who would not wait at all [tries](Self::try_acquire).
     pub fn within(self, most: Duration) -> Self {
-        Self { most: most.min(LONGEST), ..self }
+        Self { most: most.clamp(LEAD, LONGEST), ..self }
     }
 
     /// Takes a slot, and waits until it comes: in this process, with nothing locked. Slots are
@@ -109,7 +110,7 @@ impl<'a> Limiter<'a> {
             let most = self.most.saturating_sub(began.elapsed());
             let wait = match self.ask(reach, Some(most)).await? {
                 (wait, true) => wait,
-                (wait, false) => return Err(Denied::Later(wait.saturating_sub(LEAD.min(most)))),
+                (wait, false) => return Err(Denied::Later(wait.saturating_sub(LEAD))),
             };
             if !wait.is_zero() {
                 tokio::select! {

@@ -1,9 +1,11 @@
 //! What a job returns, as its history keeps it.
 
 use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
+use crate::JobError;
 use crate::limits::{self, RESULT_BYTES};
 
 /// What a handler returned with `Ok`.
@@ -29,7 +31,9 @@ impl Returned {
 /// The JSON of a result, or why none is kept.
 fn json<T: Serialize>(value: &T) -> Result<String, String> {
     let unfit = |why: &dyn std::fmt::Display| format!("the result is not kept: {why}");
-    let json = serde_json::to_string(value).map_err(|error| unfit(&error))?;
+    let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_string(value)));
+    let written = written.map_err(|panic| unfit(&JobError::panicked(panic)))?;
+    let json = written.map_err(|error| unfit(&error))?;
     let bytes = json.len();
     if bytes > RESULT_BYTES {
         return Err(unfit(&format_args!("{bytes} bytes of JSON, the limit is {RESULT_BYTES}")));
@@ -58,6 +62,18 @@ mod tests {
         let json = r#"["a",1]"#.to_owned();
         assert_eq!(Returned::of(&("a", 1)), Returned::Value(json));
         assert!(matches!(Returned::of(&"x".repeat(RESULT_BYTES - 2)), Returned::Value(_)));
+    }
+
+    /// It would run again, although it has done its work.
+    #[test]
+    fn what_panics_as_it_is_written_is_unfit_and_no_failure() {
+        struct Broken;
+        impl Serialize for Broken {
+            fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                panic!("no words for it")
+            }
+        }
+        assert_eq!(unfit(&Broken), "the result is not kept: panicked: no words for it");
     }
 
     #[test]

@@ -126,6 +126,22 @@ async fn a_job_whose_slot_is_far_away_comes_back_once() {
     nobody_was_charged(&lab, 300).await;
 }
 
+/// One that would not wait at all has to come back a moment early all the same.
+#[tokio::test]
+async fn a_job_that_would_not_wait_has_its_slot() {
+    let lab = Lab::new().await;
+    let scene = Scene::default();
+    let worker = worker(&lab, &scene).start().await.unwrap();
+    let admin = Admin::new(lab.pool());
+    let rate = "30/min".parse::<jobkit::policy::Rate>().unwrap();
+    let _set = admin.rate_group("slow", Some(Some(rate))).await.unwrap();
+    jobkit::enqueue_all((0..3).map(|_| Call::new("slow", 0, 1)), lab.pool()).await.unwrap();
+    lab.until("(select count(*) from jobkit.finished) = 3").await;
+    worker.stop().await;
+    assert_eq!(scene.lock().unwrap().slots.len(), 3);
+    nobody_was_charged(&lab, 3).await;
+}
+
 #[tokio::test]
 async fn a_job_that_is_cancelled_waits_for_no_slot() {
     let lab = Lab::new().await;

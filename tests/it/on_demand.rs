@@ -69,6 +69,55 @@ async fn it_comes_when_it_is_called_or_something_is_due() {
     lab.check_invariants().await;
 }
 
+/// Whoever holds a table while the worker comes back lets go of it one day.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_tries_again_where_somebody_is_in_the_way() {
+    let lab = Lab::new().await;
+    let (caller, end, run) = start(&lab, SECOND);
+    lab.until("exists (select from jobkit.workers)").await;
+    lab.until(RESTS).await;
+    let mut session = lab.session("in the way").await;
+    session.run("begin; lock table jobkit.workers in exclusive mode").await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    caller.call();
+    let waiting = "exists (select from pg_locks where not granted
+        and relation = 'jobkit.workers'::regclass)";
+    lab.until(waiting).await;
+    lab.until(&format!("not {waiting}")).await;
+    session.run("rollback").await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
+/// Nobody else could write it: the job would run again.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_does_not_rest_before_an_outcome_is_written() {
+    let lab = Lab::new().await;
+    let pool = lab.direct().clone();
+    let build = move || {
+        let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
+        let worker = worker.queue("default", 5).poll(SECOND / 5).lease(2 * SECOND);
+        worker.reap_every(SECOND / 5).stop_within(SECOND)
+    };
+    let (end, ended) = oneshot::channel::<()>();
+    let worker = Worker::on_demand(build).idle_after(SECOND).look_every(SECOND);
+    let run = tokio::spawn(worker.run_until(async { drop(ended.await) }));
+    Noop.options().after(SECOND).enqueue(lab.pool()).await.unwrap();
+    let mut session = lab.session("in the way").await;
+    session.run("begin; select from jobkit.jobs for update").await.unwrap();
+    let long_ago = "exists (select from jobkit.claims
+        where claimed_at < clock_timestamp() - interval '6 s')";
+    lab.until(long_ago).await;
+    session.run("rollback").await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    assert_eq!(lab.count("jobkit.lost_workers").await, 0);
+    end.send(()).unwrap();
+    run.await.unwrap().unwrap();
+    lab.check_invariants().await;
+}
+
 /// What it looks for.
 #[tokio::test]
 async fn it_knows_what_there_is_to_do() {
@@ -82,13 +131,23 @@ async fn it_knows_what_there_is_to_do() {
     assert_eq!(seconds().await, None);
     Noop.options().queue("another").enqueue(lab.pool()).await.unwrap();
     assert_eq!(seconds().await, None, "others serve it");
+    lab.run("insert into jobkit.scheduled (run_at, job_id) values ('infinity', 0)").await;
+    assert_eq!(seconds().await, None, "never");
     Noop.options().after(3600 * SECOND).enqueue(lab.pool()).await.unwrap();
     assert!(seconds().await.is_some_and(|next| (3000.0..=3600.0).contains(&next)));
     Noop.enqueue(lab.pool()).await.unwrap();
     assert_eq!(seconds().await, Some(0.0));
     lab.run("select jobkit.pause('default', 'test', '')").await;
     assert!(seconds().await.is_some_and(|next| next > 3000.0), "a paused queue is nothing to do");
-    lab.run("select jobkit.resume('default'); delete from jobkit.ready").await;
+    lab.run("select jobkit.resume('default')").await;
+    assert_eq!(seconds().await, Some(0.0));
+    for (scope, name) in [("kind", "noop"), ("all", "")] {
+        lab.run(&format!("select jobkit.pause_scope('{scope}', '{name}', 'test', '')")).await;
+        assert!(seconds().await.is_some_and(|next| next > 3000.0), "{scope} is paused");
+        lab.run(&format!("select jobkit.resume_scope('{scope}', '{name}')")).await;
+        assert_eq!(seconds().await, Some(0.0));
+    }
+    lab.run("delete from jobkit.ready").await;
     lab.run("insert into jobkit.claims (worker_id, n, job_ids) values (1, 1, '{1}')").await;
     assert_eq!(seconds().await, Some(0.0), "a claim that nobody holds is to be reaped");
 }

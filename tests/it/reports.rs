@@ -90,6 +90,21 @@ impl Job<Arc<Hand>> for Robbed {
     }
 }
 
+/// Logs as much as is kept, and waits.
+#[derive(Serialize, Deserialize)]
+#[job(retention = "1h")]
+struct Talkative;
+
+impl Job<Arc<Hand>> for Talkative {
+    async fn run(self, cx: Cx) -> jobkit::Result {
+        for line in 0..50 {
+            tracing::info!("{line} {}", "x".repeat(450));
+        }
+        cx.state().go_on.notified().await;
+        Ok(())
+    }
+}
+
 /// Says nothing.
 #[derive(Serialize, Deserialize)]
 #[job(retention = none)]
@@ -170,6 +185,26 @@ async fn progress_and_log_are_shown_while_an_attempt_runs_and_after_it_failed() 
     let stored: String = lab.value("select string_agg(r::text, '') from jobkit.reports r").await;
     assert!(!stored.contains("s3cret"), "{stored}");
     worker.stop().await;
+    lab.check_invariants().await;
+}
+
+/// Each statement takes nearly as long as it may. There is enough to write for a lease and more.
+#[tokio::test]
+async fn whoever_has_much_to_report_keeps_the_lease() {
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let log = tracing_subscriber::registry().with(AttemptLog::new());
+    let _log = tracing::subscriber::set_default(log);
+    let (lab, hand) = lab().await;
+    lab.mutate("report", "select set_config(", "select pg_sleep(0.4); select set_config(").await;
+    let worker = lab.worker().state(Arc::clone(&hand)).jobs([Registration::of::<Talkative, _>()]);
+    let worker = worker.queue("default", 300).start().await.unwrap();
+    jobkit::enqueue_all((0..300).map(|_| Talkative), lab.pool()).await.unwrap();
+    lab.until("(select count(*) from jobkit.reports) = 300").await;
+    hand.go_on.notify_waiters();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.finished where attempt = 1 and errors is null").await, 300);
+    assert_eq!(lab.count("jobkit.lost_workers").await, 0);
     lab.check_invariants().await;
 }
 
@@ -266,6 +301,31 @@ async fn what_is_old_or_of_no_job_is_pruned() {
     lab.until("not exists (select from jobkit.checkpoints)").await;
     lab.until("(select max(attempt) from jobkit.reports) = 6").await;
     worker.stop().await;
+}
+
+/// It may be a look into millions.
+#[tokio::test]
+async fn whatever_is_pruned_no_table_of_jobs_is_read() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
+            select 'count', 'default', 0, 1, now(), now(), '{}' from generate_series(1, 20000);
+        insert into jobkit.checkpoints select id, '1', 1, now() from jobkit.jobs where id % 4 = 0;
+        insert into jobkit.checkpoints select -n, '1', 1, now() from generate_series(1, 9) n;
+        insert into jobkit.unique_keys (scope, key, job_id)
+            select 's', k.job_id::text, k.job_id from jobkit.checkpoints k;
+        analyze jobkit.jobs, jobkit.checkpoints, jobkit.unique_keys",
+    )
+    .await;
+    let mut session = lab.session("pruner").await;
+    for prune in ["prune_checkpoints", "prune_keys"] {
+        session.run("begin").await.unwrap();
+        let pruned: i32 = session.value(&format!("select jobkit.{prune}(1000)")).await.unwrap();
+        assert_eq!(pruned, 9, "{prune}");
+        let scans = "select seq_scan from pg_stat_xact_user_tables where relname = 'jobs'";
+        assert_eq!(session.value::<i64>(scans).await.unwrap(), 0, "{prune}");
+        session.run("commit").await.unwrap();
+    }
 }
 
 #[tokio::test]

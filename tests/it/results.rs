@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::enqueue::wait::{End, WaitError};
-use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, job};
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -47,6 +47,28 @@ impl Job for Charge {
     }
 }
 
+/// What it returns becomes no JSON, and says more than it should.
+#[derive(Serialize, Deserialize)]
+#[job(result = Unspeakable, redact(token), max_attempts = 1)]
+struct Mumble {
+    token: String,
+}
+
+#[derive(Deserialize, Debug)]
+struct Unspeakable(String);
+
+impl Serialize for Unspeakable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(format_args!("{}\0", self.0)))
+    }
+}
+
+impl Job for Mumble {
+    async fn run(self, _cx: JobContext) -> jobkit::Result<Unspeakable> {
+        Ok(Unspeakable(self.token))
+    }
+}
+
 /// It leaves no history.
 #[derive(Serialize, Deserialize)]
 #[job(retention = none)]
@@ -63,7 +85,11 @@ fn charge(then: Then) -> Charge {
 }
 
 async fn worker(lab: &Lab) -> jobkit::WorkerHandle {
-    let jobs = [Registration::of::<Charge, _>(), Registration::of::<Forgotten, _>()];
+    let jobs = [
+        Registration::of::<Charge, _>(),
+        Registration::of::<Mumble, _>(),
+        Registration::of::<Forgotten, _>(),
+    ];
     lab.worker().jobs(jobs).queue("default", 50).start().await.unwrap()
 }
 
@@ -93,6 +119,10 @@ async fn a_result_that_does_not_fit_fails_no_job() {
     let job = Admin::new(lab.pool()).job(job).await.unwrap().unwrap();
     assert_eq!((job.summary.ended.map(|e| e.as_str()), job.result), (Some("finish"), None));
     assert_eq!(job.reason.as_deref(), Some(&*why));
+    let mumble = Mumble { token: "s3cret-token".to_owned() };
+    let waited = mumble.enqueue_and_wait(lab.pool(), LONG).await;
+    let Err(WaitError::Unreadable { why, .. }) = waited else { panic!("{waited:?}") };
+    assert_eq!(why, "the result is not kept: •••\\0");
     worker.stop().await;
 }
 
@@ -110,7 +140,7 @@ async fn each_end_has_its_answer() {
     assert_eq!(end(Then::Die).await, End::Dead("broken".to_owned()));
     let hangs = charge(Then::Hang).enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.claims)").await;
-    let soon = Duration::from_millis(50);
+    let soon = Duration::from_secs(1);
     assert_eq!(admin.await_end(hangs, soon).await.unwrap(), None, "it runs");
     let (ended, cancelled) = tokio::join!(admin.await_end(hangs, LONG), admin.cancel(hangs));
     assert_eq!(cancelled.unwrap(), Cancelled::Requested);
@@ -124,6 +154,31 @@ async fn each_end_has_its_answer() {
     assert!(matches!(late, Err(WaitError::TimedOut { .. })), "{late:?}");
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// Nobody can say of a job that it has not ended who could not ask.
+#[tokio::test]
+async fn a_database_that_says_nothing_has_not_been_asked() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("postgres://nobody@{}/nothing", silent.local_addr().unwrap());
+    let admin = Admin::new(&sqlx::PgPool::connect_lazy(&address).unwrap());
+    for within in [Duration::ZERO, Duration::from_millis(200)] {
+        let end = admin.await_end(JobId(1), within).await;
+        assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
+    }
+}
+
+/// Whoever took that for an error of the enqueue would enqueue it again.
+#[tokio::test]
+async fn a_job_that_nobody_can_ask_for_is_enqueued_all_the_same() {
+    let lab = Lab::new().await;
+    lab.run("alter function jobkit.await_jobs rename to await_none").await;
+    let within = Duration::from_secs(1);
+    let waited = charge(Then::Discard).enqueue_and_wait(lab.pool(), within).await;
+    let Err(WaitError::TimedOut { job, .. }) = waited else { panic!("{waited:?}") };
+    assert_eq!(lab.count(&format!("jobkit.jobs where id = {}", job.0)).await, 1);
+    let end = Admin::new(lab.pool()).await_end(job, within).await;
+    assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
 }
 
 /// Without notifications each of these would sleep for two seconds at least.

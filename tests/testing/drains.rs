@@ -188,3 +188,27 @@ async fn a_test_takes_milliseconds() {
     println!("median {:?}, p90 {:?}", times[100], times[180]);
     assert!(times[100] < Duration::from_millis(5), "median {:?}", times[100]);
 }
+
+/// A claim may bring nothing and yet have done something: the next brings more.
+#[tokio::test]
+async fn a_claim_that_brings_nothing_ends_no_drain() {
+    let lab = Lab::new().await;
+    let mut tx = testing::begin(lab.pool()).await.unwrap();
+    let many = (0..1_100).map(|n| Coalescing { then: Then::Finish, key: "k".to_owned(), n });
+    jobkit::enqueue_all(many, &mut *tx).await.unwrap();
+    let report = acts().run(&mut *tx).await.unwrap();
+    assert_eq!(report.assert_finished().runs.len(), 1, "they coalesce");
+    assert_eq!(enqueued::<Coalescing>(&mut *tx).await.unwrap().len(), 0);
+
+    // The first is blocked, which keeps nobody else.
+    let keyed = |key: &str| Keyed { then: Then::Finish, key: key.to_owned() };
+    let pause = "select jobkit.pause_key($1, 'paused', '1 h')";
+    acts().run(&mut *tx).await.unwrap();
+    let paused: bool = sqlx::query_scalar(pause).bind("keyed").fetch_one(&mut *tx).await.unwrap();
+    assert!(paused);
+    for key in ["paused", "free"] {
+        keyed(key).enqueue(&mut *tx).await.unwrap();
+    }
+    let report = acts().run(&mut *tx).await.unwrap();
+    assert_eq!(report.assert_finished().runs.len(), 1);
+}

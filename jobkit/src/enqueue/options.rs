@@ -196,7 +196,8 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         let (hub, enqueued) = (Hub::of(pool), self.enqueue(pool));
         async move {
             let id = enqueued.await?;
-            wait::output(id, hub.end_of(id, within).await?, within)
+            // From here on no error may look as if it had not been enqueued.
+            wait::output(id, hub.end_of(id, within).await.unwrap_or(None), within)
         }
     }
 

@@ -100,11 +100,11 @@ impl fmt::Display for End {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The job was not enqueued, or the database could not be asked.
+    /// The job was not enqueued, as far as is known.
     #[error(transparent)]
     Database(#[from] Error),
-    /// It has not ended by then. It goes on: [`Admin::await_end`](crate::Admin::await_end) waits
-    /// for it again.
+    /// It has not ended by then, or the database could not be asked. It goes on:
+    /// [`Admin::await_end`](crate::Admin::await_end) waits for it again.
     #[error("job {job} has not ended within {within:?}")]
     TimedOut {
         /// The job.

@@ -130,7 +130,10 @@ impl Report {
     }
 
     /// A line that it logged.
-    #[cfg_attr(not(feature = "logs"), expect(dead_code, reason = "the log is a feature"))]
+    #[cfg_attr(
+        not(any(feature = "logs", test)),
+        expect(dead_code, reason = "the log is a feature")
+    )]
     pub(crate) fn line(attempt: &Arc<Attempt>, line: Line) {
         attempt.say(|said| {
             said.news = true;

@@ -81,6 +81,11 @@ impl WorkerHandle {
         self.engine.running.count()
     }
 
+    /// Whether jobs run, or have an outcome that is not written yet.
+    pub(super) fn holds_jobs(&self) -> bool {
+        !self.engine.ledger.snapshot().held.is_empty()
+    }
+
     /// The id this worker is registered under; it changes when the worker was reaped while it
     /// could not renew its lease.
     #[must_use]

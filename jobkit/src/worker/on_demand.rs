@@ -90,8 +90,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// starts at once: what is wrong with it shows, and its kinds and schedules are announced.
     ///
     /// # Errors
-    /// As those of [`Worker::start`]; [`Error::Range`] for the times;
-    /// [`Error::Signals`] when signals cannot be heard.
+    /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]
+    /// for the times; [`Error::Signals`] when signals cannot be heard.
     pub async fn run_until_signal(self) -> Result<(), Error> {
         let mut signals = Signals::listen().map_err(Error::Signals)?;
         self.run_until(async move { signals.next().await }).await
@@ -100,7 +100,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// The same, until `stop` completes.
     ///
     /// # Errors
-    /// As those of [`Worker::start`]; [`Error::Range`] for the times.
+    /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]
+    /// for the times.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
         for (what, time) in
             [("seconds of idleness", self.idle_after), ("seconds between looks", self.look_every)]
@@ -138,7 +139,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         loop {
             sleep(GLANCE.max(self.idle_after / 10)).await;
             let now = worker.counts().claimed;
-            if worker.running() > 0 || now != claimed {
+            if worker.holds_jobs() || now != claimed {
                 (claimed, since) = (now, Instant::now());
             } else if since.elapsed() >= self.idle_after {
                 // Whoever cannot be asked may have something to do.
@@ -163,8 +164,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
             };
             if next == Some(Duration::ZERO) {
                 match (self.build)().start().await {
-                    // It may just be waking up.
-                    Err(error @ Error::Unreachable(_)) => {
+                    // It may just be waking up, or somebody be in the way.
+                    Err(error) if may_pass(&error) => {
                         tracing::warn!(%error, "jobkit: cannot start the worker");
                     }
                     started => return started,
@@ -183,5 +184,14 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         let next = link.call(&next_work(&queues)).await;
         link.close().await;
         next
+    }
+}
+
+/// Whether a start that failed may go well later without anybody's mending it.
+fn may_pass(error: &Error) -> bool {
+    match error {
+        Error::Unreachable(_) | Error::Deadline(_) | Error::ReadOnly => true,
+        Error::Database(_) => !error.is_final(),
+        _ => false,
     }
 }

@@ -126,8 +126,9 @@ impl Trial {
         deregister(self.worker()).call(connection).await
     }
 
-    /// Claims jobs of a queue that it serves, so many at most, and starts them; answers how many
-    /// there were. `born` is when those were enqueued that were claimed before.
+    /// Claims jobs of a queue that it serves, so many at most, and starts them; answers of how many
+    /// ready ones became something: some may be blocked now, or have ended. `born` is when those
+    /// were enqueued that were claimed before.
     pub(crate) async fn claim(
         &mut self,
         connection: &mut PgConnection,
@@ -159,7 +160,8 @@ impl Trial {
             let (kind, queue) = (job.kind.clone(), Arc::clone(&served[at].name));
             self.claimed.insert(job.id, Taken { kind, queue, attempt: job.attempt });
         }
-        let count = claimed.jobs.len();
+        let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
+        let count = claimed.jobs.len() + waiting + claimed.gone;
         let suspects = self.dispatch.receive(&mut reservation, claimed.jobs, &claimed.ahead);
         self.dispatch.start_suspects(reservation, suspects);
         Ok(count)

@@ -4,7 +4,7 @@
 
 -- announce_limits: what a worker's binary says of its groups; the last start wins. Returns what
 -- changed. Nothing is locked when nothing does. A binary that knows nothing of rates (p_rates null)
--- leaves them as they are.
+-- leaves them as they are. What was a limiter is none any more: it would have no rate.
 create or replace function jobkit.announce_limits(
     p_groups text[], p_limits integer[], p_rates interval[] default null,
     p_bursts integer[] default null
@@ -18,7 +18,7 @@ begin
     if not exists (
         select from unnest(p_groups, p_limits, p_rates, p_bursts) as i (name, lim, rate, burst)
         left join jobkit.concurrency_groups g on g.name = i.name
-        where g.default_limit is distinct from i.lim or p_rates is not null
+        where g.default_limit is distinct from i.lim or g.limiter or p_rates is not null
             and (g.default_rate, g.default_burst) is distinct from (i.rate, i.burst)
     ) then
         return;
@@ -33,12 +33,13 @@ begin
         select distinct on (i.name) i.*
         from unnest(p_groups, p_limits, p_rates, p_bursts) as i (name, lim, rate, burst)
         on conflict (name) do update
-            set default_limit = excluded.default_limit, changed_at = clock_timestamp(),
+            set default_limit = excluded.default_limit, limiter = false,
+                changed_at = clock_timestamp(),
                 default_rate = case when p_rates is null then g.default_rate
                     else excluded.default_rate end,
                 default_burst = case when p_rates is null then g.default_burst
                     else excluded.default_burst end
-            where g.default_limit <> excluded.default_limit or p_rates is not null
+            where g.default_limit <> excluded.default_limit or g.limiter or p_rates is not null
                 and (g.default_rate, g.default_burst)
                     is distinct from (excluded.default_rate, excluded.default_burst)
         returning g.name, g.default_limit

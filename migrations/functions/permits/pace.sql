@@ -23,7 +23,8 @@ begin
     tat := p_at + v_key.rate * v_key.burst;
     if v_key.limiter then
         delete from jobkit.kept_slots k where k.concurrency_group = p_group
-            and k.concurrency_key = p_key and (k.slot_at < p_at or k.every <> v_key.rate);
+            and k.concurrency_key = p_key
+            and (k.slot_at < p_at or k.every is distinct from v_key.rate);
         tat := jobkit.slots_end(p_group, p_key, p_at, v_key.rate, v_key.burst);
     end if;
     tat := least(greatest(v_key.tat, p_at), tat) + v_key.rate * p_begun;

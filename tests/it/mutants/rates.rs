@@ -77,6 +77,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pace: "if v_key.limiter then" => "if false then",
         limiters::a_slot_too_far_away_is_kept_for_its_job;
     pace: "k.slot_at < p_at or" => "", limiters::a_limiter_at_rest_is_forgotten;
+    pace: "k.every is distinct from" => "k.every <>",
+        limiters::what_was_kept_by_a_rate_goes_with_it;
+    announce_limits: "limiter = false," => "",
+        limiters::a_limiter_that_becomes_a_group_of_jobs_is_none;
     take_slot: "g.name = p_limiter and g.limiter" => "g.name = p_limiter",
         limiters::a_group_of_jobs_is_no_limiter;
 };

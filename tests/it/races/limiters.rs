@@ -14,7 +14,9 @@ in_a_lab![
     who_only_tries_takes_nothing,
     a_faster_rate_of_a_limiter_holds_at_once,
     a_limiter_at_rest_is_forgotten,
+    what_was_kept_by_a_rate_goes_with_it,
     a_group_of_jobs_is_no_limiter,
+    a_limiter_that_becomes_a_group_of_jobs_is_none,
 ];
 
 /// One slot an hour, and so many at once after a rest.
@@ -202,6 +204,32 @@ pub(crate) async fn a_limiter_at_rest_is_forgotten(lab: Lab) {
         assert_eq!(world.lab.count(&format!("jobkit.{table}")).await, 0, "{table}");
     }
     assert_eq!(world.call(ask(4)).await, NOW);
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn what_was_kept_by_a_rate_goes_with_it(lab: Lab) {
+    let world = hourly(lab, 1).await;
+    for job in 1..=3 {
+        world.call(ask(job)).await;
+    }
+    world.call("select jobkit.rate_group('l', '0', 1)::text".to_owned()).await;
+    world.minutes_later(61).await;
+    world.call("select granted::text from jobkit.grant_due(10)".to_owned()).await;
+    for table in ["semaphores", "kept_slots", "due_keys"] {
+        assert_eq!(world.lab.count(&format!("jobkit.{table}")).await, 0, "{table}");
+    }
+    world.lab.check_invariants().await;
+}
+
+/// Its rate is gone by then: better no slot than any number of them.
+pub(crate) async fn a_limiter_that_becomes_a_group_of_jobs_is_none(lab: Lab) {
+    let world = hourly(lab, 1).await;
+    assert_eq!(world.call(ask(1)).await, NOW);
+    let announce = "select count(*)::text from jobkit.announce_limits('{l}', '{2147483647}',
+        array[null::interval], array[null::integer])";
+    assert_eq!(world.call(announce.to_owned()).await, "1");
+    assert_eq!(world.call(ask(2)).await, "unknown");
+    assert_eq!(world.call(announce.to_owned()).await, "0", "it is as it was said");
     world.lab.check_invariants().await;
 }
 

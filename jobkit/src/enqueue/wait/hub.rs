@@ -25,8 +25,13 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// How long a statement may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Those who wait, by their jobs.
-type Waits = BTreeMap<i64, Vec<oneshot::Sender<End>>>;
+/// Those who wait for the end of a job.
+#[derive(Debug, Default)]
+struct Wait {
+    senders: Vec<oneshot::Sender<End>>,
+    /// Whether the last look at it found that it has not ended.
+    lives: bool,
+}
 
 /// The waits at one database.
 #[derive(Debug)]
@@ -39,11 +44,9 @@ pub(crate) struct Hub {
 
 #[derive(Debug, Default)]
 struct State {
-    waits: Waits,
+    waits: BTreeMap<i64, Wait>,
     /// Whether a task looks after them.
     tended: bool,
-    /// Whether the last look failed.
-    failing: bool,
 }
 
 /// The hubs of pools, for those who have no more than a pool.
@@ -68,6 +71,9 @@ impl Hub {
     }
 
     /// Waits for the end of a job, for so long; none is that it has not ended.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`] where nobody could be asked.
     pub(crate) async fn end_of(
         self: &Arc<Self>,
         job: JobId,
@@ -83,15 +89,15 @@ impl Hub {
         };
         match timeout(within, ended).await {
             Ok(end) => Ok(Some(end)),
-            Err(_) if self.state.lock().failing => Err(Error::Deadline(within)),
-            Err(_) => Ok(None),
+            Err(_) if self.lives(job) => Ok(None),
+            Err(_) => Err(Error::Deadline(within)),
         }
     }
 
     fn join(self: &Arc<Self>, job: JobId) -> oneshot::Receiver<End> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state.lock();
-        state.waits.entry(job.0).or_default().push(sender);
+        state.waits.entry(job.0).or_default().senders.push(sender);
         if !std::mem::replace(&mut state.tended, true) {
             tokio::spawn(Tended(Arc::clone(self)).run());
         }
@@ -103,16 +109,31 @@ impl Hub {
     /// The jobs that somebody still waits for.
     fn wanted(&self) -> Vec<i64> {
         let mut state = self.state.lock();
-        for senders in state.waits.values_mut() {
-            senders.retain(|sender| !sender.is_closed());
+        for wait in state.waits.values_mut() {
+            wait.senders.retain(|sender| !sender.is_closed());
         }
-        state.waits.retain(|_, senders| !senders.is_empty());
+        state.waits.retain(|_, wait| !wait.senders.is_empty());
         state.waits.keys().copied().collect()
+    }
+
+    fn lives(&self, job: JobId) -> bool {
+        self.state.lock().waits.get(&job.0).is_some_and(|wait| wait.lives)
+    }
+
+    /// Notes of jobs whether they live, as far as is known.
+    fn note(&self, jobs: impl Iterator<Item = (i64, bool)>) {
+        let mut state = self.state.lock();
+        for (job, lives) in jobs {
+            if let Some(wait) = state.waits.get_mut(&job) {
+                wait.lives = lives;
+            }
+        }
     }
 
     /// One look; says how long the next can wait if nobody rings.
     async fn look(&self, link: &mut Link, jobs: &[i64]) -> Result<Duration, Error> {
         let found = link.call(&await_jobs(jobs)).await?;
+        self.note(found.iter().map(|(job, at)| (*job, *at != Awaited::Gone)));
         let gone: Vec<i64> =
             found.iter().filter(|(_, at)| *at == Awaited::Gone).map(|(job, _)| *job).collect();
         if !gone.is_empty() {
@@ -121,8 +142,8 @@ impl Hub {
                 ends.into_iter().map(|row| (row.job, end(row))).collect();
             for job in gone {
                 let end = ends.remove(&job).unwrap_or(End::NothingKept);
-                let senders = self.state.lock().waits.remove(&job);
-                for sender in senders.into_iter().flatten() {
+                let wait = self.state.lock().waits.remove(&job);
+                for sender in wait.into_iter().flat_map(|wait| wait.senders) {
                     let _nobody_waits = sender.send(end.clone());
                 }
             }
@@ -156,7 +177,9 @@ impl Hub {
                 break;
             }
             let looked = self.look(&mut link, &jobs).await;
-            self.state.lock().failing = looked.is_err();
+            if looked.is_err() {
+                self.note(jobs.into_iter().map(|job| (job, false)));
+            }
             let rest = looked.unwrap_or_else(|error| {
                 tracing::debug!(%error, "jobkit: could not look for ends");
                 POLL

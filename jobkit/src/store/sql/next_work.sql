@@ -1,11 +1,16 @@
 -- How long until there is something to do for a worker of some queues; null when nobody knows of
--- anything. What waits in a paused queue is nothing to do, and what others run is theirs.
+-- anything, or only of what never comes: an infinite time has no distance. What waits in a paused
+-- queue, or is of a paused kind, is nothing to do, and what others run is theirs.
 -- $1 queues
-select case when n.at is not null then greatest(n.at - clock_timestamp(), '0') end as rests
+select case when n.at < 'infinity' then greatest(n.at - clock_timestamp(), '0') end as rests
 from (select least(
     case when exists (
         select from unnest($1::text[]) as q (name)
-        where exists (select from jobkit.ready r where r.queue = q.name)
+        where exists (
+                select from jobkit.ready r where r.queue = q.name and not exists (
+                    select from jobkit.brakes b where b.paused_at is not null
+                        and (b.scope = 'all' or b.scope = 'kind'
+                            and b.name = jobkit.unversioned(r.kind))))
             and not exists (
                 select from jobkit.queues p where p.name = q.name and p.paused_at is not null)
     ) or exists (

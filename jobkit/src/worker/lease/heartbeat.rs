@@ -128,7 +128,8 @@ impl Heartbeat {
             tracing::warn!(%error, "jobkit: could not give back claims whose answer was lost");
         }
         self.add_measures().await;
-        self.write_reports(worker).await;
+        // Another beat is due by then: no words are worth the lease.
+        self.write_reports(worker, sent + self.settings.heartbeat()).await;
         Ok(())
     }
 
@@ -155,9 +156,13 @@ impl Heartbeat {
     }
 
     /// Writes what attempts say of themselves, if any said something since the last beat: as a rule
-    /// in one statement. What does not fit a few, or was refused, goes with the next beat.
-    async fn write_reports(&mut self, worker: i64) {
+    /// in one statement. What does not fit a few, was refused, or is not begun by then, goes with
+    /// the next beat.
+    async fn write_reports(&mut self, worker: i64, until: Instant) {
         for _ in 0..STATEMENTS {
+            if Instant::now() >= until {
+                return;
+            }
             let Some(batch) = self.reports.take() else { return };
             let call = report(worker, &batch.rows, &batch.over, &batch.unkept);
             if let Err(error) = self.link.call(&call).await {
@@ -217,7 +222,7 @@ impl Heartbeat {
         if snapshot.held.is_empty() {
             let worker = snapshot.worker;
             self.add_measures().await;
-            self.write_reports(worker).await;
+            self.write_reports(worker, Instant::now() + self.settings.lease).await;
             let mut ended = self.release_lost(&snapshot).await;
             if ended.is_ok() {
                 ended = self.link.call(&deregister(worker)).await;

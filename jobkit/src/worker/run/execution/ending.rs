@@ -79,7 +79,7 @@ pub(super) fn outcome(
     hidden: &[String],
 ) -> Outcome {
     let error = match run {
-        Run::Returned(Ok(returned)) => return Outcome::Finish(returned),
+        Run::Returned(Ok(value)) => return Outcome::Finish(returned(value, hidden)),
         Run::Returned(Err(error)) => error,
         Run::Panicked(panic) => JobError::panicked(panic),
         Run::Dropped => JobError::from("did not stop when it was asked to"),
@@ -118,6 +118,15 @@ pub(super) fn outcome(
         }
         Verdict::Discard => Outcome::Discard(failure),
         Verdict::Dead => Outcome::Bury { failure, reason: "dead" },
+    }
+}
+
+/// What is recorded of what a handler returned. Why that is not kept is said by the user's code, as
+/// errors are.
+fn returned(value: Returned, hidden: &[String]) -> Returned {
+    match value {
+        Returned::Unfit(why) => Returned::Unfit(clean(&scrubbed(&why, hidden))),
+        kept => kept,
     }
 }
 
