@@ -64,8 +64,8 @@ impl Worker {
 
     /// Bounds the backlog of a queue, whoever serves it: once so many of its jobs wait (1 to
     /// 1,000,000), enqueues to it fail with [`Error::QueueFull`](crate::Error::QueueFull), until a
-    /// tenth of them is gone. Workers look once a second, so a few more may get in; nothing that was
-    /// stored is dropped.
+    /// tenth of them is gone. Workers look once a second, so a few more may get in; nothing that
+    /// was stored is dropped.
     ///
     /// ```no_run
     /// # use jobkit::Worker;
