@@ -73,12 +73,12 @@ grant insert on jobkit.jobs, jobkit.ready, jobkit.scheduled, jobkit.unique_keys
     to jobkit_producer;
 grant select (id) on jobkit.jobs to jobkit_producer;
 grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to jobkit_producer;
-grant select on jobkit.kinds, jobkit.sleepers to jobkit_producer;
+grant select on jobkit.bounds, jobkit.kinds, jobkit.sleepers to jobkit_producer;
 grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
     jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.refuse,
-    jobkit.require_options, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
-    jobkit.versioned, jobkit.wake, jobkit.wake_due
+    jobkit.require_options, jobkit.require_room, jobkit.require_tags, jobkit.require_time,
+    jobkit.require_unique, jobkit.some_begin, jobkit.versioned, jobkit.wake, jobkit.wake_due
     to jobkit_producer;
 
 -- The worker. It prunes the audit, and adds to the beginning of an operation what came of it.
@@ -129,7 +129,8 @@ $viewer$;
 
 -- The operator. No entry of the audit goes, or says another who, what or when.
 grant select on all tables in schema jobkit to jobkit_operator;
-grant insert, update, delete on jobkit.blocked_executions, jobkit.brakes, jobkit.causes,
+grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit.brakes,
+    jobkit.causes,
     jobkit.concurrency_groups, jobkit.dead_letters, jobkit.due_keys, jobkit.jobs,
     jobkit.operation_results, jobkit.operations, jobkit.permits, jobkit.queues, jobkit.ready,
     jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,

@@ -17,6 +17,7 @@ pages! {
     deploying: "/../docs/deploying.md";
     getting_started: "/../docs/getting-started.md";
     handlers: "/../docs/handlers.md";
+    operating: "/../docs/operating.md";
     testing: "/../docs/testing.md";
     unique_jobs: "/../docs/unique-jobs.md";
 }

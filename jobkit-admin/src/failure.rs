@@ -42,6 +42,7 @@ impl Failure {
                     StatusCode::UNPROCESSABLE_ENTITY
                 }
                 Error::Busy | Error::Replaying => StatusCode::CONFLICT,
+                Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
                 _ => StatusCode::SERVICE_UNAVAILABLE,
             },
         }
@@ -65,6 +66,7 @@ impl Failure {
                 Error::ReadOnly => "The database only reads",
                 Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
+                Error::QueueFull { .. } => "The queue is full",
                 _ => "The database says no",
             },
         }

@@ -94,7 +94,17 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     of_queues("queue_scheduled", "Jobs whose time has not come", &|queue| number(queue.scheduled));
     of_queues("queue_retrying", "Scheduled jobs that have failed", &|queue| number(queue.retrying));
     of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
+    of_queues("queue_bound", "How many jobs may wait; 0 where that is not bounded", &bound);
+    of_queues("queue_full", "Whether enqueues are refused", &is_full);
     Ok(registry)
+}
+
+fn bound(queue: &QueueSummary) -> f64 {
+    queue.bound.as_ref().map_or(0.0, |bound| bound.most.into())
+}
+
+fn is_full(queue: &QueueSummary) -> f64 {
+    queue.bound.as_ref().is_some_and(|bound| bound.full_since.is_some()).into()
 }
 
 fn register_pauses(registry: &mut Registry, brakes: &[Brake]) {

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::error_text::{full, said, unreachable};
+
 /// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -195,6 +197,19 @@ pub enum Error {
     /// Somebody's open transaction has had this in hand for a second. Try again later.
     #[error("somebody else has this in hand and does not let go of it; try again later")]
     Busy,
+    /// As many jobs wait in this queue as may. Nothing was stored, of a call that enqueues several
+    /// neither the others. Try again later, or do without.
+    #[error(
+        "the queue `{queue}` is full: {waiting} jobs wait, and {bound} may; nothing was stored"
+    )]
+    QueueFull {
+        /// The queue.
+        queue: String,
+        /// How many of its jobs waited when somebody last counted them.
+        waiting: u32,
+        /// How many may.
+        bound: u32,
+    },
     /// What is being replayed cannot be removed: cancel the jobs that replay it first.
     #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
     Replaying,
@@ -230,36 +245,6 @@ impl fmt::Display for StartProblems {
     }
 }
 
-/// What went wrong in its own words: of what the server says neither sqlx's introduction nor the
-/// line of the server's own source.
-fn said(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(answer) => answer.message().to_owned(),
-        sqlx::Error::Io(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// Most often there is no server; but one that has ended an idle connection is there, and so is one
-/// that refuses a user or has no such database.
-fn unreachable(error: &sqlx::Error) -> String {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    match code.as_deref() {
-        Some("57P05") => "PostgreSQL has ended a connection that was idle (idle_session_timeout); \
-                          set that to 0 for this role, or try again"
-            .to_owned(),
-        Some(code) if !code.starts_with("08") && !code.starts_with("57P") => {
-            format!("PostgreSQL refuses the connection: {}; check the address", said(error))
-        }
-        _ => {
-            let why = said(error);
-            format!(
-                "cannot reach PostgreSQL ({why}); check that it runs and that the address is right"
-            )
-        }
-    }
-}
-
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
@@ -273,6 +258,7 @@ impl From<sqlx::Error> for Error {
                 Some("3F000" | "42P01") => Self::SchemaMissing,
                 Some("42883") => Self::SchemaUnfit,
                 Some("25006") => Self::ReadOnly,
+                Some("JK009") => full(answer.message()).unwrap_or(Self::Database(error)),
                 Some(code) if code.starts_with("08") || code.starts_with("57P") => {
                     Self::Unreachable(error)
                 }

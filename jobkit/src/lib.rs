@@ -9,6 +9,7 @@ mod declared;
 mod driver_error;
 pub mod enqueue;
 mod error;
+mod error_text;
 mod error_type;
 mod histogram;
 pub mod hooks;

@@ -11,7 +11,9 @@ mod lease;
 mod links;
 pub(crate) mod on_demand;
 mod preflight;
+mod queues;
 mod run;
+mod serves;
 mod settings;
 mod settle;
 mod signals;
@@ -71,6 +73,8 @@ pub struct Worker {
     states: States,
     registry: Option<Registry>,
     queues: Vec<Served>,
+    /// How many jobs may wait in queues.
+    bounds: Vec<(String, u32)>,
     settings: Settings,
     schedules: Vec<Declaration>,
     /// Each with the kind that it is for, if it is for one.
@@ -94,6 +98,7 @@ impl Worker {
             states: States::default(),
             registry: None,
             queues: Vec::new(),
+            bounds: Vec::new(),
             settings: Settings::default(),
             schedules: Vec::new(),
             layers: Vec::new(),
@@ -138,12 +143,6 @@ impl Worker {
             let name = std::any::type_name::<S>();
             self.problems.push(format!("the state `{name}` was given twice: give each type once"));
         }
-        self
-    }
-
-    /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
-    pub fn queue(mut self, name: impl Into<String>, concurrency: usize) -> Self {
-        self.queues.push(Served { name: name.into().into(), slots: concurrency });
         self
     }
 

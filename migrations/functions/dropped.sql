@@ -69,7 +69,18 @@ drop function if exists
     jobkit.claim_keyed(bigint[], text[], text[]),
     jobkit.enqueue(
         text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer, text,
-        text, interval, text, text);
+        text, interval, text, text),
+    jobkit.claim(
+        bigint, bigint, text[], text[], integer[], bigint[], integer[], integer[], integer[]),
+    jobkit.claim_braked(
+        text[], text[], integer[], integer[], bigint[], integer[], integer[]),
+    jobkit.claim_few(
+        text[], text[], integer[], bigint[], integer[], integer[], text[], integer[]),
+    jobkit.enqueue_all(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
+        jsonb[], jsonb[], text[], smallint[], bigint[], text[], text[], text[]),
+    jobkit.register(bigint, text, text[], text[], interval, integer[]),
+    jobkit.sleep(bigint, text[], interval);
 drop function if exists
     jobkit.finish(
         jobkit.jobs, text, integer, text, interval, bigint, interval),

@@ -53,6 +53,25 @@ async fn a_queue_is_paused_and_resumed() {
 }
 
 #[tokio::test]
+async fn a_queue_is_bounded_and_says_how_full_it_is() {
+    let (lab, app) = site().await;
+    assert_eq!(
+        act(&app, "/queues/bound", "queue=send_receipt_03&bound=1").await,
+        "send_receipt_03 takes 1 waiting jobs."
+    );
+    let page = get(&app, "/queues").await.body;
+    assert!(page.contains("of 1 wait"), "{page}");
+    let metrics = get(&app, "/metrics").await.body;
+    assert!(metrics.contains("jobkit_queue_bound{queue=\"send_receipt_03\"} 1"), "{metrics}");
+    assert!(metrics.contains("jobkit_queue_full{queue=\"send_receipt_03\"} 1"), "{metrics}");
+    assert_eq!(
+        act(&app, "/queues/bound", "queue=send_receipt_03&bound=").await,
+        "send_receipt_03 is not bounded."
+    );
+    assert_eq!(audited(&lab, "bound").await, 2);
+}
+
+#[tokio::test]
 async fn limits_are_set_and_given_back() {
     let (lab, app) = site().await;
     let text = act(&app, "/concurrency/limit-group", "group=send_receipt_03&limit=7").await;

@@ -139,6 +139,16 @@ async fn programs_act_as_people_do() {
     let paused = "jobkit.queues where name = 'mail' and paused_by = 'alice'";
     assert_eq!(lab.count(paused).await, 1);
 
+    let bound = |most: &str| format!("{{\"queue\": \"send_receipt_03\", \"bound\": {most}}}");
+    let reply = send(&app, "/api/v1/queues/bound", &bound("1")).await;
+    assert_eq!(reply.status, StatusCode::NO_CONTENT);
+    lab.run(KINDS).await;
+    let full = "{\"kind\": \"newest\", \"args\": {}, \"queue\": \"send_receipt_03\"}";
+    let refused = send(&app, "/api/v1/jobs", full).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
+    let reply = send(&app, "/api/v1/queues/bound", &bound("null")).await;
+    assert_eq!(reply.status, StatusCode::NO_CONTENT);
+
     let later: i64 = lab.value("select max(job_id) from jobkit.scheduled").await;
     let reply = send(&app, &format!("/api/v1/jobs/{later}/reschedule"), "").await;
     assert_eq!(reply.status, StatusCode::NO_CONTENT);

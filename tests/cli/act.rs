@@ -35,6 +35,17 @@ async fn a_database_is_migrated_and_then_is_well() {
 }
 
 #[tokio::test]
+async fn queues_are_bounded_by_name() {
+    let lab = filled(&NAMES).await;
+    let bounded = json(&lab, &["queues", "bound", "mail", "1"]).await;
+    assert_eq!(bounded, serde_json::json!({"queue": "mail", "bound": 1, "changed": true}));
+    let listed = run(&lab, &["queues", "list"]).await.good();
+    assert!(listed.contains("of 1 wait"), "{listed}");
+    let free = run(&lab, &["queues", "bound", "mail", "none"]).await.good();
+    assert!(free.contains("Queue mail is not bounded."), "{free}");
+}
+
+#[tokio::test]
 async fn queues_are_paused_and_resumed_by_name() {
     let lab = Lab::new().await;
     let paused = json(&lab, &["queues", "pause", "mail", "--reason", "the gateway"]).await;

@@ -55,6 +55,7 @@ mod coalesce;
 mod dead_letters;
 mod operators;
 mod permits;
+mod queues;
 mod rates;
 mod reports;
 mod schedules;
@@ -166,6 +167,11 @@ fn each_mutant_of_a_unique_key_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_permit_is_found_by_its_race() {
     each_is_found(permits::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_bound_or_of_shared_slots_is_found_by_its_race() {
+    each_is_found(queues::MUTANTS);
 }
 
 #[test]

@@ -124,13 +124,16 @@ async fn it_knows_what_there_is_to_do() {
     const LOOK: &str = include_str!("../../jobkit/src/store/sql/next_work.sql");
     let lab = Lab::new().await;
     let seconds = format!("select extract(epoch from w.rests)::float8 from ({LOOK}) w");
-    let seconds = || async {
+    let of = |queue: &'static str, prefix: &'static str| {
         let look = sqlx::query_scalar::<_, Option<f64>>(sqlx::AssertSqlSafe(seconds.clone()));
-        look.bind(vec!["default"]).fetch_one(lab.direct()).await.unwrap()
+        let look = look.bind(vec![queue]).bind(vec![prefix]);
+        async { look.fetch_one(lab.direct()).await.unwrap() }
     };
+    let seconds = || of("default", "tenant-");
     assert_eq!(seconds().await, None);
     Noop.options().queue("another").enqueue(lab.pool()).await.unwrap();
     assert_eq!(seconds().await, None, "others serve it");
+    assert_eq!(of("default", "ano").await, Some(0.0), "it matches a pattern");
     lab.run("insert into jobkit.scheduled (run_at, job_id) values ('infinity', 0)").await;
     assert_eq!(seconds().await, None, "never");
     Noop.options().after(3600 * SECOND).enqueue(lab.pool()).await.unwrap();

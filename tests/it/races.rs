@@ -28,6 +28,7 @@ pub(crate) mod pause;
 pub(crate) mod permits;
 pub(crate) mod producers;
 pub(crate) mod prune;
+pub(crate) mod queues;
 pub(crate) mod rates;
 pub(crate) mod reap;
 pub(crate) mod recovery;

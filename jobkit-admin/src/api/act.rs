@@ -37,6 +37,20 @@ pub(crate) async fn resume(context: &Context) -> Answer {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct QueueBound {
+    queue: String,
+    /// How many jobs may wait; null for any number.
+    bound: Option<u32>,
+}
+
+pub(crate) async fn bound(context: &Context) -> Answer {
+    let QueueBound { queue, bound } = body(context)?;
+    context.admin().bound_queue(&queue, bound).await?;
+    Ok(done())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct GroupLimit {
     group: String,
     limit: Option<u32>,

@@ -30,6 +30,13 @@ pub(super) enum Queues {
     },
     /// Resumes a queue
     Resume { queue: String },
+    /// Bounds how many jobs wait in a queue: beyond that enqueues are refused
+    Bound {
+        queue: String,
+        /// How many may wait, 1 to 1000000, or `none`
+        #[arg(value_name = "NUMBER", value_parser = most)]
+        most: Most,
+    },
 }
 
 impl Queues {
@@ -39,7 +46,7 @@ impl Queues {
                 let queues = desk.admin.queues().await?;
                 let items: Vec<_> = queues.iter().map(values::queue).collect();
                 let headings =
-                    ["queue", "ready", "oldest", "running", "scheduled", "blocked", "paused"];
+                    ["queue", "ready", "oldest", "running", "scheduled", "blocked", "held"];
                 let text = table(headings, queues.iter().map(row).collect());
                 Ok(Answer::new(json!({"items": items}), text))
             }
@@ -60,7 +67,30 @@ impl Queues {
                 };
                 Ok(Answer::done(json!({"queue": queue, "changed": changed}), &sentence))
             }
+            Self::Bound { queue, most: Most(most) } => {
+                let before = desk.admin.bound_queue(&queue, most).await?;
+                let sentence = match most {
+                    Some(most) => format!("Queue {queue} takes {most} waiting jobs."),
+                    None => format!("Queue {queue} is not bounded."),
+                };
+                let json = json!({"queue": queue, "bound": most, "changed": before != most});
+                Ok(Answer::done(json, &sentence))
+            }
         }
+    }
+}
+
+/// How many jobs may wait, if that is bounded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most(Option<u32>);
+
+fn most(text: &str) -> Result<Most, String> {
+    match text {
+        "none" => Ok(Most(None)),
+        number => match number.parse() {
+            Ok(number @ 1..=1_000_000) => Ok(Most(Some(number))),
+            _ => Err("a bound is a number from 1 to 1000000, or `none`".to_owned()),
+        },
     }
 }
 
@@ -72,6 +102,10 @@ fn row(queue: &QueueSummary) -> [String; 7] {
         let words = [Some("paused".to_owned()), who, why];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
+    let bound = queue.bound.as_ref().map(|bound| {
+        let full = if bound.full_since.is_some() { "full, " } else { "" };
+        format!("{full}{} of {} wait", bound.waiting, bound.most)
+    });
     [
         queue.queue.clone(),
         count(&queue.ready),
@@ -79,6 +113,6 @@ fn row(queue: &QueueSummary) -> [String; 7] {
         format!("{}/{}", count(&queue.running), queue.capacity),
         count(&queue.scheduled),
         count(&queue.blocked),
-        paused.unwrap_or_default(),
+        [paused, bound].into_iter().flatten().collect::<Vec<_>>().join("; "),
     ]
 }

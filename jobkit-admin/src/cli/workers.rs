@@ -82,7 +82,7 @@ fn state(worker: &WorkerSummary) -> &'static str {
 
 fn queues(worker: &WorkerSummary) -> String {
     let served = worker.queues.iter().map(|served| match served.slots {
-        Some(slots) => format!("{} ({slots})", served.queue),
+        Some(_) => format!("{} ({})", served.queue, show::served(served)),
         None => served.queue.clone(),
     });
     served.collect::<Vec<_>>().join(", ")

@@ -1,5 +1,6 @@
 //! Values as people read them.
 
+use jobkit::admin::workers::ServedQueue;
 use jobkit::policy::Concurrency;
 use std::time::Duration;
 
@@ -38,6 +39,15 @@ pub(crate) fn limit(limit: &u32) -> String {
 }
 
 /// A number of things that may be more.
+/// How many slots a queue has in a worker, and whether it shares them.
+pub(crate) fn served(served: &ServedQueue) -> String {
+    let slots = served.slots.map(|slots| slots.to_string()).unwrap_or_default();
+    let shared = served.pool.map(|_| " shared".to_owned());
+    let weight =
+        served.weight.filter(|weight| *weight > 1).map(|weight| format!(", weight {weight}"));
+    [Some(slots), shared, weight].into_iter().flatten().collect()
+}
+
 pub(crate) fn count(count: &jobkit::admin::Count) -> String {
     let more = if matches!(count, jobkit::admin::Count::AtLeast(_)) { "+" } else { "" };
     format!("{}{more}", number(count.number()))

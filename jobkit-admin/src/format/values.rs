@@ -106,6 +106,10 @@ pub(crate) fn queue(queue: &QueueSummary) -> Value {
         "paused": queue.paused.as_ref().map(|pause| json!({
             "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
         })),
+        "bound": queue.bound.as_ref().map(|bound| json!({
+            "most": bound.most, "waiting": bound.waiting,
+            "full_since": bound.full_since.as_ref().map(iso),
+        })),
     })
 }
 
@@ -123,7 +127,12 @@ pub(crate) fn brake(brake: &Brake) -> Value {
 }
 
 pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
-    let queue = |served: &ServedQueue| json!({"queue": served.queue, "slots": served.slots});
+    let queue = |served: &ServedQueue| {
+        json!({
+            "queue": served.queue, "slots": served.slots, "pool": served.pool,
+            "weight": served.weight,
+        })
+    };
     json!({
         "id": worker(&summary.id),
         "name": summary.name,

@@ -1,4 +1,4 @@
-//! Queues, and their pauses.
+//! Queues, their pauses and their bounds.
 
 use askama::Template;
 use jobkit::admin::brakes::Brake;
@@ -38,4 +38,11 @@ pub(crate) async fn resume(context: &Context) -> Answer {
         false => format!("{queue} was not paused."),
     };
     context.redirect("/queues", &message)
+}
+
+pub(crate) async fn bound(context: &Context) -> Answer {
+    let (queue, most) = (context.request.must("queue")?, context.request.parsed("bound")?);
+    context.admin().bound_queue(queue, most).await?;
+    let now = most.map_or("is not bounded.".into(), |most| format!("takes {most} waiting jobs."));
+    context.redirect("/queues", &format!("{queue} {now}"))
 }

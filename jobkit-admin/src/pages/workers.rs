@@ -45,7 +45,7 @@ fn condition(worker: &WorkerSummary) -> (&'static str, &'static str) {
 
 /// How many jobs it can run at a time.
 fn slots(worker: &WorkerSummary) -> u32 {
-    worker.queues.iter().filter_map(|served| served.slots).sum()
+    worker.slots()
 }
 
 pub(crate) async fn list(context: &Context) -> Answer {

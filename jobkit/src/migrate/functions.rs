@@ -29,11 +29,11 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart claim_keyed
-        claim_permits claim_within contract enqueue enqueue_all enqueue_form_1 errors_of finish
-        finish_all lock_jobs log_attempt make_ready make_scheduled promote refuse require_options
-        require_read_committed require_tags require_time reschedule retry_until run_again seconds
-        settle settle_apart settle_grant settle_one settle_others settle_partial tell_end terms
-        unversioned versioned withdraw
+        claim_permits claim_shared claim_within contract enqueue enqueue_all enqueue_form_1
+        errors_of finish finish_all lock_jobs log_attempt make_ready make_scheduled promote refuse
+        require_options require_read_committed require_tags require_time reschedule retry_until
+        run_again seconds settle settle_apart settle_grant settle_one settle_others settle_partial
+        tell_end terms unversioned versioned withdraw
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
@@ -48,7 +48,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rate_group rate_key require_rate resume_key room signal skip_dead slots_end sweep
         sweep_begin sweep_cancelled sweep_note sweep_start sweep_unserved take_slot unblock
     }
-    queues { pause ready_heads ready_queues resume take_back }
+    queues {
+        announce_bounds bound_queue look_at_bounds matching_queues pause ready_heads ready_queues
+        require_room resume some_begin take_back waiting_in
+    }
     reports { checkpoint prune_checkpoints prune_reports report reports_of }
     retired {
         dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
@@ -67,7 +70,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
-        reap_workers recall register release_lost serving sleep stop_worker wake wake_due
+        reap_workers recall register release_lost serving sleep slots_for stop_worker wake wake_due
     }
 };
 

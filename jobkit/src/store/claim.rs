@@ -38,6 +38,9 @@ pub(crate) struct Claim<'a> {
     pub(crate) between: (Vec<i32>, Vec<i32>),
     /// How many slots of each queue are not free yet; none, and all are.
     pub(crate) ahead: Vec<i32>,
+    /// The pool of each queue that shares its slots, from 1, and the free slots of each pool: taken
+    /// from its queues in their order. None, and none shares any.
+    pub(crate) pools: (Vec<Option<i32>>, Vec<i32>),
 }
 
 /// The answer to a [`Claim`].
@@ -128,6 +131,8 @@ impl Call for Claim<'_> {
             .bind(&self.between.0)
             .bind(&self.between.1)
             .bind(&self.ahead)
+            .bind(&self.pools.0)
+            .bind(&self.pools.1)
             .fetch_all(connection)
             .await?;
         let places: HashMap<_, _> = self.queues.iter().zip(0..).collect();

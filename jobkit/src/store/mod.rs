@@ -22,6 +22,7 @@ mod link;
 mod next_work;
 mod notifications;
 mod pause;
+mod queues;
 mod read;
 mod reports;
 mod schedules;
@@ -50,6 +51,9 @@ pub(crate) use self::link::Link;
 pub(crate) use self::next_work::next_work;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
+pub(crate) use self::queues::{
+    Serves, announce_bounds, look_at_bounds, matching_queues, register, rise, sleep,
+};
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::reports::{
     Line, Reported, checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
@@ -67,9 +71,9 @@ pub(crate) use self::statements::{
     Measured, SchemaCheck, claim_jobs, crashed, deregister, durability, expired_days,
     hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
     promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs, reap_claim,
-    reap_look, reap_workers, register, release_lost, renew_lease, replay_due, rise, set_aside,
-    sleep, stick, stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note,
-    sweep_start, sweep_unserved, unknown_kinds, unserved_queues, unstick,
+    reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,
+    stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
+    sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
 pub(crate) use self::sweep::sweep_all;
 #[cfg(feature = "testing")]

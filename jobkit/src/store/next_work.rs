@@ -8,5 +8,6 @@ use super::read::One;
 statements! {
     /// How long until there is something to do for a worker of these queues; `None`: nobody knows
     /// of anything.
-    fn next_work(queues: &[&str]) -> One<Option<Duration>> = include_str!("sql/next_work.sql");
+    fn next_work(queues: &[&str], prefixes: &[&str]) -> One<Option<Duration>>
+        = include_str!("sql/next_work.sql");
 }

@@ -161,7 +161,7 @@ macro_rules! as_it_is {
 }
 
 as_it_is!(bool, i16, i32, i64, String, NaiveDate, Value);
-as_it_is!(Vec<i32>, Vec<i64>, Vec<Option<i64>>, Vec<String>, Vec<Option<String>>);
+as_it_is!(Vec<i32>, Vec<i64>, Vec<Option<i32>>, Vec<Option<i64>>, Vec<String>, Vec<Option<String>>);
 
 from_column! {
     DateTime<Utc>: Time => |Time(time)| time;

@@ -43,13 +43,6 @@ statements! {
     /// Queues with ready jobs, and whether a live worker serves each, for start-up to name.
     fn unserved_queues() -> Vec<(String, bool)> = include_str!("sql/jobs_unserved.sql");
 
-    /// Begins a worker's life, with its lease. `slots` are how many jobs it runs at a time, queue
-    /// by queue.
-    fn register(worker: i64, name: &str, queues: &[&str], kinds: &[String], lease: PgInterval,
-            slots: &[i32]) -> ()
-        = "select jobkit.register($1, $2, $3, $4, $5, $6)",
-        debug_span!("jobkit.register", worker);
-
     /// Renews the lease, and says up to which of its claims all jobs have begun.
     fn renew_lease(worker: i64, stopping: bool, begun: i64) -> One<Pulse>
         = "select alive, lapsed, stop, cancel from jobkit.heartbeat($1, $2, $3)",
@@ -58,13 +51,6 @@ statements! {
     /// Ends a worker's life.
     fn deregister(worker: i64) -> () = "select jobkit.deregister($1)",
         debug_span!("jobkit.deregister", worker);
-
-    /// Asks the next enqueue to notify this worker, for so long.
-    fn sleep(worker: i64, queues: &[&str], hint: PgInterval) -> ()
-        = "select jobkit.sleep($1, $2, $3)";
-
-    /// Asks enqueues to notify a worker no more.
-    fn rise(worker: i64) -> () = "delete from jobkit.sleepers where worker_id = $1";
 
     /// Kinds at the head of the served queues that this worker does not know, each with its queue.
     fn unknown_kinds(queues: &[String], kinds: &[String]) -> Vec<(String, String)>
@@ -228,10 +214,12 @@ pub(crate) struct Promoted {
     pub(crate) firing: bool,
     /// Whether enqueues tell of all that becomes due until the worker looks again: it sleeps.
     pub(crate) told: bool,
+    /// In how long somebody has to look at the bound of a queue, if there is one.
+    pub(crate) look_in: Option<Duration>,
 }
 
 from_row! {
-    Promoted { jobs: "promoted", next: "next_in", operating, firing, told }
+    Promoted { jobs: "promoted", next: "next_in", operating, firing, told, look_in }
 }
 
 // Permits that became free.

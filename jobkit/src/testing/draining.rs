@@ -94,7 +94,7 @@ impl<S: Session> Draining<S> {
                 let policies = self.crew.registry.policies();
                 queues.extend(policies.iter().map(|policy| policy.queue.to_owned()));
             }
-            let served = |name: String| Served { name: name.into(), slots: self.at_once };
+            let served = |name: String| Served::queue(name, self.at_once);
             let mut trial = Trial::new(&self.crew, queues.into_iter().map(served).collect());
             trial.register(&mut **self.session.connection().await?).await?;
             let lived = self.live(&mut trial).await;

@@ -111,6 +111,18 @@ pub(super) async fn limiters(
     Ok(())
 }
 
+/// Tells the database how many jobs may wait in queues, as code says.
+pub(super) async fn bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), Error> {
+    if bounds.is_empty() {
+        return Ok(());
+    }
+    let most = |most: &u32| i32::try_from(*most).unwrap_or(i32::MAX);
+    let of = |(queue, jobs): &(String, u32)| (queue.clone(), most(jobs));
+    let (queues, most): (Vec<String>, Vec<i32>) = bounds.iter().map(of).unzip();
+    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
+    ticker::insist(link, &store::announce_bounds(&queues, &most)).await
+}
+
 /// Tells the database of the schedules in code.
 pub(super) async fn schedules(
     link: &mut Link,

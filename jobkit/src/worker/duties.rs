@@ -55,7 +55,7 @@ impl Parts {
         };
         let watchdog = Watchdog {
             link: self.patient_link("watchdog"),
-            queues: self.queues.iter().map(|queue| queue.name.to_string()).collect(),
+            slots: Arc::clone(&self.slots),
             kinds: self.kinds.clone(),
             seen: HashSet::new(),
             stopping: self.stops.claims.clone(),

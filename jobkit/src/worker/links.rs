@@ -15,9 +15,9 @@ const SHARED: &str = "work";
 pub(super) fn begin(
     source: &Source,
     settings: &Settings,
-    queues: &[Served],
+    served: &[Served],
 ) -> (Link, Option<Arc<Turns>>) {
-    let slots = queues.iter().map(|queue| queue.slots).sum();
+    let slots = served.iter().map(|pool| pool.slots).sum();
     let link = |name| Link::new(name, source.clone(), settings.deadlines());
     if !settings.has_few_connections(slots) {
         return (link("start"), None);

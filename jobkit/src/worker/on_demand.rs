@@ -12,6 +12,7 @@ use super::signals::Signals;
 use super::{Worker, WorkerHandle};
 use crate::Error;
 use crate::store::{Link, next_work};
+use crate::worker::claim::slots::Named;
 
 /// How long nothing was done before the worker rests.
 const IDLE: Duration = Duration::from_secs(60);
@@ -179,9 +180,11 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// How long until there is something to do; `None`: nobody knows of anything.
     async fn next_work(&self) -> Result<Option<Duration>, Error> {
         let worker = (self.build)();
-        let queues: Vec<_> = worker.queues.iter().map(|queue| &*queue.name).collect();
+        let names = || worker.queues.iter().flat_map(|pool| &pool.names);
+        let queues: Vec<_> = names().map(|named| &*named.name).collect();
+        let prefixes: Vec<_> = names().filter_map(Named::prefix).collect();
         let mut link = Link::new("look", worker.source.clone(), worker.settings.deadlines());
-        let next = link.call(&next_work(&queues)).await;
+        let next = link.call(&next_work(&queues, &prefixes)).await;
         link.close().await;
         next
     }

@@ -1,12 +1,11 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{Mutex, mpsc};
 
 use super::Worker;
-use super::claim::claimer::{Claimer, LARGEST_BATCH, Pace};
-use super::claim::slots::{Served, Slots};
+use super::claim::claimer::{Claimer, Pace};
+use super::claim::slots::{Named, Served, Slots, listed};
 use super::claim::wake::Wake;
 use super::counters::Counters;
 use super::due::Due;
@@ -23,13 +22,12 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
-use super::{announce, counters, links, ticker};
+use super::{announce, counters, links, queues, ticker};
 use crate::Error;
 use crate::around::Layers;
 use crate::error::StartProblems;
 use crate::hooks::{Event, Hooks};
 use crate::limiter::Declaration;
-use crate::limits::NAME_BYTES;
 use crate::lock::Lock;
 use crate::policy::Policy;
 use crate::registry::Registry;
@@ -40,8 +38,6 @@ use crate::store::{
     self, Link, NewSchedule, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
     interval, prepare_days, unserved_queues,
 };
-
-const MOST_SLOTS: usize = 10_000;
 
 /// What the services share; each gets only the parts it needs.
 pub(super) struct Parts {
@@ -70,7 +66,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let registry = worker.registry.unwrap_or_else(Registry::linked);
     let mut problems = worker.problems;
     problems.extend(worker.settings.problems());
-    problems.extend(queue_problems(&worker.queues));
+    problems.extend(queues::problems(&worker.queues, &worker.bounds));
     problems.extend(registry.problems(&worker.states));
     let (announced, limiters) = (registry.announcements(), worker.limiters);
     problems.extend(announce::limiter_problems(&announced, &limiters));
@@ -89,6 +85,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
     prepare(&mut link, &announced, &limiters, &mut schedules, days).await?;
+    announce::bounds(&mut link, &worker.bounds).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
@@ -127,34 +124,6 @@ pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
     }
 }
 
-fn queue_problems(queues: &[Served]) -> Vec<String> {
-    let mut problems = Vec::new();
-    if queues.is_empty() {
-        problems.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
-    }
-    if queues.len() > LARGEST_BATCH {
-        problems.push(format!(
-            "{} queues are served; at most {LARGEST_BATCH} are allowed: start further workers",
-            queues.len()
-        ));
-    }
-    let mut seen = HashSet::new();
-    for Served { name, slots } in queues {
-        if !seen.insert(name) {
-            problems.push(format!("the queue `{name}` was given twice: give each queue once"));
-        }
-        if name.is_empty() || name.len() > NAME_BYTES {
-            problems.push(format!("the queue name `{name}` must have 1 to {NAME_BYTES} bytes"));
-        }
-        if *slots == 0 || *slots > MOST_SLOTS {
-            problems.push(format!(
-                "the queue `{name}` has a concurrency of {slots}; 1 to {MOST_SLOTS} are allowed"
-            ));
-        }
-    }
-    problems
-}
-
 async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
     let commit = link.call(&durability()).await?;
     if commit == "off" {
@@ -169,7 +138,12 @@ async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
 
 async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
     for (queue, served_elsewhere) in link.call(&unserved_queues()).await? {
-        if !served_elsewhere && !served.iter().any(|served| *served.name == *queue) {
+        let mut names = served.iter().flat_map(|pool| &pool.names);
+        let serves = |named: &Named| match named.prefix() {
+            Some(prefix) => queue.starts_with(prefix),
+            None => *named.name == *queue,
+        };
+        if !served_elsewhere && !names.any(serves) {
             tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
         }
     }
@@ -196,13 +170,13 @@ async fn prepare(
 async fn register(
     link: &mut Link,
     settings: &Settings,
-    queues: &[Served],
+    served: &[Served],
     kinds: &[String],
 ) -> Result<(i64, Instant), Error> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
-    let (queues, slots) = Served::columns(queues);
     let lease = interval(settings.lease);
-    link.call(&store::register(worker, &settings.name, &queues, kinds, lease, &slots)).await?;
+    let call = store::register(worker, &settings.name, kinds, lease, &listed(served));
+    link.call(&call).await?;
     Ok((worker, sent))
 }
 

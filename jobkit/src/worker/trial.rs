@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::claim::slots::{Served, Slots};
+use super::claim::slots::{Served, Slots, listed};
 use super::counters::Counters;
 use super::lease::Lease;
 use super::run::dispatch::Dispatch;
@@ -116,9 +116,9 @@ impl Trial {
 
     /// Begins its life in the database.
     pub(crate) async fn register(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let (queues, slots) = Served::columns(self.slots.queues());
-        let lease = interval(LEASE);
-        register(self.worker(), "test", &queues, &self.kinds, lease, &slots).call(connection).await
+        let serves = listed(self.slots.pools());
+        let call = register(self.worker(), "test", &self.kinds, interval(LEASE), &serves);
+        call.call(connection).await
     }
 
     /// Ends it.
@@ -152,6 +152,7 @@ impl Trial {
             marks: Vec::new(),
             between: Default::default(),
             ahead: Vec::new(),
+            pools: Default::default(),
         };
         let mut claimed = claim.call(connection).await?;
         for job in &mut claimed.jobs {

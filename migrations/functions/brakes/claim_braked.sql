@@ -7,7 +7,7 @@
 -- if something holds it back: the kinds of `claim_few` (`tags`).
 create or replace function jobkit.claim_braked(
     inout p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
-    p_marks bigint[], p_first integer[], p_last integer[],
+    p_marks bigint[], p_first integer[], p_last integer[], p_pools integer[], p_rooms integer[],
     out at tid[], out started timestamptz, out held jobkit.claimed[]
 )
 language plpgsql as $$
@@ -68,7 +68,7 @@ begin
     started := clock_timestamp();
     v_names := v_few;
     select * into at, v_few from jobkit.claim_few(p_kinds, p_queues, p_slots, p_marks,
-        p_first, p_last, v_few, v_rooms);
+        p_first, p_last, v_few, v_rooms, p_pools, p_rooms);
     p_kinds := array(select k.kind from unnest(p_kinds) as k (kind)
         where jobkit.unversioned(k.kind) = any (v_names) is not true);
     if v_row.tags is not null then

@@ -9,6 +9,8 @@
 --                 end a priority; 14 and 13 where none has
 --   p_ahead       how many of p_slots are not free yet: what is beyond those that are waits in the
 --                 worker for one (`claim_ahead`), under the claim p_n + 1; none, and all are free
+--   p_pools, p_rooms    which queues share slots (null: does not), and how many jobs fit of each
+--                 pool: taken from its queues in their order (`claim_shared`); none, and none do
 -- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. Where
 -- something is paused or has a limit or a rate, `claim_braked` decides what may be taken; no claim
 -- that looked before a pause commits after it.
@@ -32,12 +34,10 @@
 create or replace function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}',
-    p_ahead integer[] default '{}'
+    p_ahead integer[] default '{}', p_pools integer[] default '{}', p_rooms integer[] default '{}'
 ) returns setof jobkit.claimed
-language plpgsql
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
-as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
     v_braked boolean;
     v_kinds text[];                              -- where it is, those that were asked for
@@ -60,10 +60,11 @@ begin
     end if;
     if v_braked then
         v_kinds := p_kinds;
-        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held
-        from jobkit.claim_braked(p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last);
-    elsif p_marks <> '{}' then
-        v_at := jobkit.claim_above(p_kinds, p_queues, p_slots, p_marks, p_first, p_last);
+        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
+            p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last, p_pools, p_rooms);
+    elsif p_marks <> '{}' or p_rooms <> '{}' then
+        v_at := jobkit.claim_shared(p_kinds, p_queues, p_slots, p_marks, p_first, p_last, p_pools,
+            p_rooms);
     end if;
     with picked as (
         delete from jobkit.ready r

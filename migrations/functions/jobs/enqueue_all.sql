@@ -5,6 +5,7 @@
 --   p_version  of the payload; null = 1
 --   p_ids  the ids they get, and null where a job is left out; p_scope, p_unique, p_while  the
 --     unique keys that they have (`enqueue_unique`)
+--   p_bounded  whether it is refused where one of the queues is full (`require_room`)
 -- All but the first four and p_args may be empty: what is missing is null.
 -- No row goes through a CTE or a FROM of arrays, which would copy all payloads to the disk.
 create or replace function jobkit.enqueue_all(
@@ -12,11 +13,9 @@ create or replace function jobkit.enqueue_all(
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
     p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[] default '{}',
     p_version smallint[] default '{}', p_ids bigint[] default null, p_scope text[] default '{}',
-    p_unique text[] default '{}', p_while text[] default '{}'
+    p_unique text[] default '{}', p_while text[] default '{}', p_bounded boolean default true
 ) returns setof bigint
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     -- Not now(): that is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
@@ -41,8 +40,7 @@ begin
     end if;
     if v_ids is null then
         v_ids := array(
-            select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
-        );
+            select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind)));
     end if;
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
@@ -69,7 +67,10 @@ begin
             unnest(p_priority) as priority, unnest(v_due) as due, unnest(p_group) as grp,
             unnest(p_key) as key, unnest(p_version) as version
     ) i
-    where i.id is not null and (i.due is null or i.due <= v_now);
+    where i.id is not null and (i.due is null or i.due <= v_now)
+        -- A queue that is full refuses all: this fails, or is true.
+        and (not p_bounded or not exists (select from jobkit.bounds b where b.open_until < v_now
+            and b.queue = any (p_queue) and not jobkit.require_room(b.queue)));
     if v_due <> '{}' then
         insert into jobkit.scheduled (run_at, job_id)
         select i.due, i.id from (select unnest(v_ids) as id, unnest(v_due) as due) i

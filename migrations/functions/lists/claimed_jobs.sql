@@ -4,7 +4,14 @@
 create or replace view jobkit.claimed_jobs as
     select c.worker_id, c.n, c.claimed_at, u.id as job_id,
         c.ahead and c.before + u.place > coalesce((
-            select sum(s.slots) from jobkit.workers w cross join unnest(w.slots) as s (slots)
+            select sum(s.slots)
+            from jobkit.workers w
+            cross join lateral (
+                -- Of those that share slots the first.
+                select distinct on (coalesce(s.pool, -s.n)) s.slots
+                from unnest(w.slots, w.pools) with ordinality as s (slots, pool, n)
+                order by coalesce(s.pool, -s.n), s.n
+            ) s
             where w.id = c.worker_id
         ), 0) as waits
     from (

@@ -1,6 +1,6 @@
 -- enqueue_scheduled: a job of each of these schedules, for the instant beside it, which the job's
--- metadata say (where they are an object). The caller holds the schedules. Returns the jobs, in the
--- order given.
+-- metadata say (where they are an object). The caller holds the schedules. A queue that is full
+-- takes them all the same. Returns the jobs, in the order given.
 create or replace function jobkit.enqueue_scheduled(p_schedules text[], p_instants timestamptz[])
 returns bigint[]
 language plpgsql as $$
@@ -30,7 +30,8 @@ begin
     join jobkit.schedules s on s.name = i.schedule;
     v_jobs := array(select e.id from jobkit.enqueue_all(v_new.kind, v_new.queue, v_new.priority,
         v_new.max_attempts, v_new.delay, array[]::timestamptz[], v_new.grp, v_new.key, v_new.args,
-        v_new.tags, v_new.metadata, v_new.dead_letter_key, v_new.version) as e (id));
+        v_new.tags, v_new.metadata, v_new.dead_letter_key, v_new.version,
+        p_bounded => false) as e (id));
     update jobkit.schedules s
     set jobs = n.jobs || array(select j.id from jobkit.jobs j where j.id = any (s.jobs))
     from (

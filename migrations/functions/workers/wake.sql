@@ -9,8 +9,9 @@ language plpgsql as $$
 begin
     if exists (
         select from jobkit.sleepers s
-        where s.until > clock_timestamp() and s.queues && p_queues
-            and s.worker_id is distinct from p_by
+        where s.until > clock_timestamp() and s.worker_id is distinct from p_by
+            and (s.queues && p_queues
+                or s.prefixes <> '{}' and jobkit.some_begin(p_queues, s.prefixes))
     ) and current_setting('jobkit.notify', true) is distinct from 'off' then
         perform pg_notify('jobkit', '');
     end if;

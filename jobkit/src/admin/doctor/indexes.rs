@@ -7,6 +7,7 @@ const INDEXES: &[&str] = &[
     "attempts_pkey",
     "audit_pkey",
     "blocked_executions_pkey",
+    "bounds_pkey",
     "brakes_pkey",
     "causes_pkey",
     "checkpoints_pkey",

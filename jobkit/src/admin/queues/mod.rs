@@ -1,31 +1,37 @@
-//! Queues: their backlogs and workers, and pausing them.
+//! Queues: their backlogs and workers, pausing them, and bounding them.
 
 use std::collections::BTreeMap;
 
 use self::statements::{Held, KnownQueue};
 use crate::Error;
 use crate::admin::{Admin, Count};
-use crate::limits::{self, NAME_BYTES};
+use crate::limits::{self, LIMIT, NAME_BYTES};
 use crate::store::sweep_all;
 
 mod queue;
 pub(super) mod statements;
 
-pub use self::queue::{PausedQueue, QueueKind, QueueSummary};
+pub use self::queue::{Bound, PausedQueue, QueueKind, QueueSummary};
 
 impl Admin {
-    /// The status of each known queue: known because a worker serves it, because it is
-    /// paused, or because a job is in it. By name; of those with ready jobs the first 500, and as
-    /// many of those that workers serve.
+    /// The status of each known queue: known because a worker names it, because it is paused or
+    /// has a bound, or because a job is in it. By name; of those with ready jobs the first 500, and
+    /// as many of those that workers name.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {
         let mut link = self.link();
-        let known = link.call(&statements::known_queues()).await?;
+        let known = link.call(&statements::known_queues(None)).await?;
         let ready = link.call(&statements::queues_ready()).await?;
         let blocked = link.call(&statements::queues_blocked()).await?;
         let scheduled = link.call(&statements::queues_scheduled()).await?;
         let running = link.call(&statements::queues_running()).await?;
-        link.close().await;
         let mut queues = Queues::of(known);
+        // Those that no worker names may match a pattern of some.
+        let held = [&ready, &blocked, &scheduled, &running].into_iter().flatten();
+        let unknown: Vec<String> = held.filter_map(|held| queues.unknown(&held.queue)).collect();
+        if !unknown.is_empty() {
+            queues.know(link.call(&statements::known_queues(Some(&unknown))).await?);
+        }
+        link.close().await;
         for held in &ready {
             queues.add(held, |queue| &mut queue.ready, |kind| &mut kind.ready).ready_age = held.age;
         }
@@ -86,6 +92,30 @@ impl Admin {
         Ok(resumed)
     }
 
+    /// Bounds how many jobs of a queue wait, 1 to 1,000,000, ready or for a permit; `None` takes
+    /// the bound away, also one that code has announced, until a worker of that code starts again.
+    /// Beyond it enqueues fail with [`Error::QueueFull`], until a tenth of it is free again.
+    ///
+    /// Workers look once a second. So a few jobs may get in beyond the bound: those that were
+    /// enqueued within a second, and in transactions that were open. Nothing that is stored is
+    /// dropped, and retries, snoozes, replays, schedules and delayed jobs that become due are never
+    /// refused.
+    ///
+    /// Returns the bound before.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for the bound, [`Error::Length`] and [`Error::Nul`] for the queue's name.
+    pub async fn bound_queue(&self, queue: &str, most: Option<u32>) -> Result<Option<u32>, Error> {
+        limits::name("queue", queue, NAME_BYTES)?;
+        let bound = |most: u32| {
+            limits::range("bound", most, 1..=LIMIT, "1 to 1000000")?;
+            Ok::<_, Error>(i32::try_from(most).unwrap_or(i32::MAX))
+        };
+        let most = most.map(bound).transpose()?;
+        let before = self.ask(&statements::bound(queue, most, self.actor())).await?;
+        Ok(u32::try_from(before).ok().filter(|before| *before > 0))
+    }
+
     /// The paused queues, by name.
     pub async fn paused(&self) -> Result<Vec<PausedQueue>, Error> {
         self.ask(&statements::paused_queues()).await
@@ -133,12 +163,21 @@ impl Queues {
 
     fn of(known: Vec<KnownQueue>) -> Self {
         let mut queues = Self::default();
-        for KnownQueue { queue, workers, capacity, paused } in known {
-            let summary = QueueSummary::empty(&queue);
-            let summary = QueueSummary { workers, capacity, paused, ..summary };
-            queues.0.insert(queue, summary);
-        }
+        queues.know(known);
         queues
+    }
+
+    fn know(&mut self, known: Vec<KnownQueue>) {
+        for KnownQueue { queue, workers, capacity, paused, bound } in known {
+            let summary = QueueSummary::empty(&queue);
+            let summary = QueueSummary { workers, capacity, paused, bound, ..summary };
+            self.0.insert(queue, summary);
+        }
+    }
+
+    /// The name of a queue, unless it is known.
+    fn unknown(&self, queue: &str) -> Option<String> {
+        (!self.0.contains_key(queue)).then(|| queue.to_owned())
     }
 }
 

@@ -18,6 +18,20 @@ pub struct PausedQueue {
     pub reason: Option<String>,
 }
 
+/// How many jobs may wait in a queue, beyond which enqueues to it fail with
+/// [`Error::QueueFull`](crate::Error::QueueFull).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bound {
+    /// How many may wait.
+    pub most: u32,
+    /// How many did when a worker last counted them, ready or for a permit; of more than may, one
+    /// more is counted.
+    pub waiting: u32,
+    /// Since when it is full, if it is.
+    pub full_since: Option<DateTime<Utc>>,
+}
+
 /// The status of a queue.
 ///
 /// Of the ready jobs of a queue no more than 10,000 are counted, and no fewer than 1,000 however
@@ -51,6 +65,8 @@ pub struct QueueSummary {
     pub workers: u32,
     /// Since when, by whom and why it is paused, if it is.
     pub paused: Option<PausedQueue>,
+    /// How many of its jobs may wait, if that is bounded.
+    pub bound: Option<Bound>,
     /// The same by kind, as far as jobs were counted; by name.
     pub kinds: Vec<QueueKind>,
 }
@@ -72,6 +88,7 @@ impl QueueSummary {
             capacity: 0,
             workers: 0,
             paused: None,
+            bound: None,
             kinds: Vec::new(),
         }
     }

@@ -4,13 +4,14 @@ use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 use tracing::debug_span;
 
-use super::queue::PausedQueue;
+use super::queue::{Bound, PausedQueue};
 use crate::store::{FromRow, One, ReadColumn, from_row, number, statements};
 use crate::version::split;
 
 statements! {
-    /// The queues that workers serve, or that are paused.
-    fn known_queues() -> Vec<KnownQueue> = include_str!("sql/queues_known.sql");
+    /// The queues that workers name, that are paused or that have a bound; or these.
+    fn known_queues(only: Option<&[String]>) -> Vec<KnownQueue>
+        = include_str!("sql/queues_known.sql");
 
     /// The ready jobs of each queue.
     fn queues_ready() -> Vec<Held> = include_str!("sql/queues_ready.sql");
@@ -33,6 +34,11 @@ statements! {
     fn resume(queue: &str, actor: Option<&str>) -> One<bool> = "select jobkit.resume($1, $2)",
         debug_span!("jobkit.resume", queue);
 
+    /// Bounds how many jobs of a queue wait, or ends that. The bound before, or 0.
+    fn bound(queue: &str, most: Option<i32>, actor: Option<&str>) -> One<i32>
+        = "select coalesce(jobkit.bound_queue($1, $2, $3), 0)",
+        debug_span!("jobkit.bound", queue, most);
+
     /// The paused queues, by name.
     fn paused_queues() -> Vec<PausedQueue>
         = "select q.name, q.paused_at, q.paused_by, q.reason
@@ -43,13 +49,14 @@ from_row! {
     PausedQueue { queue: "name", since: "paused_at", actor: "paused_by", reason }
 }
 
-/// A queue that workers serve, or that is paused.
+/// A queue that workers serve, that is paused or that has a bound.
 #[derive(Debug)]
 pub(crate) struct KnownQueue {
     pub(crate) queue: String,
     pub(crate) workers: u32,
     pub(crate) capacity: u32,
     pub(crate) paused: Option<PausedQueue>,
+    pub(crate) bound: Option<Bound>,
 }
 
 fn pause_of(row: &PgRow) -> sqlx::Result<Option<PausedQueue>> {
@@ -57,8 +64,14 @@ fn pause_of(row: &PgRow) -> sqlx::Result<Option<PausedQueue>> {
     is_paused.then(|| PausedQueue::from_row(row)).transpose()
 }
 
+fn bound_of(row: &PgRow) -> sqlx::Result<Option<Bound>> {
+    let Some(most) = row.read("bound")? else { return Ok(None) };
+    let waiting = row.read::<Option<_>>("waiting")?.unwrap_or(0);
+    Ok(Some(Bound { most, waiting, full_since: row.read("full_since")? }))
+}
+
 from_row! {
-    KnownQueue { queue: "name", workers, capacity; paused: pause_of }
+    KnownQueue { queue: "name", workers, capacity; paused: pause_of, bound: bound_of }
 }
 
 /// The jobs of a queue that are in one state, as far as they were counted.

@@ -31,6 +31,15 @@ from_row! {
 
 fn served_queues(row: &PgRow) -> sqlx::Result<Vec<ServedQueue>> {
     let (queues, slots): (Vec<_>, Vec<i32>) = (row.read("queues")?, row.read("slots")?);
+    let pools: Vec<Option<i32>> = row.read("pools")?;
+    let weights: Vec<Option<i32>> = row.read("weights")?;
     let mut slots = slots.into_iter().map(number);
-    Ok(queues.into_iter().map(|queue| ServedQueue { queue, slots: slots.next() }).collect())
+    let (mut pools, mut weights) = (pools.into_iter(), weights.into_iter());
+    let served = queues.into_iter().map(|queue| ServedQueue {
+        queue,
+        slots: slots.next(),
+        pool: pools.next().flatten().map(number),
+        weight: weights.next().flatten().map(number),
+    });
+    Ok(served.collect())
 }

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -37,6 +38,16 @@ pub struct WorkerSummary {
     pub running: u32,
 }
 
+impl WorkerSummary {
+    /// How many jobs it runs at a time, as far as it says.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        let mut pools = HashSet::new();
+        let counts = |queue: &&ServedQueue| queue.pool.is_none_or(|pool| pools.insert(pool));
+        self.queues.iter().filter(counts).filter_map(|queue| queue.slots).sum()
+    }
+}
+
 /// A queue that a worker serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +56,11 @@ pub struct ServedQueue {
     pub queue: String,
     /// How many jobs of it the worker runs at a time; `None` when it does not say.
     pub slots: Option<u32>,
+    /// The number of the slots that it shares with others of the same number; a pattern (whose name
+    /// ends in a star) shares them with all queues that match.
+    pub pool: Option<u32>,
+    /// Its weight among those; `None` where they are asked in their order.
+    pub weight: Option<u32>,
 }
 
 /// A worker, and what it runs: read one after the other.

@@ -1,6 +1,7 @@
 -- promote: makes due jobs ready, by the primary key of `scheduled`; and whether an operation is
 -- open, whether a schedule is due, and whether a worker will be asleep, for all that enqueues
--- know, when it looks again. The next schedule counts as the next job does.
+-- know, when it looks again; and in how long somebody has to look at a bound. The next schedule
+-- counts as the next job does.
 -- $1 how many at most, $2 the worker, $3 when it looks again
 select p.promoted, least(p.next_in, (
     select s.next_at - clock_timestamp() from jobkit.schedules s
@@ -11,5 +12,5 @@ select p.promoted, least(p.next_in, (
     select from jobkit.schedules s where s.removed_at is null and s.next_at <= now()
 ) as firing, exists (
     select from jobkit.sleepers s where s.worker_id = $2 and s.until > clock_timestamp() + $3
-) as told
+) as told, (select min(b.next_look) - clock_timestamp() from jobkit.bounds b) as look_in
 from jobkit.promote($1) p

@@ -2,6 +2,7 @@
 -- the primary key of `ready` from queue to queue, so it reads one row for each, not the backlog.
 select q.queue, exists (
     select from jobkit.workers w
-    where q.queue = any (w.queues) and w.lease_until > clock_timestamp()
+    where w.lease_until > clock_timestamp()
+        and (q.queue = any (w.queues) or q.queue ^@ any (w.prefixes))
 ) as served
 from jobkit.ready_queues() q

@@ -1,11 +1,14 @@
 -- How long until there is something to do for a worker of some queues; null when nobody knows of
 -- anything, or only of what never comes: an infinite time has no distance. What waits in a paused
 -- queue, or is of a paused kind, is nothing to do, and what others run is theirs.
--- $1 queues
+-- $1 queues, $2 how the names of others begin
 select case when n.at < 'infinity' then greatest(n.at - clock_timestamp(), '0') end as rests
 from (select least(
     case when exists (
-        select from unnest($1::text[]) as q (name)
+        select from (
+            select q.name from unnest($1::text[]) as q (name)
+            union all select m.queue from jobkit.matching_queues($2, '', 500) m
+        ) q
         where exists (
                 select from jobkit.ready r where r.queue = q.name and not exists (
                     select from jobkit.brakes b where b.paused_at is not null
@@ -14,7 +17,7 @@ from (select least(
             and not exists (
                 select from jobkit.queues p where p.name = q.name and p.paused_at is not null)
     ) or exists (
-        select from jobkit.blocked_executions b where b.queue = any ($1)
+        select from jobkit.blocked_executions b where b.queue = any ($1) or b.queue ^@ any ($2)
     ) or exists (
         select from jobkit.claims c where not exists (
             select from jobkit.workers w

@@ -1,4 +1,6 @@
 mod aside;
+mod follow;
+mod pace;
 mod prepare;
 mod rest;
 
@@ -8,11 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use self::aside::Aside;
-use self::prepare::prepare;
-use super::ahead::Ahead;
-use super::low_water::LowWater;
-use super::sleep::Sleep;
+pub(crate) use self::pace::Pace;
+use self::prepare::{Requested, prepare};
 use super::slots::Slots;
 use super::wake::Wake;
 use crate::Error;
@@ -50,43 +49,6 @@ pub(crate) struct Claimer {
     pub(crate) pace: Pace,
     /// Whether it is the one that sleeps while the other finds all there is.
     pub(crate) second: bool,
-}
-
-/// What the claimer remembers between rounds.
-pub(crate) struct Pace {
-    water: LowWater,
-    ahead: Ahead,
-    /// How many jobs to ask for at most; halved by every failed call.
-    batch: usize,
-    /// Failed rounds in a row.
-    failures: u32,
-    /// Calls in a row whose answer was lost, on connections that could be had.
-    lost: u32,
-    /// Queues that were not asked for, since they had no slot free or have yet to have their turn.
-    full: Vec<usize>,
-    /// In how long a rate allows the next job, if one allows none now, or others will have decided
-    /// about jobs that went back.
-    again_in: Option<Duration>,
-    /// When it rests, and what enqueues know of that.
-    sleep: Sleep,
-    /// Jobs that could not be read, and are not known to have gone on.
-    aside: Aside,
-}
-
-impl Pace {
-    pub(crate) fn new(queues: usize) -> Self {
-        Self {
-            water: LowWater::new(queues),
-            ahead: Ahead::new(queues),
-            batch: LARGEST_BATCH,
-            failures: 0,
-            lost: 0,
-            full: Vec::new(),
-            again_in: None,
-            sleep: Sleep::default(),
-            aside: Aside::default(),
-        }
-    }
 }
 
 /// What to do before the next round.
@@ -142,7 +104,7 @@ impl Claimer {
         // More are claimed than may run when outcomes pile up: settling is slow, claiming would not
         // help, and may bring jobs that ask for the permits of those. What is put off waits for
         // others; it is not to stop everything, unless it is very much.
-        let capacity: usize = self.slots.queues().iter().map(|queue| queue.slots).sum();
+        let capacity: usize = self.slots.pools().iter().map(|pool| pool.slots).sum();
         let (in_turn, put_off) = self.ledger.unsettled();
         let most = capacity + 2 * LARGEST_BATCH;
         if in_turn > most || in_turn + put_off > 2 * most {
@@ -176,6 +138,8 @@ impl Claimer {
         }
         let now = Instant::now();
         self.pace.sleep.looks(now);
+        self.follow_if_due(now).await?;
+        self.pace.water.know(&self.slots.queues());
         self.lower_marks();
         self.allow_ahead(now);
         let slots = self.slots.take_within(self.pace.batch);
@@ -183,13 +147,19 @@ impl Claimer {
             // The other claimer has taken them. A look at no queue would prove nothing.
             return Ok(Next::Room);
         }
+        let (left, queues) = (slots.left(), self.slots.queues());
+        let requested = Requested::of(&self.slots, &left);
+        self.pace.full = (0..left.len()).filter(|pool| left[*pool] == 0).collect();
+        if requested.is_empty() {
+            // No queue begins as the patterns do.
+            drop(slots);
+            return Ok(self.decide(0, false, true, true).await);
+        }
         let reservation = self.dispatch.reserve(slots);
-        let (requested, claim) = prepare(&reservation, &self.pace, &self.slots, &self.kinds, now);
-        let slots: usize = requested.iter().map(|(_, slots)| slots).sum();
-        let left_out = |queue: &usize| reservation.slots.left()[*queue] == 0;
+        let claim = prepare(&reservation, &self.pace, &requested, &queues, &self.kinds, now);
+        let slots: usize = left.iter().sum();
         let answer = meter::claim(self.link.call(&claim)).await;
         let from_start = claim.marks.is_empty();
-        self.pace.full = (0..self.slots.queues().len()).filter(left_out).collect();
         match answer {
             Ok(claimed) => {
                 (self.pace.failures, self.pace.lost) = (0, 0);
@@ -199,18 +169,8 @@ impl Claimer {
                 Ok(self.receive(reservation, &requested, from_start, bytes, claimed).await)
             }
             Err(error) => {
-                self.pace.sleep.forget_hint();
-                let lost = !error.is_answer();
-                let took_too_long = error.code().as_deref() == Some("57014");
-                self.pace.lost += u32::from(lost);
-                let queues = requested.iter().map(|(queue, _)| *queue);
-                if from_start && took_too_long {
-                    self.pace.water.failed(queues, now.elapsed(), Instant::now());
-                } else {
-                    self.pace.water.start_over();
-                }
-                let suspicious = slots == 1 && self.pace.lost >= SUSPICION;
-                self.dispatch.give_up(reservation, lost && suspicious);
+                let suspicious = self.pace.failed(&error, &requested, from_start, now);
+                self.dispatch.give_up(reservation, slots == 1 && suspicious);
                 self.pace.batch = (slots / 2).max(1);
                 let error = self.pace.aside.put(&mut self.link, &claim, error).await;
                 error.map_or(Ok(Next::Again), Err)
@@ -218,14 +178,17 @@ impl Claimer {
         }
     }
 
-    /// Sets how many jobs of each queue may be claimed before there is a slot for them, for both
-    /// claimers.
+    /// Sets how many jobs of each pool may be claimed before there is a slot for them, for both
+    /// claimers: none where queues share slots, since one that comes later may have its turn first.
     fn allow_ahead(&mut self, now: Instant) {
         if self.second {
             return;
         }
-        let slots = self.slots.queues().iter().map(|queue| queue.slots);
-        let wanted = self.pace.ahead.wanted(self.slots.ended(), slots, now);
+        let slots = self.slots.pools().iter().map(|pool| pool.slots);
+        let mut wanted = self.pace.ahead.wanted(self.slots.ended(), slots, now);
+        for (wanted, pool) in wanted.iter_mut().zip(self.slots.pools()) {
+            *wanted = if pool.is_shared() { 0 } else { *wanted };
+        }
         self.slots.allow_ahead(&wanted);
     }
 
@@ -235,9 +198,11 @@ impl Claimer {
             return;
         }
         for unblocked in self.wake.unblocked() {
-            let at = self.slots.queues().iter().position(|queue| *queue.name == *unblocked.queue);
-            if let Some(at) = at {
-                self.pace.water.lower(at, unblocked.lane, unblocked.job);
+            // A queue that was followed before may have had another place.
+            for (at, queue) in self.slots.queues().iter().enumerate() {
+                if *queue.name == *unblocked.queue {
+                    self.pace.water.lower(at, unblocked.lane, unblocked.job);
+                }
             }
         }
     }
@@ -246,7 +211,7 @@ impl Claimer {
     async fn receive(
         &mut self,
         mut reservation: Reservation,
-        requested: &[(usize, usize)],
+        requested: &Requested,
         from_start: bool,
         bytes: usize,
         mut claimed: Claimed,
@@ -255,34 +220,19 @@ impl Claimer {
         let count = claimed.jobs.len();
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let mut filled = claimed.gone > 0;
-        let plain = claimed.lowest.is_empty();
-        let few = claimed.held.as_ref().map_or(&[][..], |held| &held.few);
         self.pace.again_in = claimed.again_in();
         self.wake.hold(claimed.held.is_some());
         if from_start {
-            let queues = requested.iter().map(|(queue, _)| *queue);
-            self.pace.water.started(queues, claimed.scan, Instant::now());
+            self.pace.water.started(requested.queues(), claimed.scan, Instant::now());
         }
-        for (at, (queue, slots)) in requested.iter().enumerate() {
-            let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
-            let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
-            let rows = jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>();
-            let jobs = jobs.filter(|job| plain || claimed.ahead.contains(&job.id));
-            let jobs = jobs.filter(|job| !few.contains(&job.kind));
-            let jobs = jobs.map(|job| (job.lane, job.id));
-            let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
-            let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
-            self.pace.water.picked(*queue, jobs);
-            filled |= rows >= *slots;
-            self.slots.record(*queue, rows >= *slots);
-        }
+        filled |= self.note(requested, &claimed);
         filled |= claimed.cut;
         self.pause_ahead(requested, &claimed);
         // Queues that have yet to have their turn.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
-        claimed.jobs.iter_mut().for_each(|job| job.queue = requested[job.queue].0);
+        claimed.jobs.iter_mut().for_each(|job| job.queue = requested.queue(job.queue));
         let suspects = self.dispatch.receive(&mut reservation, claimed.jobs, &claimed.ahead);
         self.dispatch.start_suspects(reservation, suspects);
         if bytes > LARGE_ANSWER {
@@ -294,11 +244,34 @@ impl Claimer {
         self.decide(count + waiting + claimed.gone, filled, whole, from_start).await
     }
 
+    /// Notes what an answer has of each queue: where the next scan begins, and who has had a turn.
+    /// Whether some had as many jobs as they were asked for.
+    fn note(&mut self, requested: &Requested, claimed: &Claimed) -> bool {
+        let plain = claimed.lowest.is_empty();
+        let few = claimed.held.as_ref().map_or(&[][..], |held| &held.few);
+        let mut rows = Vec::with_capacity(requested.len());
+        for (at, queue) in requested.queues().enumerate() {
+            let jobs = claimed.jobs.iter().filter(|job| job.queue == at);
+            let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
+            rows.push(jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>());
+            let jobs = jobs.filter(|job| plain || claimed.ahead.contains(&job.id));
+            let jobs = jobs.filter(|job| !few.contains(&job.kind));
+            let jobs = jobs.map(|job| (job.lane, job.id));
+            let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
+            let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));
+            self.pace.water.picked(queue, jobs);
+        }
+        let pools = requested.filled(&rows);
+        pools.iter().for_each(|(pool, filled)| self.slots.record(*pool, *filled));
+        self.slots.took(requested.queues().zip(rows));
+        pools.iter().any(|(_, filled)| *filled)
+    }
+
     /// Claims none ahead for a while of queues with jobs that may not wait here.
-    fn pause_ahead(&mut self, requested: &[(usize, usize)], claimed: &Claimed) {
-        for (at, (queue, _)) in requested.iter().enumerate() {
+    fn pause_ahead(&mut self, requested: &Requested, claimed: &Claimed) {
+        for (at, pool) in requested.pools().enumerate() {
             if claimed.cut || claimed.jobs.iter().any(|job| job.queue == at && job.keyed) {
-                self.pace.ahead.pause(*queue, Instant::now());
+                self.pace.ahead.pause(pool, Instant::now());
             }
         }
         if claimed.cut {

@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use super::slots::Queue;
 use crate::store::Lane;
 
 /// A scan from the start this cheap is always affordable.
@@ -18,8 +19,10 @@ const SHARE: u32 = 20;
 /// A queue that is seldom asked, since it has no slot free or others take their turns, may always
 /// miss those scans. When it has missed them for as many times that long as there are queues, one
 /// begins as soon as it is asked: another 5 % at most.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LowWater {
+    /// Which queue of its place each is.
+    epochs: Vec<u32>,
     /// Of each queue; 0 where nothing was picked.
     marks: Vec<[i64; Lane::COUNT]>,
     /// What the last scan from the start cost, and when it was.
@@ -29,8 +32,28 @@ pub(crate) struct LowWater {
 }
 
 impl LowWater {
-    pub(crate) fn new(queues: usize) -> Self {
-        Self { marks: vec![[0; Lane::COUNT]; queues], last_start: None, seen: vec![None; queues] }
+    #[cfg(test)]
+    fn new(queues: usize) -> Self {
+        let (marks, seen) = (vec![[0; Lane::COUNT]; queues], vec![None; queues]);
+        Self { epochs: vec![0; queues], marks, last_start: None, seen }
+    }
+
+    /// Learns which queues there are by now: a new one has no marks.
+    pub(crate) fn know(&mut self, queues: &[Queue]) {
+        let known = self.epochs.iter().zip(queues);
+        for at in known
+            .enumerate()
+            .filter_map(|(at, (epoch, queue))| (*epoch != queue.epoch).then_some(at))
+            .collect::<Vec<_>>()
+        {
+            (self.epochs[at], self.marks[at], self.seen[at]) =
+                (queues[at].epoch, [0; Lane::COUNT], None);
+        }
+        for queue in queues.iter().skip(self.epochs.len()) {
+            self.epochs.push(queue.epoch);
+            self.marks.push([0; Lane::COUNT]);
+            self.seen.push(None);
+        }
     }
 
     /// Whether a scan of these queues at `now` begins at the start.

@@ -47,11 +47,11 @@ pub(super) struct Sleep {
     rush: Rush,
 }
 
-/// Enqueues to these queues notify this worker, which may be asleep.
+/// Enqueues to the queues of these pools notify this worker, which may be asleep.
 #[derive(Debug, Clone)]
 pub(super) struct Hint {
     pub(super) worker: i64,
-    pub(super) queues: Vec<usize>,
+    pub(super) pools: Vec<usize>,
     pub(super) since: Instant,
     pub(super) until: Instant,
 }
@@ -86,18 +86,18 @@ impl Sleep {
         self.rush.is_on()
     }
 
-    /// The hint to be written before this worker may sleep with these queues; none where enqueues
+    /// The hint to be written before this worker may sleep with these pools; none where enqueues
     /// know. Its `since` is now where they have to be told anew.
     pub(super) fn missing_hint(
         &self,
         worker: i64,
-        mut queues: Vec<usize>,
+        mut pools: Vec<usize>,
         poll: Duration,
         now: Instant,
     ) -> Option<Hint> {
         let stands = |hint: &&Hint| hint.worker == worker && hint.until > now;
         let standing = self.hint.as_ref().filter(stands);
-        let covers = |hint: &&Hint| queues.iter().all(|queue| hint.queues.contains(queue));
+        let covers = |hint: &&Hint| pools.iter().all(|pool| hint.pools.contains(pool));
         let known = standing.filter(covers);
         if known.is_some_and(|hint| hint.until > now + poll.mul_f64(1.5)) {
             return None;
@@ -105,11 +105,11 @@ impl Sleep {
         let since = known.map_or(now, |hint| hint.since);
         if known.is_none() {
             // One that is full now stays in it until a renewal: else busy queues would take turns.
-            let others = standing.into_iter().flat_map(|hint| hint.queues.clone());
-            let others: Vec<usize> = others.filter(|queue| !queues.contains(queue)).collect();
-            queues.extend(others);
+            let others = standing.into_iter().flat_map(|hint| hint.pools.clone());
+            let others: Vec<usize> = others.filter(|pool| !pools.contains(pool)).collect();
+            pools.extend(others);
         }
-        Some(Hint { worker, queues, since, until: now + Hint::length(poll) })
+        Some(Hint { worker, pools, since, until: now + Hint::length(poll) })
     }
 
     /// The hint is written. Whether it is news, and one more look is due: whatever was enqueued
@@ -173,7 +173,7 @@ mod tests {
         assert!(sleep.missing_hint(7, vec![0], POLL, now).is_none());
         assert!(sleep.missing_hint(8, vec![0], POLL, now).is_some(), "another worker");
         let wider = sleep.missing_hint(7, vec![1], POLL, now).expect("a queue is not in it");
-        assert_eq!(wider.queues, [1, 0], "the one that is full stays");
+        assert_eq!(wider.pools, [1, 0], "the one that is full stays");
         let soon = now + Hint::length(POLL) - POLL;
         let renewal = sleep.missing_hint(7, vec![0], POLL, soon).expect("it lapses");
         assert!(!sleep.hinted(renewal, soon), "enqueues know");

@@ -1,4 +1,6 @@
 mod places;
+mod queues;
+mod served;
 mod share;
 mod taken;
 
@@ -9,37 +11,25 @@ use tokio::sync::Notify;
 use tokio::time::{sleep_until, timeout};
 
 use self::places::Places;
+use self::queues::Queues;
 use self::share::share;
 use self::taken::Left;
 use crate::lock::Lock;
 
 pub(crate) use self::places::Waiting;
+pub(crate) use self::queues::{MOST_QUEUES, Queue};
+pub(crate) use self::served::{Named, Order, Served, listed};
 pub(crate) use self::taken::TakenSlots;
-
-/// A queue as this worker serves it.
-#[derive(Debug, Clone)]
-pub(crate) struct Served {
-    pub(crate) name: Arc<str>,
-    /// How many of its jobs may run here at a time.
-    pub(crate) slots: usize,
-}
-
-impl Served {
-    /// Names and slots, as a registration lists them.
-    pub(crate) fn columns(queues: &[Self]) -> (Vec<&str>, Vec<i32>) {
-        let slots = |queue: &Self| i32::try_from(queue.slots).unwrap_or(i32::MAX);
-        queues.iter().map(|queue| (&*queue.name, slots(queue))).unzip()
-    }
-}
 
 /// How many claimers there may be.
 const CLAIMERS: usize = 2;
 
-/// How many slots are taken, by queue: by handlers that run, and by calls under way that may bring
-/// jobs. Beyond them there are places for jobs that were claimed ahead, which wait here for a slot.
+/// How many slots are taken, by *pool*, the slots of one queue or those that several share: by
+/// handlers that run, and by calls under way that may bring jobs. Beyond them there are places for
+/// jobs that were claimed ahead, which wait here for a slot.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    queues: Vec<Served>,
+    pools: Arc<[Served]>,
     taken: Lock<Taken>,
     /// Rings for each claimer.
     freed: [Notify; CLAIMERS],
@@ -51,12 +41,13 @@ pub(crate) struct Slots {
 
 #[derive(Debug)]
 struct Taken {
-    by_queue: Vec<Places>,
-    /// Queues that had as many ready jobs as they were asked for.
+    queues: Queues,
+    by_pool: Vec<Places>,
+    /// Pools whose queues had as many ready jobs as they were asked for.
     filled: Vec<bool>,
     /// Which of those is the first to have its turn.
     turn: usize,
-    /// Queues that had more ready jobs than free slots when they were last looked at.
+    /// Those that had more ready jobs than free slots when they were last looked at.
     backlogged: Vec<bool>,
     /// A job whose last two attempts crashed is running: it runs alone among its like.
     crash_suspect: bool,
@@ -67,19 +58,21 @@ struct Taken {
 }
 
 impl Slots {
-    pub(crate) fn new(queues: Vec<Served>) -> Self {
-        let places = |queue: &Served| Places { slots: queue.slots, ..Places::default() };
+    pub(crate) fn new(pools: Vec<Served>) -> Self {
+        let pools: Arc<[Served]> = pools.into();
+        let places = |pool: &Served| Places { slots: pool.slots, ..Places::default() };
         let taken = Lock::new(Taken {
-            by_queue: queues.iter().map(places).collect(),
-            filled: vec![false; queues.len()],
+            queues: Queues::new(Arc::clone(&pools)),
+            by_pool: pools.iter().map(places).collect(),
+            filled: vec![false; pools.len()],
             turn: 0,
-            backlogged: vec![false; queues.len()],
+            backlogged: vec![false; pools.len()],
             crash_suspect: false,
             awaited: [1; CLAIMERS],
             closed: false,
         });
         Self {
-            queues,
+            pools,
             taken,
             freed: Default::default(),
             waits: Notify::default(),
@@ -87,21 +80,21 @@ impl Slots {
         }
     }
 
-    pub(crate) fn queues(&self) -> &[Served] {
-        &self.queues
+    pub(crate) fn pools(&self) -> &[Served] {
+        &self.pools
     }
 
-    /// Free places of each queue.
+    /// Free places of each pool.
     pub(crate) fn free(&self) -> Vec<usize> {
         self.taken.lock().free().collect()
     }
 
-    /// Takes the free places of each queue, cut down to so many in all. Where there are as many
+    /// Takes the free places of each pool, cut down to so many in all. Where there are as many
     /// free slots nothing is claimed ahead of one: the call is what there is too little of.
     pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
         self.take(|taken| {
             let slots = |places: &Places| places.free_slots().min(places.free());
-            let slots: Vec<usize> = taken.by_queue.iter().map(slots).collect();
+            let slots: Vec<usize> = taken.by_pool.iter().map(slots).collect();
             let enough = slots.iter().sum::<usize>() >= most;
             let places = if enough { slots } else { taken.free().collect() };
             let (shares, turn) = share(most, &places, &taken.filled, taken.turn);
@@ -110,15 +103,18 @@ impl Slots {
         })
     }
 
-    /// Takes what is free of so many slots of each queue; nothing where jobs are ready for every
-    /// slot, or wait for one: there, priority decides who is next.
+    /// Takes what is free of so many slots of each pool; nothing where jobs are ready for every
+    /// slot, or wait for one: there, priority decides who is next. Nor where queues share them, for
+    /// their order decides.
     pub(crate) fn take_spare(self: &Arc<Self>, needed: &[usize]) -> TakenSlots {
         self.take(|taken| {
-            let of_queue = taken.by_queue.iter().zip(&taken.backlogged).zip(needed);
-            of_queue
-                .map(|((places, full), needed)| match *full || !places.waiting.is_empty() {
-                    true => 0,
-                    false => places.free_slots().min(places.free()).min(*needed),
+            let of_pool = taken.by_pool.iter().zip(&taken.backlogged).zip(needed).zip(&*self.pools);
+            of_pool
+                .map(|(((places, full), needed), pool)| {
+                    match *full || !places.waiting.is_empty() || pool.is_shared() {
+                        true => 0,
+                        false => places.free_slots().min(places.free()).min(*needed),
+                    }
                 })
                 .collect()
         })
@@ -127,8 +123,8 @@ impl Slots {
     fn take(self: &Arc<Self>, choose: impl Fn(&mut Taken) -> Vec<usize>) -> TakenSlots {
         let mut taken = self.taken.lock();
         let chosen = choose(&mut taken);
-        let of_queue = taken.by_queue.iter_mut().zip(chosen);
-        let left = of_queue.map(|(places, chosen)| {
+        let of_pool = taken.by_pool.iter_mut().zip(chosen);
+        let left = of_pool.map(|(places, chosen)| {
             let slots = chosen.min(places.free_slots());
             let ahead = chosen - slots;
             places.begun += slots;
@@ -140,34 +136,34 @@ impl Slots {
         TakenSlots { slots: Arc::clone(self), left }
     }
 
-    /// Records whether a queue had as many ready jobs as it was asked for.
-    pub(crate) fn record(&self, queue: usize, filled: bool) {
+    /// Records whether the queues of a pool had as many ready jobs as they were asked for.
+    pub(crate) fn record(&self, pool: usize, filled: bool) {
         let mut taken = self.taken.lock();
-        taken.filled[queue] = filled;
+        taken.filled[pool] = filled;
         // Those that are free beside the ones asked for would have been asked for in vain.
-        taken.backlogged[queue] = filled && taken.by_queue[queue].free_slots() == 0;
+        taken.backlogged[pool] = filled && taken.by_pool[pool].free_slots() == 0;
     }
 
-    /// Whether a queue that had as many jobs as it was asked for has free places.
+    /// Whether a pool that had as many jobs as it was asked for has free places.
     pub(crate) fn is_wanting(&self) -> bool {
         let taken = self.taken.lock();
         taken.free().zip(&taken.filled).any(|(free, filled)| free > 0 && *filled)
     }
 
-    /// How many handlers of each queue have ended.
+    /// How many handlers of each pool have ended.
     pub(crate) fn ended(&self) -> Vec<u64> {
-        self.taken.lock().by_queue.iter().map(|places| places.ended).collect()
+        self.taken.lock().by_pool.iter().map(|places| places.ended).collect()
     }
 
-    /// Sets how many jobs of each queue may be claimed ahead.
+    /// Sets how many jobs of each pool may be claimed ahead.
     pub(crate) fn allow_ahead(&self, ahead: &[usize]) {
         let mut taken = self.taken.lock();
-        taken.by_queue.iter_mut().zip(ahead).for_each(|(places, ahead)| places.ahead = *ahead);
+        taken.by_pool.iter_mut().zip(ahead).for_each(|(places, ahead)| places.ahead = *ahead);
     }
 
     /// How many jobs may be claimed ahead.
     pub(crate) fn ahead(&self) -> usize {
-        self.taken.lock().by_queue.iter().map(|places| places.ahead).sum()
+        self.taken.lock().by_pool.iter().map(|places| places.ahead).sum()
     }
 
     /// A job that was claimed ahead waits for a slot; it is returned when the worker stops.
@@ -176,25 +172,27 @@ impl Slots {
         if taken.closed {
             return Some(waiting);
         }
-        if taken.by_queue.iter().all(|places| places.waiting.is_empty()) {
+        if taken.by_pool.iter().all(|places| places.waiting.is_empty()) {
             self.waits.notify_one();
         }
         let place = (waiting.job.lane, waiting.job.id);
-        taken.by_queue[waiting.job.queue].waiting.insert(place, waiting);
+        let pool = taken.pool(waiting.job.queue);
+        taken.by_pool[pool].waiting.insert(place, waiting);
         None
     }
 
     /// A job that waits, for which there is a slot: it takes it.
     pub(crate) fn next(&self) -> Option<Waiting> {
         let mut taken = self.taken.lock();
-        taken.by_queue.iter_mut().find_map(Places::next)
+        let next = taken.by_pool.iter_mut().find_map(Places::next);
+        taken.begins(next)
     }
 
     /// Takes away jobs that wait: those that have done so since then or longer, or all.
     pub(crate) fn withdraw(&self, since: Option<Instant>) -> Vec<Waiting> {
         let mut taken = self.taken.lock();
         let overdue = |waiting: &Waiting| since.is_none_or(|since| waiting.since <= since);
-        let withdrawn = taken.by_queue.iter_mut().flat_map(|places| {
+        let withdrawn = taken.by_pool.iter_mut().flat_map(|places| {
             let withdrawn = places.waiting.extract_if(.., |_, waiting| overdue(waiting));
             let withdrawn: Vec<_> = withdrawn.map(|(_, waiting)| waiting).collect();
             if !withdrawn.is_empty() {
@@ -227,7 +225,7 @@ impl Slots {
         loop {
             let longest = {
                 let taken = self.taken.lock();
-                let waiting = taken.by_queue.iter().flat_map(|places| places.waiting.values());
+                let waiting = taken.by_pool.iter().flat_map(|places| places.waiting.values());
                 waiting.map(|waiting| waiting.since).min()
             };
             match longest {
@@ -249,12 +247,14 @@ impl Slots {
         if suspect {
             taken.crash_suspect = false;
         }
-        let places = &mut taken.by_queue[queue];
+        taken.queues.ends(queue);
+        let pool = taken.pool(queue);
+        let places = &mut taken.by_pool[pool];
         places.begun -= 1;
         places.ended += 1;
         let next = places.next();
         self.tell(&taken);
-        next
+        taken.begins(next)
     }
 
     fn tell(&self, taken: &Taken) {
@@ -284,21 +284,31 @@ impl Slots {
         self.freed[claimer].notified().await;
     }
 
-    /// Completes when one of these queues has a free place; never, where there are none of them: a
+    /// Completes when one of these pools has a free place; never, where there are none of them: a
     /// claimer that sleeps is not woken by each handler that ends.
-    pub(crate) async fn room(&self, claimer: usize, queues: &[usize]) {
-        if queues.is_empty() {
+    pub(crate) async fn room(&self, claimer: usize, pools: &[usize]) {
+        if pools.is_empty() {
             return std::future::pending().await;
         }
-        while queues.iter().all(|queue| self.free()[*queue] == 0) {
+        while pools.iter().all(|pool| self.free()[*pool] == 0) {
             self.freed(claimer).await;
         }
     }
 }
 
 impl Taken {
+    /// Whose slots the jobs of a queue run in.
+    fn pool(&self, queue: usize) -> usize {
+        self.queues.all()[queue].pool
+    }
+
+    /// Notes of which queue a job begins that has waited.
+    fn begins(&mut self, next: Option<Waiting>) -> Option<Waiting> {
+        next.inspect(|waiting| self.queues.begins(waiting.job.queue))
+    }
+
     fn free(&self) -> impl Iterator<Item = usize> {
-        self.by_queue.iter().map(Places::free)
+        self.by_pool.iter().map(Places::free)
     }
 }
 

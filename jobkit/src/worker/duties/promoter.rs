@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::Error;
-use crate::store::{Link, interval, promote};
+use crate::store::{Link, interval, look_at_bounds, promote};
 use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
 use crate::worker::settle::ledger::Ledger;
@@ -15,11 +15,17 @@ const BATCH: i32 = 1000;
 /// Within how long a job must be due for an enqueue to tell of it, though no worker sleeps.
 const UNTOLD: Duration = Duration::from_secs(1);
 
+/// How often somebody looks at the bounds of queues …
+const LOOK: Duration = Duration::from_secs(1);
+/// … and no sooner than this after the last look.
+const SOON: Duration = Duration::from_millis(50);
+
 /// Makes scheduled jobs ready when their time comes.
 ///
 /// It knows no queue and no kind: whoever is awake promotes for all. It looks once a poll, and when
 /// the next job is due that it knows of: what comes in between tells it so (`wake_due`, and the
-/// settler). If none ran for an hour, delays and retries would last that much longer.
+/// settler). If none ran for an hour, delays and retries would last that much longer. Since it
+/// looks anyway, it also looks which queues are full that have a bound.
 pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
@@ -40,7 +46,7 @@ impl Duty for Promoter {
 
     async fn step(&mut self) -> Result<Duration, Error> {
         self.due.looks();
-        let promoted =
+        let mut promoted =
             self.link.call(&promote(BATCH, self.ledger.worker(), interval(self.poll))).await?;
         if promoted.jobs > 0 {
             self.wake.ring();
@@ -51,6 +57,7 @@ impl Duty for Promoter {
         if promoted.firing {
             self.firing.notify_one();
         }
+        promoted.look_in = self.look_at_bounds(promoted.look_in).await;
         if promoted.jobs >= BATCH {
             return Ok(Duration::ZERO);
         }
@@ -62,6 +69,7 @@ impl Duty for Promoter {
         // While this worker does not sleep enqueues tell only of what is due soon.
         let told = promoted.told || !self.listens;
         let rest = if told { self.poll } else { self.poll.min(UNTOLD) };
+        let rest = promoted.look_in.map_or(rest, |look_in| rest.min(look_in));
         self.next = next.filter(|next| *next < rest);
         Ok(rest)
     }
@@ -73,5 +81,19 @@ impl Duty for Promoter {
 
     async fn close(self) {
         self.link.close().await;
+    }
+}
+
+impl Promoter {
+    /// Looks which queues are full, where that is due; says in how long the next look is.
+    async fn look_at_bounds(&mut self, due_in: Option<Duration>) -> Option<Duration> {
+        let due_in = due_in?;
+        if !due_in.is_zero() {
+            return Some(due_in.max(SOON));
+        }
+        if let Err(error) = self.link.call(&look_at_bounds()).await {
+            tracing::warn!(%error, "jobkit: cannot look which queues are full");
+        }
+        Some(LOOK)
     }
 }

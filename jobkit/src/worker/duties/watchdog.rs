@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -6,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Error;
 use crate::store::{Link, SchemaCheck, unknown_kinds};
 use crate::version::split;
+use crate::worker::claim::slots::Slots;
 use crate::worker::ticker::Duty;
 
 /// Notices what nobody would otherwise: jobs of a kind or version this binary does not know (named
@@ -14,7 +16,7 @@ use crate::worker::ticker::Duty;
 /// If it never ran for an hour, such jobs would wait unmentioned.
 pub(crate) struct Watchdog {
     pub(crate) link: Link,
-    pub(crate) queues: Vec<String>,
+    pub(crate) slots: Arc<Slots>,
     pub(crate) kinds: Vec<String>,
     pub(crate) seen: HashSet<(String, String)>,
     /// Stops claims.
@@ -32,7 +34,9 @@ impl Duty for Watchdog {
                 self.stopping.cancel();
             }
         }
-        let unknown = unknown_kinds(&self.queues, &self.kinds);
+        let queues: Vec<_> =
+            self.slots.queues().iter().map(|queue| queue.name.to_string()).collect();
+        let unknown = unknown_kinds(&queues, &self.kinds);
         for (name, queue) in self.link.call(&unknown).await? {
             if self.seen.insert((name.clone(), queue.clone())) {
                 let (kind, version) = split(&name);

@@ -10,7 +10,7 @@ use crate::reports::Reports;
 use crate::store::{
     Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease, report,
 };
-use crate::worker::claim::slots::{Served, Slots};
+use crate::worker::claim::slots::{Slots, listed};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
@@ -141,7 +141,8 @@ impl Heartbeat {
         if counted.is_empty() {
             return;
         }
-        let rows = measures::rows(&counted, self.slots.queues());
+        let queues = self.slots.queues();
+        let rows = measures::rows(&counted, &queues);
         if let Err(error) = self.link.call(&measure(&rows)).await {
             let refused = error.code();
             if refused.as_deref() == Some("55P03") {
@@ -203,9 +204,9 @@ impl Heartbeat {
         self.running.abort_all(StopReason::LeaseLost);
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
-        let (queues, slots) = Served::columns(self.slots.queues());
         let (name, lease) = (&self.settings.name, interval(self.settings.lease));
-        self.link.call(&register(worker, name, &queues, &self.kinds, lease, &slots)).await?;
+        let call = register(worker, name, &self.kinds, lease, &listed(self.slots.pools()));
+        self.link.call(&call).await?;
         self.ledger.begin_anew(worker);
         // Those that began meanwhile, of the old claims: from here on none does.
         self.running.abort_all(StopReason::LeaseLost);

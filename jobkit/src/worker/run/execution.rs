@@ -189,9 +189,8 @@ impl Execution {
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
         let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let served = &self.slots.queues()[queue];
         let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name,
+            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %self.slots.name(queue),
             attempt = number, otel.kind = tracing::field::Empty
         );
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
@@ -220,7 +219,7 @@ impl Execution {
         tracing::warn!(
             job.id = settlement.job,
             job.kind = settlement.ran.map(|ran| ran.kind),
-            queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name),
+            queue = settlement.ran.map(|ran| self.slots.name(ran.queue)).as_deref(),
             attempt = settlement.ran.map(|ran| ran.attempt),
             error = failure.error,
             delay = (!is_last).then(|| tracing::field::debug(delay)),

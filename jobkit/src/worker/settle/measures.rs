@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use crate::histogram::Histogram;
 use crate::lock::Lock;
 use crate::store::{Ending, Measured, Outcome, Settlement};
-use crate::worker::claim::slots::Served;
+use crate::worker::claim::slots::Queue;
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
 /// been due: a count and two histograms for each queue, kind and outcome, whatever the load.
@@ -57,7 +57,7 @@ impl Measures {
 }
 
 /// What was counted, as the store takes it.
-pub(crate) fn rows<'a>(counted: &'a Counted, queues: &'a [Served]) -> Vec<Measured<'a>> {
+pub(crate) fn rows<'a>(counted: &'a Counted, queues: &'a [Queue]) -> Vec<Measured<'a>> {
     let row = |(&(queue, kind, outcome), cell): (&(usize, &'a str, &'a str), &'a Cell)| Measured {
         queue: &queues[queue].name,
         kind,

@@ -16,7 +16,7 @@ use crate::hooks::{Event, Hooks};
 use crate::meter;
 use crate::reports::Reports;
 use crate::store::{EXHAUSTED, Ending, Link, Next, Outcome, Settle, Settlement, unstick};
-use crate::worker::claim::slots::Slots;
+use crate::worker::claim::slots::{Queue, Slots};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::due::Due;
@@ -179,7 +179,8 @@ impl Settler {
     async fn settle(&mut self, group: &[Settlement]) -> Result<(), Error> {
         let worker = group[0].claim.worker;
         let reservation = self.reservation(worker, group);
-        let next = reservation.as_ref().map(|reservation| next(&self.slots, reservation));
+        let queues = self.slots.queues();
+        let next = reservation.as_ref().map(|reservation| next(&queues, reservation));
         let settle = Settle { worker, settlements: group, next };
         let answer = meter::settle(self.link.call(&settle));
         #[cfg(feature = "testing")]
@@ -223,8 +224,8 @@ impl Settler {
 
     /// Slots for what permits let run next, of jobs that held one: in their place, at once.
     fn reservation(&self, worker: i64, group: &[Settlement]) -> Option<Reservation> {
-        let mut needed = vec![0; self.slots.queues().len()];
-        group.iter().filter_map(|s| s.keyed_in).for_each(|queue| needed[queue] += 1);
+        let (queues, mut needed) = (self.slots.queues(), vec![0; self.slots.pools().len()]);
+        group.iter().filter_map(|s| s.keyed_in).for_each(|at| needed[queues[at].pool] += 1);
         if needed.iter().all(|needed| *needed == 0) || !self.dispatch.is_open() {
             return None;
         }
@@ -251,7 +252,8 @@ impl Settler {
     /// Logs a job that became a dead letter, and one whose end differs from the one requested.
     fn log(&self, settlement: &Settlement, ending: Option<Ending>) {
         let kind = settlement.ran.map(|ran| ran.kind);
-        let queue = settlement.ran.map(|ran| &*self.slots.queues()[ran.queue].name);
+        let queue = settlement.ran.map(|ran| self.slots.name(ran.queue));
+        let queue = queue.as_deref();
         let attempt = settlement.ran.map(|ran| ran.attempt);
         let (job, requested) = (settlement.job, settlement.outcome.as_str());
         match (ending, &settlement.outcome) {
@@ -307,12 +309,13 @@ impl Settler {
 }
 
 /// A claim, by this reservation's number, of what the settle unblocks.
-fn next<'a>(slots: &'a Slots, reservation: &Reservation) -> Next<'a> {
-    let room = |slots: &usize| i32::try_from(*slots).unwrap_or(i32::MAX);
+fn next<'a>(queues: &'a [Queue], reservation: &Reservation) -> Next<'a> {
+    let left = reservation.slots.left();
+    let room = |queue: &Queue| i32::try_from(left[queue.pool]).unwrap_or(i32::MAX);
     Next {
         n: reservation.claim.n,
-        queues: slots.queues().iter().map(|queue| &*queue.name).collect(),
-        room: reservation.slots.left().iter().map(room).collect(),
+        queues: queues.iter().map(|queue| &*queue.name).collect(),
+        room: queues.iter().map(room).collect(),
     }
 }
 

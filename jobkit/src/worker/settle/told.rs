@@ -1,6 +1,5 @@
 //! What hooks are told of an outcome that is written.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::JobId;
@@ -32,8 +31,8 @@ pub(super) fn tell(
 ) {
     let Some(outcome) = outcome(settlement, ending) else { return meter::lost() };
     if let Some(Ran { kind, queue, waited, .. }) = settlement.ran {
-        let queue = &slots.queues()[queue].name;
-        meter::ended(kind, queue, outcome.as_str(), settlement.took, waited);
+        let queue = slots.name(queue);
+        meter::ended(kind, &queue, outcome.as_str(), settlement.took, waited);
     }
     if let Some(hooks) = hooks {
         let again_in = settlement.outcome.delay().filter(|_| ending.is_none());
@@ -49,7 +48,7 @@ fn ended(
 ) -> Ended {
     let run = settlement.ran.map(|ran| hooks::Run {
         kind: ran.kind,
-        queue: Arc::clone(&slots.queues()[ran.queue].name),
+        queue: slots.name(ran.queue),
         attempt: ran.attempt,
         took: settlement.took,
         waited: ran.waited,

@@ -13,8 +13,8 @@ select (
         select from jobkit.workers w
         join jobkit.claimed_jobs c on c.worker_id = w.id and not c.waits
         cross join lateral (select j.queue from jobkit.jobs j where j.id = c.job_id offset 0) j
-        where $2 = any (w.queues) and $5 = any (w.kinds) and not w.stopping
-            and w.lease_until > clock_timestamp() and j.queue = $2 limit 10000
+        where ($2 = any (w.queues) or $2 ^@ any (w.prefixes)) and $5 = any (w.kinds)
+            and not w.stopping and w.lease_until > clock_timestamp() and j.queue = $2 limit 10000
     ) a
 ) as running, b.place, b.blocked,
     coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective,

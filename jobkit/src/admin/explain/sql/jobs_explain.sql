@@ -1,5 +1,4 @@
 -- explain: where a live job ($1) is, and who might run it; by primary keys, but for small tables.
--- A worker that does not say how many slots it has has many.
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
@@ -32,9 +31,10 @@ cross join lateral (
         select jobkit.versioned(p.kind, p.version) = any (w.kinds) as knows, exists (
                 select from unnest(w.kinds) as n (name) where jobkit.unversioned(n.name) = p.kind
             ) as knows_kind,
-            w.slots[array_position(w.queues, j.queue)] as slots
+            jobkit.slots_for(w.queues, w.slots, j.queue) as slots
         from jobkit.workers w
-        where j.queue = any (w.queues) and not w.stopping and w.lease_until > clock_timestamp()
+        where not w.stopping and w.lease_until > clock_timestamp()
+            and (j.queue = any (w.queues) or j.queue ^@ any (w.prefixes))
     ) k
 ) w
 where j.id = $1

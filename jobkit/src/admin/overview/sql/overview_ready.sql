@@ -10,8 +10,8 @@ with heads as materialized (
     select h.queue, min(h.due) as due from heads h
     where h.due < now() - $1::interval and exists (
         select from jobkit.workers w
-        where h.queue = any (w.queues) and h.kind = any (w.kinds) and not w.stopping
-            and w.lease_until > now()
+        where (h.queue = any (w.queues) or h.queue ^@ any (w.prefixes))
+            and h.kind = any (w.kinds) and not w.stopping and w.lease_until > now()
     )
     group by h.queue order by min(h.due), h.queue limit 20
 ), running as materialized (
@@ -25,9 +25,10 @@ with heads as materialized (
 )
 select (extract(epoch from now() - o.due) * 1000000)::bigint as oldest, l.queue,
     (extract(epoch from now() - l.due) * 1000000)::bigint as age, (
-        select coalesce(sum(w.slots[array_position(w.queues, l.queue)]), 0)
+        select coalesce(sum(jobkit.slots_for(w.queues, w.slots, l.queue)), 0)
         from jobkit.workers w
-        where l.queue = any (w.queues) and not w.stopping and w.lease_until > now()
+        where not w.stopping and w.lease_until > now()
+            and (l.queue = any (w.queues) or l.queue ^@ any (w.prefixes))
     ) as slots, coalesce((select r.number from running r where r.queue = l.queue), 0) as busy,
     coalesce((select sum(r.number) from running r), 0) > 10000 as more
 from (select min(h.due) as due from heads h) o left join late l on true order by l.due, l.queue

@@ -1,9 +1,9 @@
--- Queues and kinds (`versioned`) of jobs that nobody alive serves: of the first 50 ready ones of
--- each lane of 100 queues, by the primary key of `ready`, and of the first 1,000 blocked and 1,000
--- scheduled ones; `more` when there may be others. A queue that is paused is so on purpose.
+-- Queues and kinds (`versioned`) of jobs that nobody alive serves, but for paused queues: of the
+-- first 50 ready ones of each lane of 100 queues, by the primary key of `ready`, and of the first
+-- 1,000 blocked and scheduled ones; `more` when there may be others.
 -- $1 how many of them at most
 with alive as materialized (
-    select w.queues, w.kinds from jobkit.workers w where not w.stopping and w.lease_until > now()
+    select * from jobkit.workers w where not w.stopping and w.lease_until > now()
 ), met (queue, kind, number, more) as materialized (
     select q.queue, h.kind, h.number, h.more
     from jobkit.ready_queues(100) q
@@ -14,27 +14,27 @@ with alive as materialized (
         from (select r.kind from jobkit.ready r where r.queue = q.queue
             and r.priority = p.priority and r.without_permit = w.without_permit
             order by r.job_id limit 50) e
-        group by e.kind
-    ) h
+        group by e.kind) h
     union all
     select b.queue, b.kind, count(*), sum(count(*)) over () = 1000
     from (
         select b.queue, b.kind from jobkit.blocked_executions b
         order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1000
     ) b
-    group by b.queue, b.kind
+    group by 1, 2
     union all
     select j.queue, j.kind, count(*), sum(count(*)) over () = 1000
     from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 1000) s
     cross join lateral (select j.queue, jobkit.versioned(j.kind, j.version) as kind
         from jobkit.jobs j where j.id = s.job_id offset 0) j
-    group by j.queue, j.kind
-)
+    group by 1, 2)
 select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
     exists (select from jobkit.kinds k where k.kind = jobkit.unversioned(m.kind)) as announced,
-    exists (select from alive w, unnest(w.kinds) as n (name) where m.queue = any (w.queues)
-        and jobkit.unversioned(n.name) = jobkit.unversioned(m.kind)) as otherwise_known
+    exists (select from alive w, unnest(w.kinds) as n (name)
+        where (m.queue = any (w.queues) or m.queue ^@ any (w.prefixes))
+            and jobkit.unversioned(n.name) = jobkit.unversioned(m.kind)) as otherwise_known
 from met m
-where not exists (select from alive w where m.queue = any (w.queues) and m.kind = any (w.kinds))
+where not exists (select from alive w where m.kind = any (w.kinds)
+        and (m.queue = any (w.queues) or m.queue ^@ any (w.prefixes)))
     and not exists (select from jobkit.queues p where p.name = m.queue and p.paused_at is not null)
-group by m.queue, m.kind order by m.queue, m.kind limit $1
+group by 1, 2 order by 1, 2 limit $1

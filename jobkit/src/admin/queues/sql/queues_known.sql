@@ -1,15 +1,23 @@
--- The queues that workers serve or that are paused, by name: what live workers can run of each at
--- a time, and the pause.
-select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.reason
+-- The queues that workers name, that are paused or that have a bound, by name: what live workers
+-- can run of each at a time, the pause, and the bound.
+-- $1 only these, which may match a pattern of some worker; null for all
+select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.reason,
+    coalesce(b.override, b.announced) as bound, b.waiting, b.full_since
 from (
-    select unnest(w.queues) as name from jobkit.workers w
+    select u.name from jobkit.workers w cross join unnest(w.queues) as u (name)
+    where right(u.name, 1) <> '*' or left(u.name, -1) <> all (w.prefixes)
     union select q.name from jobkit.queues q where q.paused_at is not null
+    union select b.queue from jobkit.bounds b
+    union select u.name from unnest($1::text[]) as u (name)
 ) n
 left join jobkit.queues q on q.name = n.name and q.paused_at is not null
+left join jobkit.bounds b on b.queue = n.name
 cross join lateral (
     select count(*) as workers,
-        coalesce(sum(w.slots[array_position(w.queues, n.name)]), 0) as capacity
+        coalesce(sum(jobkit.slots_for(w.queues, w.slots, n.name)), 0) as capacity
     from jobkit.workers w
-    where n.name = any (w.queues) and not w.stopping and w.lease_until > now()
+    where (n.name = any (w.queues) or n.name ^@ any (w.prefixes))
+        and not w.stopping and w.lease_until > now()
 ) w
+where $1::text[] is null or n.name = any ($1)
 order by n.name collate "C" limit 500

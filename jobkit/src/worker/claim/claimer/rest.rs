@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use super::{Claimer, Next};
 use crate::store::{self, interval};
 use crate::worker::claim::sleep::{BREATH, Hint};
+use crate::worker::claim::slots::Named;
 use crate::worker::ticker::jitter;
 
 /// What a claimer does when it has found all there was, as `sleep` decides.
@@ -20,24 +21,34 @@ impl Claimer {
                 return Next::Again;
             }
         }
+        let follow_in = match self.follow_before_rest().await {
+            Ok((true, _)) => return Next::Again,
+            Ok((false, follow_in)) => follow_in,
+            Err(error) => {
+                tracing::debug!(%error, "jobkit: cannot look for new queues");
+                None
+            }
+        };
         let nap = jitter(self.pace.sleep.nap(whole, poll, Instant::now()), 0.2);
         // A scan above the marks misses what is old; look from the start as soon as that is due.
         let start = self.pace.water.until_start(Instant::now());
         let nap = if from_start { nap } else { nap.min(start) };
-        Next::Nap(self.pace.again_in.map_or(nap, |again_in| nap.min(again_in)))
+        Next::Nap([self.pace.again_in, follow_in].into_iter().flatten().fold(nap, Duration::min))
     }
 
     /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look
     /// once more.
     async fn hint(&mut self) -> bool {
         let (now, poll, worker) = (Instant::now(), self.settings.poll(), self.ledger.worker());
-        let queues = self.queues_with_room();
-        let Some(hint) = self.pace.sleep.missing_hint(worker, queues, poll, now) else {
+        let pools = self.pools_with_room();
+        let Some(hint) = self.pace.sleep.missing_hint(worker, pools, poll, now) else {
             return false;
         };
-        let name = |queue: &usize| &*self.slots.queues()[*queue].name;
-        let queues: Vec<_> = hint.queues.iter().map(name).collect();
-        let call = store::sleep(worker, &queues, interval(Hint::length(poll)));
+        let names = hint.pools.iter().flat_map(|pool| &self.slots.pools()[*pool].names);
+        let prefixes: Vec<_> = names.clone().filter_map(Named::prefix).collect();
+        let names = names.filter(|named| named.prefix().is_none());
+        let queues: Vec<_> = names.map(|named| &*named.name).collect();
+        let call = store::sleep(worker, &queues, interval(Hint::length(poll)), &prefixes);
         match self.link.call(&call).await {
             Ok(()) => self.pace.sleep.hinted(hint, now),
             Err(error) => {
@@ -48,13 +59,13 @@ impl Claimer {
         }
     }
 
-    /// The queues it is to be told of: all but those whose slots were taken before it looked, and
+    /// The pools it is to be told of: all but those whose slots were taken before it looked, and
     /// still are. A slot that becomes free ends its nap, and producers of a queue that is full need
     /// not wait for each other.
-    fn queues_with_room(&self) -> Vec<usize> {
+    fn pools_with_room(&self) -> Vec<usize> {
         let free = self.slots.free();
-        let is_full = |queue: &usize| free[*queue] == 0 && self.pace.full.contains(queue);
-        (0..free.len()).filter(|queue| !is_full(queue)).collect()
+        let is_full = |pool: &usize| free[*pool] == 0 && self.pace.full.contains(pool);
+        (0..free.len()).filter(|pool| !is_full(pool)).collect()
     }
 
     /// Tells enqueues that this worker is awake, if they think that it sleeps.

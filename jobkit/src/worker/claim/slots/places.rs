@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use crate::store::{ClaimId, ClaimedJob, Lane};
 
-/// The slots of one queue, and the places beyond them.
+/// The slots of one queue, or those that several share, and the places beyond them.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) slots: usize,

@@ -10,7 +10,7 @@ pub(crate) struct TakenSlots {
     pub(super) left: Vec<Left>,
 }
 
-/// What is left of a queue.
+/// What is left of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     pub(super) slots: usize,
@@ -18,7 +18,7 @@ pub(super) struct Left {
 }
 
 impl TakenSlots {
-    /// How many are left of each queue.
+    /// How many are left of each pool.
     pub(crate) fn left(&self) -> Vec<usize> {
         self.left.iter().map(|left| left.slots + left.ahead).collect()
     }
@@ -30,10 +30,13 @@ impl TakenSlots {
 
     /// A slot goes to a handler, which gives it back when it ends.
     pub(crate) fn pass_on(&mut self, queue: usize) {
-        match self.left[queue].slots.checked_sub(1) {
-            Some(left) => self.left[queue].slots = left,
+        let mut taken = self.slots.taken.lock();
+        let pool = taken.pool(queue);
+        taken.queues.begins(queue);
+        match self.left[pool].slots.checked_sub(1) {
+            Some(left) => self.left[pool].slots = left,
             // Somebody has moved the job to this queue by hand since it became ready.
-            None => self.slots.taken.lock().by_queue[queue].begun += 1,
+            None => taken.by_pool[pool].begun += 1,
         }
     }
 }
@@ -44,7 +47,7 @@ impl Drop for TakenSlots {
             return;
         }
         let mut taken = self.slots.taken.lock();
-        for (places, left) in taken.by_queue.iter_mut().zip(&self.left) {
+        for (places, left) in taken.by_pool.iter_mut().zip(&self.left) {
             places.begun -= left.slots;
             places.called -= left.ahead;
         }

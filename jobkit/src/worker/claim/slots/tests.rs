@@ -4,7 +4,7 @@ use super::*;
 use crate::store::{ClaimId, ClaimedJob, Lane};
 
 fn slots(queues: &[usize]) -> Arc<Slots> {
-    let served = |slots: &usize| Served { name: Arc::default(), slots: *slots };
+    let served = |slots: &usize| Served::one("", *slots);
     Arc::new(Slots::new(queues.iter().map(served).collect()))
 }
 

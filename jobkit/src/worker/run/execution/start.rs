@@ -65,13 +65,15 @@ impl Execution {
         handler: &Handler,
         span: &Span,
     ) -> Arc<Attempt> {
-        let served = &self.slots.queues()[job.queue];
+        let queues = self.slots.queues();
+        let queue = &queues[job.queue];
+        let slots = self.slots.pools()[queue.pool].slots;
         let hidden = hidden(&job.payload, policy);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
             kind: take(&mut job.kind),
-            queue: Arc::clone(&served.name),
-            beside: if job.crashes >= 2 { 0 } else { served.slots.saturating_sub(1) },
+            queue: Arc::clone(&queue.name),
+            beside: if job.crashes >= 2 { 0 } else { slots.saturating_sub(1) },
             number: job.attempt,
             max_attempts: job.max_attempts,
             snoozes: job.snoozes,

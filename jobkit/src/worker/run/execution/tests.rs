@@ -100,7 +100,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Worker 7, whose lease has just been renewed.
 fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
     let (outcomes, settled) = unbounded_channel();
-    let queue = Served { name: Arc::default(), slots: 1 };
+    let queue = Served::one("", 1);
     let execution = Execution {
         registry: Arc::new(Registry::of([
             Registration::of::<Quick, _>(),

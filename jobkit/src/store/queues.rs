@@ -1,0 +1,61 @@
+//! What the runtime asks of queues: to hear of enqueues, to follow some, and which are full.
+
+use sqlx::postgres::types::PgInterval;
+use tracing::{debug_span, trace_span};
+
+use super::call::{Statement, statements};
+use super::read::One;
+
+statements! {
+    /// Asks the next enqueue to these queues, or to some that begin so, to notify this worker, for
+    /// so long.
+    fn sleep(worker: i64, queues: &[&str], hint: PgInterval, prefixes: &[&str]) -> ()
+        = "select jobkit.sleep($1, $2, $3, $4)";
+
+    /// Asks enqueues to notify a worker no more.
+    fn rise(worker: i64) -> () = "delete from jobkit.sleepers where worker_id = $1";
+
+    /// Queues with ready jobs whose names begin with one of these and come after another, so many
+    /// of each.
+    fn matching_queues(prefixes: &[&str], after: &str, most: i32) -> Vec<String>
+        = "select m.queue from jobkit.matching_queues($1, $2, $3) m order by m.queue collate \"C\"",
+        trace_span!("jobkit.follow");
+
+    /// Tells how many jobs may wait in these queues.
+    fn announce_bounds(queues: &[&str], most: &[i32]) -> ()
+        = "select jobkit.announce_bounds($1, $2)";
+
+    /// Looks which of the queues that have a bound are full, if that is due.
+    fn look_at_bounds() -> One<i32> = "select jobkit.look_at_bounds()",
+        trace_span!("jobkit.bounds");
+}
+
+/// The queues and patterns that a worker serves, as its registration lists them: how many jobs of
+/// each run at a time, which of them share slots, and by what weights.
+#[derive(Debug, Default)]
+pub(crate) struct Serves<'a> {
+    pub(crate) names: Vec<&'a str>,
+    pub(crate) slots: Vec<i32>,
+    pub(crate) pools: Vec<Option<i32>>,
+    pub(crate) weights: Vec<Option<i32>>,
+}
+
+/// Begins a worker's life, with its lease.
+pub(crate) fn register(
+    worker: i64,
+    name: &str,
+    kinds: &[String],
+    lease: PgInterval,
+    serves: &Serves<'_>,
+) -> Statement<()> {
+    Statement::new("select jobkit.register($1, $2, $3, $4, $5, $6, $7, $8)")
+        .spanned(debug_span!("jobkit.register", worker))
+        .bind(worker)
+        .bind(name)
+        .bind(&serves.names)
+        .bind(kinds)
+        .bind(lease)
+        .bind(&serves.slots)
+        .bind(&serves.pools)
+        .bind(&serves.weights)
+}

@@ -1,0 +1,80 @@
+use std::time::{Duration, Instant};
+
+use super::Claimer;
+use crate::Error;
+use crate::store::matching_queues;
+use crate::worker::claim::slots::MOST_QUEUES;
+
+/// It looks for new queues this often at least, however busy it is …
+const EVERY: Duration = Duration::from_secs(1);
+/// … and no sooner than so long after the last look, which is also given no more than one part in
+/// this many of the time.
+const PATIENCE: Duration = Duration::from_millis(20);
+const SHARE: u32 = 20;
+
+/// When a claimer last looked for queues that match the patterns of its worker.
+#[derive(Debug, Default)]
+pub(super) struct Follow {
+    /// When that was, and how long it took.
+    last: Option<(Instant, Duration)>,
+    /// After which name the next look begins: more queues match than one look brings.
+    after: String,
+}
+
+impl Follow {
+    /// How long it is until it may look again.
+    fn rest(&self, now: Instant) -> Duration {
+        let rest = |(at, took): (Instant, Duration)| {
+            (took * SHARE).max(PATIENCE).saturating_sub(now.saturating_duration_since(at))
+        };
+        self.last.map_or(Duration::ZERO, rest)
+    }
+
+    fn is_overdue(&self, now: Instant) -> bool {
+        let is_old = |(at, _): (Instant, Duration)| now.saturating_duration_since(at) >= EVERY;
+        self.last.is_none_or(is_old) && self.rest(now).is_zero()
+    }
+}
+
+/// How a claimer finds the queues that match a pattern: by their ready jobs. A notification tells
+/// of every enqueue to a queue that begins so, also where nobody has met that queue before.
+impl Claimer {
+    fn follows(&self) -> bool {
+        !self.second && !self.slots.prefixes().is_empty()
+    }
+
+    /// Looks for new queues if it has not for long.
+    pub(super) async fn follow_if_due(&mut self, now: Instant) -> Result<(), Error> {
+        if self.follows() && self.pace.follow.is_overdue(now) {
+            self.follow(now).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks for new queues before it rests, unless it just has. Says whether there are some, and
+    /// in how long it may look again.
+    pub(super) async fn follow_before_rest(&mut self) -> Result<(bool, Option<Duration>), Error> {
+        if !self.follows() {
+            return Ok((false, None));
+        }
+        let now = Instant::now();
+        let rest = self.pace.follow.rest(now);
+        if !rest.is_zero() {
+            return Ok((false, Some(rest)));
+        }
+        Ok((self.follow(now).await?, None))
+    }
+
+    async fn follow(&mut self, began: Instant) -> Result<bool, Error> {
+        let most = i32::try_from(MOST_QUEUES).unwrap_or(i32::MAX);
+        let after = std::mem::take(&mut self.pace.follow.after);
+        let prefixes = self.slots.prefixes();
+        let found = self.link.call(&matching_queues(&prefixes, &after, most)).await?;
+        self.pace.follow.last = Some((Instant::now(), began.elapsed()));
+        let is_whole = after.is_empty() && found.len() < MOST_QUEUES;
+        if found.len() >= MOST_QUEUES {
+            self.pace.follow.after = found.last().cloned().unwrap_or_default();
+        }
+        Ok(self.slots.follow(&found, is_whole))
+    }
+}

@@ -1,0 +1,31 @@
+-- require_room: refuses an enqueue to a queue that has a bound and is full, by the last look of a
+-- worker. Where none has looked for five seconds it counts the ready jobs itself; not in a
+-- serializable transaction, of which each count would be a conflict with the next producer. It
+-- locks nothing. Runs as the owner, since who may only enqueue reads no job.
+create or replace function jobkit.require_room(p_queue text) returns boolean
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bound jobkit.bounds;
+    v_most integer;
+    v_full boolean;
+begin
+    select * into v_bound from jobkit.bounds b where b.queue = p_queue;
+    v_most := coalesce(v_bound.override, v_bound.announced);
+    v_full := v_bound.full_since is not null;
+    if v_most is not null and current_setting('transaction_isolation') <> 'serializable'
+        and (v_bound.looked_at > clock_timestamp() - interval '5 s') is not true
+    then
+        v_bound.waiting := jobkit.waiting_in(p_queue, v_most, false);
+        v_full := v_bound.waiting >= v_most;
+    end if;
+    if v_full then
+        raise exception 'jobkit: the queue "%" is full: % jobs wait, and % may',
+            p_queue, v_bound.waiting, v_most
+            using errcode = 'JK009', hint = 'Nothing was stored. Try again later.';
+    end if;
+    return true;
+end
+$$;
