@@ -7,6 +7,7 @@ mod api;
 mod assets;
 mod attention;
 mod budget;
+mod canary;
 mod choices;
 mod compressed;
 mod crawler;

@@ -14,6 +14,7 @@ use tracing::Instrument;
 use super::{Answers, BatchJob, Member, copies};
 use crate::lock::Lock;
 use crate::panics::{guard, message};
+use crate::reports::Report;
 use crate::{JobContext, JobError, Result};
 
 /// Where the jobs of a worker meet that run in batches: a place for each type and queue.
@@ -216,6 +217,7 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
         for (_, _, cx) in &gathered {
             span.follows_from(cx.span());
         }
+        Report::hide_together(gathered.iter().map(|(_, _, cx)| &cx.attempt.report));
         let member = |(seat, job, cx)| Member { job, cx, call: Arc::<Self>::clone(&self), seat };
         let batch: Vec<_> = gathered.into_iter().map(member).collect();
         let run = guard(async { J::run(batch).await }).instrument(span);

@@ -107,7 +107,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for AttemptLog {
             let whose = span.extensions().get::<Whose>().cloned();
             if let Some(whose) = whose {
                 if let Some(attempt) = whose.get().and_then(Weak::upgrade) {
-                    let line = line(event, &attempt.report.hidden);
+                    let line = line(event, attempt.report.hidden());
                     Report::line(&attempt, line);
                 }
                 return;

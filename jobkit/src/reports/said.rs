@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 use std::mem::take;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use super::Reports;
@@ -19,7 +19,9 @@ pub(crate) struct Report {
     /// Worker and number of the claim under which it runs.
     pub(crate) claim: (i64, i64),
     /// The values of its payload that no text may show.
-    pub(crate) hidden: Vec<String>,
+    hidden: Vec<String>,
+    /// Of a batch: those of all payloads that its call has.
+    hidden_in_batch: OnceLock<Arc<[String]>>,
     pub(crate) began: Instant,
     /// Those of its worker; of none in a test of the user's own.
     pub(crate) all: Weak<Reports>,
@@ -64,6 +66,7 @@ impl Report {
         Self {
             claim: (0, 0),
             hidden: Vec::new(),
+            hidden_in_batch: OnceLock::new(),
             began: Instant::now(),
             all: Weak::new(),
             said: Lock::default(),
@@ -78,7 +81,26 @@ impl Report {
         all: &Arc<Reports>,
     ) -> Self {
         let all = Arc::downgrade(all);
-        Self { claim: (worker, n), hidden, began, all, said: Lock::default() }
+        Self { claim: (worker, n), hidden, began, all, ..Self::unheard() }
+    }
+
+    /// The values that no text of the attempt may show, the longest first.
+    pub(crate) fn hidden(&self) -> &[String] {
+        self.hidden_in_batch.get().map_or(&self.hidden, |all| all)
+    }
+
+    /// These are run by one call, whose words are recorded for each: none shows what any hides.
+    pub(crate) fn hide_together<'a>(reports: impl Iterator<Item = &'a Self> + Clone) {
+        let mut all: Vec<String> = reports.clone().flat_map(|it| it.hidden.clone()).collect();
+        if all.is_empty() {
+            return;
+        }
+        all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        all.dedup();
+        let all: Arc<[String]> = all.into();
+        for report in reports {
+            let _first = report.hidden_in_batch.set(Arc::clone(&all));
+        }
     }
 
     /// Nothing new is begun from here on. What was begun goes on until its outcome is written.
@@ -182,7 +204,7 @@ impl Said {
             total: progress.and_then(|progress| progress.total).map(whole),
             note: progress
                 .filter(|progress| !progress.note.is_empty())
-                .map(|progress| shown(&progress.note, &attempt.report.hidden, NOTE_BYTES)),
+                .map(|progress| shown(&progress.note, attempt.report.hidden(), NOTE_BYTES)),
             at: progress.map(|progress| progress.at),
             lines: self.lines.iter().cloned().collect(),
         }

@@ -55,7 +55,7 @@ impl<'r> Decode<'r, Postgres> for Time {
 
 impl Encode<'_, Postgres> for Time {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
-        self.micros().encode_by_ref(buffer)
+        <i64 as Encode<Postgres>>::encode_by_ref(&self.micros(), buffer)
     }
 }
 

@@ -194,7 +194,7 @@ impl Execution {
             attempt = number, otel.kind = tracing::field::Empty
         );
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
-        let (payload, hidden) = (take(&mut job.payload), &attempt.report.hidden);
+        let payload = take(&mut job.payload);
         let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
             Ok(started) => started,
             Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
@@ -202,6 +202,7 @@ impl Execution {
         let run = self.run_started(started, policy.timeout, handler, &span).await;
         let took = began.elapsed();
         let settlement = span.in_scope(|| {
+            let hidden = attempt.report.hidden();
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
             self.logged(Settlement { took, ..ended(outcome) })
         });

@@ -40,7 +40,7 @@ impl Execution {
                 || registration.start(version, &payload, Arc::clone(&attempt), &self.states);
             let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
             let started = started.unwrap_or_else(|panic| Err(message(&*panic)));
-            let started = started.map_err(|error| scrubbed(&error, &attempt.report.hidden))?;
+            let started = started.map_err(|error| scrubbed(&error, attempt.report.hidden()))?;
             return Ok((started, None));
         };
         let cx = JobContext::new(Arc::clone(&attempt), Arc::new(()));
