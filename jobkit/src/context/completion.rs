@@ -73,13 +73,15 @@ impl Attempt {
         returned: Returned,
     ) -> Result<(), Error> {
         let Some(reach) = &self.reach else { return Ok(()) };
-        if !self.completing.ask() {
-            return Err(Error::ClaimLost);
+        let has_own = self.completing.ask().ok_or(Error::ClaimLost)?;
+        let claim @ (worker, mut n) = self.report.claim();
+        // Once only: a transaction that has completed the job holds its claim.
+        if !has_own {
+            let own = reach.part(claim, self.id).await.map_err(Error::or_busy)?;
+            n = own.ok_or(Error::ClaimLost)?;
+            self.report.moved(n);
+            self.completing.has_own();
         }
-        let claim @ (worker, _) = self.report.claim();
-        let own = reach.part(claim, self.id).await.map_err(Error::or_busy)?;
-        let n = own.ok_or(Error::ClaimLost)?;
-        self.report.moved(n);
         let (reason, result) = match &returned {
             Returned::Nothing => (None, None),
             Returned::Value(json) => (None, Some(&**json)),
@@ -110,17 +112,25 @@ fn refused(error: Error) -> Error {
 pub(crate) struct Completing(AtomicU8);
 
 const ASKED: u8 = 1;
-const OVER: u8 = 2;
+const OWN: u8 = 2;
+const OVER: u8 = 3;
 
 impl Completing {
-    /// It means to; false when its attempt is over.
-    fn ask(&self) -> bool {
-        let asked = |state| (state != OVER).then_some(ASKED);
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, asked).is_ok()
+    /// It means to: whether the job has a claim of its own. `None` when its attempt is over.
+    fn ask(&self) -> Option<bool> {
+        let asked = |state: u8| (state != OVER).then_some(state.max(ASKED));
+        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, asked);
+        before.ok().map(|before| before == OWN)
+    }
+
+    /// The job has a claim of its own.
+    fn has_own(&self) {
+        let own = |state: u8| (state != OVER).then_some(OWN);
+        let _over = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, own);
     }
 
     /// The attempt is over. Whether it meant to.
     pub(crate) fn end(&self) -> bool {
-        self.0.swap(OVER, Ordering::AcqRel) == ASKED
+        matches!(self.0.swap(OVER, Ordering::AcqRel), ASKED | OWN)
     }
 }

@@ -22,7 +22,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         completion::t214_a_completion_behind_an_outcome_is_lost;
     complete: "where c.worker_id = p_worker and c.n = p_n and p_job = any (c.job_ids)" =>
         "where p_job = any (c.job_ids)",
-        completion::t212_a_completion_behind_a_reap_is_lost;
+        completion::t212_a_stale_attempt_completes_nothing;
     complete: "where j.id = p_job for update" => "where j.id = p_job",
         completion::t215_a_completion_behind_a_cancel_is_refused;
     complete: "if v_job.cancel_requested_at is not null then" => "if false then",
