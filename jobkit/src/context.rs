@@ -1,3 +1,4 @@
+mod completion;
 mod progress;
 
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+pub(crate) use self::completion::Completing;
 use crate::hooks::{Carried, of_metadata};
 use crate::limiter::Limiter;
 use crate::reach::Reach;
@@ -44,6 +46,9 @@ pub(crate) struct Attempt {
     /// `None` in a test of the user's own.
     pub(crate) reach: Option<Arc<dyn Reach>>,
     pub(crate) report: Report,
+    /// How long the job is kept after a success.
+    pub(crate) keep: Option<Duration>,
+    pub(crate) completing: Completing,
 }
 
 impl Attempt {
@@ -64,6 +69,8 @@ impl Attempt {
             span: Span::none(),
             reach: None,
             report: Report::unheard(),
+            keep: None,
+            completing: Completing::default(),
         }
     }
 }

@@ -76,6 +76,24 @@ pub enum Error {
     /// This attempt does not hold its job any more, which another attempt may be running by now.
     #[error("this attempt has lost its job; nothing was stored")]
     ClaimLost,
+    /// Somebody has cancelled the job: it is not completed, and ends as cancelled.
+    #[error("the job was cancelled; it was not completed")]
+    Cancelled,
+    /// A job cannot be completed in this transaction: its isolation level lets it decide on what
+    /// was true before it waited. Begin it READ COMMITTED, as is the default.
+    #[error(
+        "a job can only be completed in a READ COMMITTED transaction; do not raise the isolation \
+         level, or complete in another transaction"
+    )]
+    Isolation,
+    /// The transaction does not see the job that its handler would complete, and the worker holds
+    /// it.
+    #[error(
+        "this transaction does not see the job, which its worker holds: it is of another database \
+         than the worker's; or of another connection than a test whose own transaction has the \
+         job: drain through a mutex then, which the handler has as well"
+    )]
+    OtherDatabase,
     /// This cannot begin the names of roles.
     #[error(
         "`{0}` cannot begin the names of roles: write 1 to 40 small letters, digits and \

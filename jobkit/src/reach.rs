@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::store::Completion;
 use crate::{Error, JobId};
 
 /// An answer of the database.
@@ -43,4 +44,19 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
 
     /// What was kept last, as JSON.
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>>;
+
+    /// Lets a running job have a claim of its own, in place of one (worker and number) that lists
+    /// others, too: its number. `None` when the worker does not hold the job any more.
+    fn part(&self, claim: (i64, i64), job: JobId) -> Answer<'_, Option<i64>>;
+
+    /// What has become of a job that its handler completed, or meant to, under one of these claims.
+    fn completion<'a>(
+        &'a self,
+        worker: i64,
+        claims: &'a [i64],
+        job: JobId,
+    ) -> Answer<'a, Completion>;
+
+    /// Whether a claim holds a job, which nobody is about to complete.
+    fn holds(&self, claim: (i64, i64), job: JobId) -> Answer<'_, bool>;
 }

@@ -73,7 +73,7 @@ impl Reports {
         }
         let mut kept = self.kept.lock();
         let claim = (settlement.claim.worker, settlement.claim.n);
-        let of_claim = |attempt: &Arc<Attempt>| attempt.report.claim == claim;
+        let of_claim = |attempt: &Arc<Attempt>| attempt.report.claim() == claim;
         if !kept.running.get(&settlement.job).is_some_and(of_claim) {
             return;
         }

@@ -23,6 +23,7 @@ mod brakes;
 mod causes;
 mod clock;
 mod coalesce;
+mod completion;
 mod delays;
 mod enqueue;
 mod examples;

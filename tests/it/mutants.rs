@@ -52,6 +52,7 @@ macro_rules! mutants {
 mod awaited;
 mod brakes;
 mod coalesce;
+mod completion;
 mod dead_letters;
 mod operators;
 mod permits;
@@ -142,6 +143,11 @@ fn each_mutant_of_a_wait_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_job_that_coalesces_is_found_by_its_race() {
     each_is_found(coalesce::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_completion_is_found_by_its_race() {
+    each_is_found(completion::MUTANTS);
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod coalesce;
 pub(crate) mod coalesce_ends;
+pub(crate) mod completion;
 pub(crate) mod crowd;
 pub(crate) mod dead_letters;
 pub(crate) mod elsewhere;

@@ -65,7 +65,7 @@ impl<S> JobContext<S> {
             return Ok(());
         };
         attempt.say(|said| said.checkpointed = true);
-        match reach.checkpoint(attempt.report.claim, self.id(), self.attempt(), &json).await? {
+        match reach.checkpoint(attempt.report.claim(), self.id(), self.attempt(), &json).await? {
             true => Ok(()),
             false => Err(Error::ClaimLost),
         }

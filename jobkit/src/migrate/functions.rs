@@ -21,6 +21,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
     causes { forget_cause mute_cause note_cause }
     coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
+    completion { complete completion part }
     dead_letters {
         bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::mem::take;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
@@ -16,8 +17,8 @@ const LINES: usize = 50;
 /// What an attempt says of itself, and what is needed to say it.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// Worker and number of the claim under which it runs.
-    pub(crate) claim: (i64, i64),
+    /// Worker and number of the claim under which it runs: it may get one of its own.
+    claim: (i64, AtomicI64),
     /// The values of its payload that no text may show.
     hidden: Vec<String>,
     /// Of a batch: those of all payloads that its call has.
@@ -64,7 +65,7 @@ impl Report {
     /// Of a test of the user's own: nobody hears it.
     pub(crate) fn unheard() -> Self {
         Self {
-            claim: (0, 0),
+            claim: (0, AtomicI64::new(0)),
             hidden: Vec::new(),
             hidden_in_batch: OnceLock::new(),
             began: Instant::now(),
@@ -81,7 +82,18 @@ impl Report {
         all: &Arc<Reports>,
     ) -> Self {
         let all = Arc::downgrade(all);
-        Self { claim: (worker, n), hidden, began, all, ..Self::unheard() }
+        let claim = (worker, AtomicI64::new(n));
+        Self { claim, hidden, began, all, ..Self::unheard() }
+    }
+
+    /// Worker and number of the claim under which it runs.
+    pub(crate) fn claim(&self) -> (i64, i64) {
+        (self.claim.0, self.claim.1.load(Ordering::Acquire))
+    }
+
+    /// It runs under another claim of its worker.
+    pub(crate) fn moved(&self, n: i64) {
+        self.claim.1.store(n, Ordering::Release);
     }
 
     /// The values that no text of the attempt may show, the longest first.

@@ -12,6 +12,7 @@ mod announce;
 mod ask;
 mod call;
 mod claim;
+mod completion;
 mod count;
 mod enqueue;
 mod executor;
@@ -41,6 +42,7 @@ pub(crate) use self::announce::{announce, announce_limiters, announce_limits};
 pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
+pub(crate) use self::completion::{Completion, complete, completion, part};
 pub(crate) use self::count::number;
 pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique};
 pub use self::executor::Executor;
@@ -64,7 +66,8 @@ pub(crate) use self::schedules::{
 };
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
-    EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Settle, Settlement, Unblocked,
+    EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Seen, Settle, Settlement, Unblocked,
+    Written,
 };
 pub(crate) use self::source::Source;
 pub(crate) use self::statements::{

@@ -129,6 +129,26 @@ pub(crate) struct Settlement {
     pub(crate) stand_in: bool,
     /// It was refused on its own, and noted as stuck.
     pub(crate) stuck: bool,
+    pub(crate) written: Written,
+}
+
+/// Whether an outcome is written already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Written {
+    #[default]
+    No,
+    /// The handler completed its job: at most a permit is left to be freed.
+    Yes,
+    /// The worker ends, or was reaped, before the handler's transaction was over.
+    Unknown,
+}
+
+/// What was seen of a job that its handler completed, or meant to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// The claim that has it, or had.
+    pub(crate) claim: ClaimId,
+    pub(crate) written: Written,
 }
 
 /// What a handler's run is measured as.
@@ -159,6 +179,37 @@ impl Settlement {
             ran: None,
             stand_in: false,
             stuck: false,
+            written: Written::No,
+        }
+    }
+
+    /// The same, as far as that was seen of its job.
+    pub(crate) fn seen(self, seen: Option<Seen>) -> Self {
+        let Some(Seen { claim, written }) = seen else { return self };
+        let outcome = match written {
+            Written::Yes if !matches!(self.outcome, Outcome::Finish(_)) => {
+                Outcome::Finish(Returned::Nothing)
+            }
+            _ => self.outcome.clone(),
+        };
+        Self { claim, written, outcome, ..self }
+    }
+
+    /// Whether there is nothing left to write.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.written {
+            Written::No => false,
+            Written::Yes => self.keyed_in.is_none(),
+            Written::Unknown => true,
+        }
+    }
+
+    /// What became of it, where a settle has answered that.
+    pub(crate) fn ending(&self, answered: Option<Ending>) -> Option<Ending> {
+        match self.written {
+            Written::No => answered,
+            Written::Yes => None,
+            Written::Unknown => Some(Ending::Lost),
         }
     }
 }

@@ -152,7 +152,8 @@ impl Drain {
             return Err(Error::Start(StartProblems(problems)));
         }
         let (registry, states) = (Arc::new(registry), Arc::new(states));
-        let crew = Crew { registry, states, cancel_grace: CANCEL_GRACE };
+        let shared = session.is_shared();
+        let crew = Crew { registry, states, cancel_grace: CANCEL_GRACE, shared };
         let mut draining = Draining {
             session,
             crew,

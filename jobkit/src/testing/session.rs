@@ -17,6 +17,12 @@ pub trait Session: fmt::Debug + Send + sealed::Sealed {
     /// The connection, for one call.
     #[doc(hidden)]
     fn connection(&mut self) -> Opening<'_>;
+
+    /// Whether handlers work on the very connection.
+    #[doc(hidden)]
+    fn is_shared(&self) -> bool {
+        false
+    }
 }
 
 type Opening<'a> = Pin<Box<dyn Future<Output = sqlx::Result<Opened<'a>>> + Send + 'a>>;
@@ -44,6 +50,10 @@ impl Session for &PgPool {
 impl<C: DerefMut<Target = PgConnection> + fmt::Debug + Send> Session for &Mutex<C> {
     fn connection(&mut self) -> Opening<'_> {
         Box::pin(async { Ok(Box::new(Locked(self.lock().await)) as Opened<'_>) })
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 }
 

@@ -197,7 +197,10 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
-            reach: Some(Arc::new(Line(Mutex::new(self.link("jobs"))))),
+            reach: Some(Arc::new(Line {
+                asks: Mutex::new(self.link("jobs")),
+                ledger: Some(Arc::clone(&self.ledger)),
+            })),
             reports: Arc::clone(&self.reports),
             cancel_grace: self.settings.cancel_grace(),
         });

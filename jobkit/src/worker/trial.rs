@@ -39,6 +39,8 @@ pub(crate) struct Crew {
     pub(crate) registry: Arc<Registry>,
     pub(crate) states: Arc<States>,
     pub(crate) cancel_grace: Duration,
+    /// Whether handlers work on the connection of the trial.
+    pub(crate) shared: bool,
 }
 
 /// See the module.
@@ -89,7 +91,10 @@ impl Trial {
             ledger: Arc::clone(&ledger),
             lease: Arc::clone(&lease),
             outcomes: sender,
-            reach: Some(Arc::new(Line(line))),
+            reach: Some(Arc::new(Line {
+                asks: line,
+                ledger: (!crew.shared).then(|| Arc::clone(&ledger)),
+            })),
             reports: Arc::default(),
             cancel_grace: crew.cancel_grace,
         });
@@ -192,16 +197,19 @@ impl Trial {
         while let Ok(next) = self.outcomes.try_recv() {
             batch.push(next);
         }
-        let settle = Settle { worker: self.worker(), settlements: &batch, next: None };
-        let endings: HashMap<i64, Ending> =
-            settle.call(connection).await?.endings.into_iter().collect();
+        let over: Vec<_> = batch.extract_if(.., |settlement| settlement.is_over()).collect();
+        let mut endings = HashMap::<i64, Ending>::new();
+        if !batch.is_empty() {
+            let settle = Settle { worker: self.worker(), settlements: &batch, next: None };
+            endings.extend(settle.call(connection).await?.endings);
+        }
         let ended = |settlement: Settlement| {
             self.dispatch.ledger.settled(settlement.claim, settlement.job);
             let taken = self.claimed.remove(&settlement.job)?;
-            let ending = endings.get(&settlement.job).copied();
+            let ending = settlement.ending(endings.get(&settlement.job).copied());
             Some((taken, settlement, ending))
         };
-        Ok(batch.into_iter().filter_map(ended).collect())
+        Ok(over.into_iter().chain(batch).filter_map(ended).collect())
     }
 }
 

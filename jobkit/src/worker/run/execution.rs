@@ -1,3 +1,4 @@
+mod completed;
 mod ending;
 mod start;
 
@@ -12,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
 use self::start::Started;
 use super::running::{Handler, Running};
@@ -22,7 +24,7 @@ use crate::reach::Reach;
 use crate::registry::{Known, Registry};
 use crate::reports::Reports;
 use crate::states::States;
-use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
+use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Seen, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
@@ -44,6 +46,15 @@ pub(crate) struct Execution {
     pub(crate) reports: Arc<Reports>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
+}
+
+/// What is known of an attempt whatever its end, and where that panics.
+#[derive(Default)]
+struct Begun {
+    /// Set when the handler runs.
+    ran: Option<Ran>,
+    /// Set when the handler completed its job, or meant to.
+    seen: Option<Seen>,
 }
 
 /// How long a job that was claimed ahead may wait here for a slot.
@@ -86,12 +97,13 @@ impl Execution {
             } else {
                 this.ledger.began(claim, id);
                 // The texts and the drops of errors and panics are the user's code as well.
-                let mut ran = None;
-                let run = this.execute(claim, claimed, &mut job, &handler, &mut ran);
+                let mut begun = Begun::default();
+                let run = this.execute(claim, claimed, &mut job, &handler, &mut begun);
                 let executed = guard(pin!(run)).await;
                 executed.unwrap_or_else(|panic| {
-                    let outcome = panicked(panic);
-                    this.logged(Settlement { ran, ..Settlement::of(claim, id, outcome) })
+                    let (outcome, Begun { ran, seen }) = (panicked(panic), begun);
+                    let settlement = Settlement { ran, ..Settlement::of(claim, id, outcome) };
+                    this.logged(settlement.seen(seen))
                 })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
@@ -167,7 +179,7 @@ impl Execution {
         claimed: Instant,
         job: &mut ClaimedJob,
         handler: &Handler,
-        begun: &mut Option<Ran>,
+        begun: &mut Begun,
     ) -> Settlement {
         let began = Instant::now();
         let (id, queue, number) = (job.id, job.queue, job.attempt);
@@ -187,7 +199,7 @@ impl Execution {
             return settlement(outcome);
         }
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
-        let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
+        let ran = Some(*begun.ran.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %self.slots.name(queue),
@@ -201,10 +213,16 @@ impl Execution {
         };
         let run = self.run_started(started, policy.timeout, handler, &span).await;
         let took = began.elapsed();
+        if attempt.completing.end() {
+            // Boxed, and so made only for a handler that completes its job.
+            begun.seen = Some(Box::pin(self.look(claim, &attempt, handler)).await);
+        }
         let settlement = span.in_scope(|| {
             let hidden = attempt.report.hidden();
+            let run = missing(run, begun.seen);
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            self.logged(Settlement { took, ..ended(outcome) })
+            let outcome = told(outcome, begun.seen);
+            self.logged(Settlement { took, ..ended(outcome) }.seen(begun.seen))
         });
         attempt.report.close();
         settlement

@@ -1,19 +1,28 @@
 use std::fmt;
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::JobId;
 use crate::reach::{Answer, Reach};
 use crate::store::{
-    Ask, checkpoint, interval, last_checkpoint, limiter_paused, pause_key, pause_key_of, take_slot,
+    Ask, ClaimId, Completion, checkpoint, completion, interval, last_checkpoint, limiter_paused,
+    part, pause_key, pause_key_of, take_slot,
 };
+use crate::worker::settle::ledger::Ledger;
 
 /// What handlers ask of the database, by whatever makes their calls: those of a worker take turns
 /// on one connection, which the first one opens.
-pub(crate) struct Line<A>(pub(crate) A);
+pub(crate) struct Line<A> {
+    pub(crate) asks: A,
+    /// Where claims are numbered. `None` where handlers work on the connection that has the claims
+    /// in hand, and so hold up nobody.
+    pub(crate) ledger: Option<Arc<Ledger>>,
+}
 
 impl<A: Ask> Reach for Line<A> {
     fn pause_key_of(&self, job: JobId, pause: Duration) -> Answer<'_, bool> {
-        Box::pin(self.0.ask(pause_key_of(job.0, interval(pause))))
+        Box::pin(self.asks.ask(pause_key_of(job.0, interval(pause))))
     }
 
     fn take_slot<'a>(
@@ -23,15 +32,15 @@ impl<A: Ask> Reach for Line<A> {
         job: JobId,
         most: Option<Duration>,
     ) -> Answer<'a, Option<(Duration, bool)>> {
-        Box::pin(self.0.ask(take_slot(limiter, key, job.0, most.map(interval))))
+        Box::pin(self.asks.ask(take_slot(limiter, key, job.0, most.map(interval))))
     }
 
     fn limiter_paused<'a>(&'a self, limiter: &'a str, key: &'a str) -> Answer<'a, bool> {
-        Box::pin(self.0.ask(limiter_paused(limiter, key)))
+        Box::pin(self.asks.ask(limiter_paused(limiter, key)))
     }
 
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool> {
-        Box::pin(self.0.ask(pause_key(group, key, interval(pause))))
+        Box::pin(self.asks.ask(pause_key(group, key, interval(pause))))
     }
 
     fn checkpoint<'a>(
@@ -42,11 +51,43 @@ impl<A: Ask> Reach for Line<A> {
         value: &'a str,
     ) -> Answer<'a, bool> {
         let attempt = i32::try_from(attempt).unwrap_or(i32::MAX);
-        Box::pin(self.0.ask(checkpoint(worker, n, job, attempt, value)))
+        Box::pin(self.asks.ask(checkpoint(worker, n, job, attempt, value)))
     }
 
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>> {
-        Box::pin(self.0.ask(last_checkpoint(job.0)))
+        Box::pin(self.asks.ask(last_checkpoint(job.0)))
+    }
+
+    fn part(&self, (worker, n): (i64, i64), JobId(job): JobId) -> Answer<'_, Option<i64>> {
+        let own = |ledger: &Ledger| ledger.part(ClaimId { worker, n }, job);
+        let parting = self.ledger.as_ref().and_then(|ledger| Some((ledger, own(ledger)?)));
+        let Some((ledger, own)) = parting else { return Box::pin(ready(Ok(Some(n)))) };
+        Box::pin(async move {
+            let claim = self.asks.ask(part(worker, n, own, job)).await?;
+            if claim == Some(own) {
+                ledger.parted(ClaimId { worker, n }, job);
+            }
+            Ok(claim)
+        })
+    }
+
+    fn completion<'a>(
+        &'a self,
+        worker: i64,
+        claims: &'a [i64],
+        job: JobId,
+    ) -> Answer<'a, Completion> {
+        Box::pin(self.asks.ask(completion(worker, claims, job.0)))
+    }
+
+    fn holds(&self, (worker, n): (i64, i64), job: JobId) -> Answer<'_, bool> {
+        if self.ledger.is_none() {
+            return Box::pin(ready(Ok(false)));
+        }
+        Box::pin(async move {
+            let seen = self.asks.ask(completion(worker, &[n], job.0)).await?;
+            Ok(matches!(seen, Completion::Held(_)))
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::lock::Lock;
 use crate::store::ClaimId;
@@ -29,6 +29,9 @@ struct State {
     put_off: HashSet<i64>,
     /// Given-up calls that asked for one job.
     suspect: Vec<i64>,
+    /// Jobs with a claim of their own, or about to get one: the number of the one that brought
+    /// them, and of that.
+    parted: HashMap<i64, (i64, i64)>,
 }
 
 /// A copy of the ledger, for one heartbeat.
@@ -110,12 +113,44 @@ impl Ledger {
         }
         state.put_off.remove(&job);
         state.waiting.remove(&(n, job));
-        if let Some(jobs) = state.held.get_mut(&n) {
-            jobs.remove(&job);
-            if jobs.is_empty() {
-                state.held.remove(&n);
-            }
+        state.leave(n, job);
+        if let Some((before, own)) = state.parted.remove(&job) {
+            state.leave(before, job);
+            state.leave(own, job);
         }
+    }
+
+    /// Numbers a claim of its own for a running job, if there are others in its claim. It is held
+    /// from here on, whether or not the call is answered; each further call has the same number.
+    pub(crate) fn part(&self, ClaimId { worker, n }: ClaimId, job: i64) -> Option<i64> {
+        let mut state = self.0.lock();
+        if state.worker != worker {
+            return None;
+        }
+        if let Some((_, own)) = state.parted.get(&job) {
+            return (*own != n).then_some(*own);
+        }
+        if state.held.get(&n).is_none_or(|jobs| jobs.len() == 1) {
+            return None;
+        }
+        state.begun += 1;
+        let own = state.begun;
+        state.held.insert(own, HashSet::from([job]));
+        state.parted.insert(job, (n, own));
+        Some(own)
+    }
+
+    /// Notes that a job is in the claim of its own now, and in the other no more.
+    pub(crate) fn parted(&self, ClaimId { worker, n }: ClaimId, job: i64) {
+        let mut state = self.0.lock();
+        if state.worker == worker {
+            state.leave(n, job);
+        }
+    }
+
+    /// The claims of a running job: where it was claimed, and perhaps its own.
+    pub(crate) fn claims(&self, ClaimId { n, .. }: ClaimId, job: i64) -> Vec<i64> {
+        self.0.lock().parted.get(&job).map_or(vec![n], |(before, own)| vec![*before, *own])
     }
 
     /// Notes that the settle of a job will be tried again later.
@@ -129,7 +164,9 @@ impl Ledger {
     /// Whether a job is claimed and its settle not answered yet.
     pub(crate) fn holds(&self, ClaimId { worker, n }: ClaimId, job: i64) -> bool {
         let state = self.0.lock();
-        state.worker == worker && state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
+        state.worker == worker
+            && (state.held.get(&n).is_some_and(|jobs| jobs.contains(&job))
+                || state.parted.get(&job).is_some_and(|(before, _)| *before == n))
     }
 
     /// How many jobs of a claim, by its number, are not settled yet.
@@ -192,6 +229,17 @@ impl State {
             given_up: BTreeSet::new(),
             put_off: HashSet::new(),
             suspect: Vec::new(),
+            parted: HashMap::new(),
+        }
+    }
+
+    /// A job leaves a claim, which is held as long as there are others.
+    fn leave(&mut self, n: i64, job: i64) {
+        if let Some(jobs) = self.held.get_mut(&n) {
+            jobs.remove(&job);
+            if jobs.is_empty() {
+                self.held.remove(&n);
+            }
         }
     }
 }
@@ -273,6 +321,36 @@ mod tests {
         assert_eq!((snapshot.concluded, snapshot.begun), (2, 1));
         ledger.cleared(&snapshot);
         assert_eq!(ledger.snapshot().begun, 2);
+    }
+
+    #[test]
+    fn a_job_with_a_claim_of_its_own_is_held_in_both_until_it_is_moved() {
+        let ledger = Ledger::new(7);
+        let (claim, _ahead) = ledger.begin();
+        assert!(ledger.hold(claim, HashSet::from([10, 11])));
+        assert_eq!(ledger.claims(claim, 10), [1]);
+        assert_eq!([ledger.part(claim, 10), ledger.part(claim, 10)], [Some(3), Some(3)]);
+        assert_eq!(ledger.part(ClaimId { n: 3, ..claim }, 10), None, "it is there");
+        assert_eq!((ledger.snapshot().held, ledger.held(1)), (vec![1, 3], 2));
+        ledger.parted(claim, 10);
+        assert_eq!((ledger.held(1), ledger.unsettled()), (1, (2, 0)));
+        assert!(ledger.holds(claim, 10), "who waits for its end knows the first claim");
+        assert_eq!(ledger.part(claim, 11), None, "it is alone by now");
+        assert_eq!(ledger.claims(claim, 10), [1, 3]);
+        ledger.settled(ClaimId { n: 3, ..claim }, 10);
+        assert!(!ledger.holds(claim, 10));
+        ledger.settled(claim, 11);
+        assert_eq!(ledger.snapshot().held, [0_i64; 0]);
+    }
+
+    #[test]
+    fn a_job_whose_move_was_not_answered_leaves_both_claims_with_its_end() {
+        let ledger = Ledger::new(7);
+        let (claim, _ahead) = ledger.begin();
+        assert!(ledger.hold(claim, HashSet::from([10, 11])));
+        ledger.part(claim, 10);
+        ledger.settled(claim, 10);
+        assert_eq!((ledger.snapshot().held, ledger.held(1)), (vec![1], 1));
     }
 
     #[test]

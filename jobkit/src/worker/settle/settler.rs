@@ -123,6 +123,8 @@ impl Settler {
 
     /// Writes a batch, one worker id at a time (there are two only after a new registration).
     async fn flush(&mut self, mut batch: Vec<Settlement>) {
+        let over: Vec<_> = batch.extract_if(.., |settlement| settlement.is_over()).collect();
+        self.record(&over, &[]);
         batch.sort_by_key(|settlement| (settlement.claim.worker, settlement.job));
         let mut work: Vec<Vec<Settlement>> = Vec::new();
         for settlement in batch {
@@ -284,7 +286,7 @@ impl Settler {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
         for settlement in group {
             self.ledger.settled(settlement.claim, settlement.job);
-            let ending = endings.get(&settlement.job).copied();
+            let ending = settlement.ending(endings.get(&settlement.job).copied());
             self.measures.add(settlement, ending);
             self.reports.settled(settlement, ending);
             let counter = match (ending, &settlement.outcome) {

@@ -9,7 +9,7 @@ use tracing::{Instrument, Span};
 
 use super::Execution;
 use crate::around::{Inside, layered};
-use crate::context::Attempt;
+use crate::context::{Attempt, Completing};
 use crate::panics::message;
 use crate::policy::Policy;
 use crate::redact::{hidden_texts, scrubbed};
@@ -85,6 +85,8 @@ impl Execution {
             span: span.clone(),
             reach: self.reach.clone(),
             report: Report::of(claim, began, hidden, &self.reports),
+            keep: policy.retention,
+            completing: Completing::default(),
         });
         logged_by(&attempt);
         attempt

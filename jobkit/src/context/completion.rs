@@ -1,0 +1,136 @@
+//! Success in a transaction of the handler.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde::Serialize;
+use sqlx::PgConnection;
+
+use super::{Attempt, JobContext};
+use crate::Error;
+use crate::returned::Returned;
+use crate::store::{Call, complete, interval};
+
+impl<S> JobContext<S> {
+    /// Completes the job in your transaction: its success commits or rolls back together with what
+    /// else you write there, so that the effect happens exactly once, whenever the process dies and
+    /// whether or not the answer to your COMMIT arrives.
+    ///
+    /// ```
+    /// # use jobkit::JobContext;
+    /// # use sqlx::PgPool;
+    /// # async fn run(cx: JobContext<PgPool>, order: i64) -> jobkit::Result {
+    /// let mut tx = cx.state().begin().await?;
+    /// sqlx::query("update orders set paid = true where id = $1")
+    ///     .bind(order)
+    ///     .execute(&mut *tx)
+    ///     .await?;
+    /// cx.complete_in(&mut tx).await?;
+    /// tx.commit().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// From this call on only a commit ends the job with success. The worker looks how the
+    /// transaction ended before it writes anything: after a commit the job has ended, whatever the
+    /// handler returns; after a rollback `Ok` counts as a failed attempt, since the effect is
+    /// missing, and anything else as always. While the transaction is open the worker waits, and
+    /// the slot stays taken.
+    ///
+    /// Make it the last statement but the commit: from here on the job's row is locked, and whoever
+    /// cancels the job waits. Nobody else does: the job has a claim of its own, and its permit is
+    /// freed after the commit.
+    ///
+    /// The transaction must be READ COMMITTED and in the worker's database. Leave the handler with
+    /// an error of this call: a savepoint that swallows it would let the effect commit alone. In a
+    /// test that calls `run` itself, with a context of the kit, nothing is completed.
+    ///
+    /// # Errors
+    /// [`Error::ClaimLost`] when the job is not this attempt's any more, [`Error::Cancelled`] when
+    /// somebody has cancelled it, [`Error::Isolation`], [`Error::OtherDatabase`], and
+    /// [`Error::Busy`] when somebody has the job in hand for a second; those of the database.
+    pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), Error> {
+        self.attempt.complete(connection, Returned::Nothing).await
+    }
+
+    /// The same with what the job returns, for one that says so with `#[job(result = …)]`: what
+    /// `run` returns after the commit is not recorded any more.
+    ///
+    /// # Errors
+    /// Those of [`complete_in`](Self::complete_in). A result that is too large fails nothing: it is
+    /// not kept, and the history says why.
+    pub async fn complete_in_with<T: Serialize + Sync + 'static>(
+        &self,
+        connection: &mut PgConnection,
+        result: &T,
+    ) -> Result<(), Error> {
+        self.attempt.complete(connection, Returned::of(result)).await
+    }
+}
+
+impl Attempt {
+    async fn complete(
+        &self,
+        connection: &mut PgConnection,
+        returned: Returned,
+    ) -> Result<(), Error> {
+        let Some(reach) = &self.reach else { return Ok(()) };
+        let has_own = self.completing.ask().ok_or(Error::ClaimLost)?;
+        let claim @ (worker, mut n) = self.report.claim();
+        // Once only: a transaction that has completed the job holds its claim.
+        if !has_own {
+            let own = reach.part(claim, self.id).await.map_err(Error::or_busy)?;
+            n = own.ok_or(Error::ClaimLost)?;
+            self.report.moved(n);
+            self.completing.has_own();
+        }
+        let (reason, result) = match &returned {
+            Returned::Nothing => (None, None),
+            Returned::Value(json) => (None, Some(&**json)),
+            Returned::Unfit(why) => (Some(&**why), None),
+        };
+        let (keep, took) = (self.keep.map(interval), interval(self.report.began.elapsed()));
+        let complete = complete(worker, n, self.id.0, keep, took, reason, result);
+        let answer = complete.call(connection).await.map_err(|error| refused(error.into()))?;
+        match &*answer {
+            "finish" => Ok(()),
+            "cancel" => Err(Error::Cancelled),
+            _ if reach.holds((worker, n), self.id).await? => Err(Error::OtherDatabase),
+            _ => Err(Error::ClaimLost),
+        }
+    }
+}
+
+/// What the server has against a completion.
+fn refused(error: Error) -> Error {
+    match error.code().as_deref() {
+        Some("JK002") => Error::Isolation,
+        _ => error.or_busy(),
+    }
+}
+
+/// Whether the handler completes its job in a transaction of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Completing(AtomicU8);
+
+const ASKED: u8 = 1;
+const OWN: u8 = 2;
+const OVER: u8 = 3;
+
+impl Completing {
+    /// It means to: whether the job has a claim of its own. `None` when its attempt is over.
+    fn ask(&self) -> Option<bool> {
+        let asked = |state: u8| (state != OVER).then_some(state.max(ASKED));
+        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, asked);
+        before.ok().map(|before| before == OWN)
+    }
+
+    /// The job has a claim of its own.
+    fn has_own(&self) {
+        let own = |state: u8| (state != OVER).then_some(OWN);
+        let _over = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, own);
+    }
+
+    /// The attempt is over. Whether it meant to.
+    pub(crate) fn end(&self) -> bool {
+        matches!(self.0.swap(OVER, Ordering::AcqRel), ASKED | OWN)
+    }
+}

@@ -1,0 +1,42 @@
+-- complete: success of a job that runs, in the transaction of its handler, which may stay open for
+-- long. Returns `finish`; `lost` (the claim does not hold the job any more) or `cancel` (somebody
+-- has cancelled it), and then nothing was written.
+-- Nothing is locked that others of the job's key, queue or claim wait for: the claim is the job's
+-- own (`part`), and its permit stays with it. As long as there is one the claim lists a job that is
+-- gone, and whoever settles or reaps it frees the permit.
+create or replace function jobkit.complete(
+    p_worker bigint, p_n bigint, p_job bigint, p_keep interval default null,
+    p_took interval default null, p_reason text default null, p_result text default null
+) returns text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+as $$
+declare
+    v_claim jobkit.claims;
+    v_job jobkit.jobs;
+begin
+    perform jobkit.require_read_committed();
+    select * into v_claim from jobkit.claims c
+    where c.worker_id = p_worker and c.n = p_n and p_job = any (c.job_ids) for update;
+    if not found then
+        return 'lost';
+    end if;
+    select * into v_job from jobkit.jobs j where j.id = p_job for update;
+    if not found then
+        return 'lost';
+    end if;
+    if v_job.cancel_requested_at is not null then
+        return 'cancel';
+    end if;
+    if not exists (select from jobkit.permits p where p.job_id = p_job) then
+        delete from jobkit.claims c
+        where c.worker_id = p_worker and c.n = p_n and c.job_ids = array[p_job];
+        update jobkit.claims c set job_ids = array_remove(c.job_ids, p_job)
+        where c.worker_id = p_worker and c.n = p_n;
+    end if;
+    perform jobkit.finish(v_job, 'finish', v_job.attempt + 1, p_reason, p_keep, p_worker, p_took,
+        p_result::json);
+    return 'finish';
+end
+$$;

@@ -1,0 +1,34 @@
+-- completion: what has become of a job that its handler completed (`complete`), or began to, under
+-- one of these claims of a worker:
+--   `open`    the handler's transaction is not over, or another session has the claim in hand
+--   `held`    claim `n` holds the job: nothing was completed
+--   `finish`  it was; `n` is the claim that has its permit, if there is one
+--   `lost`    the worker was reaped, and its claims with it
+-- It waits for nobody. That the claim is gone is seen before the worker is seen to be there: no
+-- other session takes claims from a worker that is.
+create or replace function jobkit.completion(
+    p_worker bigint, p_n bigint[], p_job bigint, out state text, out n bigint
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform jobkit.require_read_committed();
+    select c.n into n from jobkit.claims c
+    where c.worker_id = p_worker and c.n = any (p_n) and p_job = any (c.job_ids)
+    for key share skip locked;
+    if found then
+        state := case when exists (select from jobkit.jobs j where j.id = p_job) then 'held'
+            else 'finish' end;
+    elsif exists (
+        select from jobkit.claims c
+        where c.worker_id = p_worker and c.n = any (p_n) and p_job = any (c.job_ids)
+    ) then
+        state := 'open';
+    elsif exists (select from jobkit.workers w where w.id = p_worker) then
+        state := 'finish';
+    else
+        state := 'lost';
+    end if;
+end
+$$;
