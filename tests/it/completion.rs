@@ -273,8 +273,10 @@ async fn outcome(how: How) -> (String, String, i64) {
         let jobs = (0..=others).map(|at| if at == 0 { how } else { How::Wait });
         let jobs = jobkit::enqueue_all(jobs.map(|how| Pay { how }), lab.pool()).await.unwrap();
         hand.ends.add_permits(others);
-        lab.until("not exists (select from jobkit.claims) and not exists (select from jobkit.ready)")
-            .await;
+        lab.until(
+            "not exists (select from jobkit.claims) and not exists (select from jobkit.ready)",
+        )
+        .await;
         let error = "select coalesce(max(error), '') from jobkit.attempts where job_id = ";
         let error: String = lab.value(&format!("{error}{}", jobs[0])).await;
         let effects = lab.count(&format!("effects where job = {}", jobs[0])).await;
@@ -372,7 +374,8 @@ async fn the_counts_know_of_it() {
     jobkit_tests::wait(Duration::from_secs(30), "all are counted", counted).await;
     assert_eq!(lab.count("jobkit.permits").await, 0);
     worker.stop().await;
-    let measured = "select sum(count)::bigint from jobkit.measures where span = 1 and outcome = 'finish'";
+    let measured =
+        "select sum(count)::bigint from jobkit.measures where span = 1 and outcome = 'finish'";
     assert_eq!(lab.value::<Option<i64>>(measured).await, Some(4));
     lab.check_invariants().await;
 }
@@ -382,7 +385,7 @@ async fn the_counts_know_of_it() {
 async fn a_transaction_that_was_given_away_is_waited_for() {
     for (how, state) in [(How::GiveAway, "finish"), (How::GiveAwayAndRollBack, "retry")] {
         let lab = lab().await;
-    let hand = hand(&lab, "");
+        let hand = hand(&lab, "");
         let worker = start(&lab, &hand).await;
         let mates = [how, How::Wait, How::Wait].map(|how| Pay { how });
         let jobs = jobkit::enqueue_all(mates, lab.pool()).await.unwrap();
@@ -500,7 +503,9 @@ impl Job<Arc<Hand>> for Gamble {
         let end = if fastrand::u8(..3) > 0 { "commit" } else { "rollback" };
         match fastrand::u8(..5) {
             // Ends with it, or fails after it.
-            0 | 1 => drop(connection.execute(end).await?),
+            0 | 1 => {
+                connection.execute(end).await?;
+            }
             2 => {
                 connection.execute(end).await?;
                 return Err("after the end".into());
@@ -536,7 +541,8 @@ async fn effect_and_completion_always_agree() {
         worker.reap_every(Duration::from_millis(50)).start().await.unwrap()
     };
     let workers = [start().await, start().await];
-    let jobs = (0..rounds).map(|_| Gamble { key: [None, Some(fastrand::u8(..3))][fastrand::usize(..2)] });
+    let jobs =
+        (0..rounds).map(|_| Gamble { key: [None, Some(fastrand::u8(..3))][fastrand::usize(..2)] });
     jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
     let (mut looks, mut reaped) = (0_u32, 0_u32);
     while lab.count("jobkit.jobs").await > 0 || lab.count("jobkit.claims").await > 0 {

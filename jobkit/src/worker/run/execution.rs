@@ -199,7 +199,8 @@ impl Execution {
             return settlement(outcome);
         }
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
-        let ran = Some(*begun.ran.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
+        let ran =
+            Some(*begun.ran.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %self.slots.name(queue),
