@@ -11,8 +11,9 @@
 //! | … or the answer to its outcomes | `WorkerHandle::fail_next_settle` |
 //! | see that what old releases stored can be read | [`assert_decodes`] |
 //!
-//! All of it works in a transaction of the test, which is rolled back at its end: a test needs no
-//! database of its own. [`begin`] makes one on a database that is ready for it.
+//! All but what is for workers goes on in a transaction of the test, which is rolled back at its
+//! end: a test needs no database of its own. [`begin`] begins one on a database that is ready for
+//! it.
 
 mod context;
 mod decodes;

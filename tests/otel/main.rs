@@ -16,7 +16,7 @@ use tracing_subscriber::prelude::*;
 
 /// Fails once.
 #[derive(Serialize, Deserialize)]
-#[job(backoff = fixed("1ms"))]
+#[job(backoff = fixed("1ms"), redact(card))]
 struct Charge {
     card: String,
 }
@@ -104,6 +104,7 @@ async fn a_request_and_its_three_jobs_one_retried_are_one_trace() {
     })
     .await;
     assert_eq!(attempts.len(), 4, "{attempts:#?}");
+    assert!(!format!("{attempts:?}").contains("4711"), "a redacted value: {attempts:#?}");
     for span in &attempts {
         assert_eq!((trace(span), span.parent_span_id), (trace(&request), id(&request)));
         assert_eq!(span.span_kind, SpanKind::Consumer);
