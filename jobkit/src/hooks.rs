@@ -66,7 +66,7 @@ pub struct Ended {
     /// What is known of the run; nothing where the handler did not run, as of a job that had
     /// expired, or was given back before it began.
     pub run: Option<Run>,
-    /// What is recorded of a failure, or why the job was discarded.
+    /// What is recorded of a failure, or why the job was discarded or has expired.
     pub error: Option<String>,
     /// After how long the job runs again, unless that is at once or never.
     pub again_in: Option<Duration>,
@@ -102,6 +102,10 @@ pub enum Outcome {
     Bury,
     /// The job ended without success and without a dead letter.
     Discard,
+    /// The job ended without a run: it had not begun when it expired.
+    Expire,
+    /// The job was to run again, and ended: another one has taken its place.
+    Supersede,
     /// Somebody cancelled the job.
     Cancel,
     /// It was given back, uncharged.
@@ -118,6 +122,8 @@ impl Outcome {
             Self::Snooze => "snooze",
             Self::Bury => "bury",
             Self::Discard => "discard",
+            Self::Expire => "expire",
+            Self::Supersede => "supersede",
             Self::Cancel => "cancel",
             Self::Release => "release",
         }

@@ -11,19 +11,19 @@ pub(crate) fn enqueued(kind: &'static str, jobs: usize) {
     metrics::counter!("jobkit_enqueued_total", "kind" => kind).increment(jobs as u64);
 }
 
-/// An attempt that ran has its outcome.
+/// An attempt has its outcome; `times` are how long it ran and how long it had waited, if it ran.
 pub(crate) fn ended(
     kind: &'static str,
     queue: &Arc<str>,
     outcome: &'static str,
-    took: Duration,
-    waited: Duration,
+    times: Option<(Duration, Duration)>,
 ) {
     #[cfg(feature = "metrics")]
     {
         let queue = || metrics::SharedString::from(Arc::clone(queue));
         let labels = [("kind", kind.into()), ("queue", queue()), ("outcome", outcome.into())];
         metrics::counter!("jobkit_attempts_total", &labels).increment(1);
+        let Some((took, waited)) = times else { return };
         let of_kind = &labels[..2];
         metrics::histogram!("jobkit_run_seconds", of_kind).record(took);
         metrics::histogram!("jobkit_wait_seconds", of_kind).record(waited);

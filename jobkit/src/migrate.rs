@@ -67,7 +67,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     130 "0130_results" readable_by 29,
     140 "0140_progress" readable_by 29,
     160 "0160_queues" readable_by 29,
-    functions 161 readable_by 29
+    185 "0185_endings" readable_by 29,
+    functions 186 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

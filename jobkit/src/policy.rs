@@ -39,7 +39,7 @@ pub struct Policy {
     /// operator.
     pub auto_replay: Option<AutoReplay>,
     /// How long after it is due a job may still begin for the first time, 1 second to 366 days: one
-    /// that did not is discarded as expired. `None` sets no limit.
+    /// that did not ends as expired. `None` sets no limit.
     pub expires: Option<Duration>,
     /// For how long after its first failure a job is tried again, 1 second to 366 days: where the
     /// next attempt would come later, it becomes a dead letter, though it has attempts left. `None`

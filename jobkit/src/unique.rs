@@ -42,10 +42,10 @@ use crate::{Error, JobId};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum While {
     /// Until a worker claims it: what changes while it runs is for a new job. A retry has the key
-    /// again; if a new job has it by then, the retry ends as discarded: superseded by that job.
+    /// again; if a new job has it by then, the retry ends as superseded by that job.
     Queued,
     /// Until that run ends. While it waits for another attempt it yields: a new job takes its
-    /// place, and it ends as discarded: superseded by that job.
+    /// place, and it ends as superseded by that job.
     Running,
     /// Until it has ended, through all its attempts.
     #[default]

@@ -85,6 +85,10 @@ async fn of_the_jobs_of_a_key_one_runs() {
     worker.stop().await;
     let ran = "select string_agg(job_id::text, ' ') from jobkit.finished where outcome = 'finish'";
     assert_eq!(lab.value::<String>(ran).await, last.to_string());
+    let coalesced = "ended:coalesce".parse().unwrap();
+    let count = Admin::new(lab.pool()).count_jobs(&coalesced).await.unwrap();
+    // But for the last, and for the one whose kind keeps nothing.
+    assert_eq!(count.number(), 13);
     lab.check_invariants().await;
 }
 

@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
-use jobkit::admin::Admin;
 use jobkit::admin::explain::Reason;
-use jobkit::{Enqueue, Error, Job, JobContext, Registration, WorkerHandle, job};
+use jobkit::admin::jobs::{Ended, JobPage};
+use jobkit::admin::measures::MeasureFilter;
+use jobkit::admin::{Admin, Count};
+use jobkit::{Enqueue, Error, Job, JobContext, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -48,6 +50,28 @@ async fn age(lab: &Lab, by: &str) {
     .await;
 }
 
+/// What expired is found apart from what an operator discarded.
+async fn apart(admin: &Admin, late: JobId, pointless: JobId) {
+    for (words, found, ended) in [
+        ("ended:expire", late, Ended::Expired),
+        ("state:finished ended:expire", late, Ended::Expired),
+        (&format!("ended:expire id:{late}"), late, Ended::Expired),
+        ("ended:discard", pointless, Ended::Discarded),
+    ] {
+        let page = admin.jobs(&words.parse().unwrap(), None, JobPage::ROWS).await.unwrap();
+        let jobs: Vec<_> = page.jobs.iter().map(|job| (job.id, job.ended)).collect();
+        assert_eq!(jobs, [(found, Some(ended))], "{words}");
+        assert_eq!(admin.count_jobs(&words.parse().unwrap()).await.unwrap(), Count::Exactly(1));
+    }
+    for words in [&*format!("ended:discard id:{late}"), "state:live ended:expire"] {
+        let page = admin.jobs(&words.parse().unwrap(), None, JobPage::ROWS).await.unwrap();
+        assert!(page.jobs.is_empty(), "{words}");
+    }
+    let discarded = admin.count_jobs(&"state:discarded".parse().unwrap()).await.unwrap();
+    assert_eq!(discarded, Count::Exactly(2));
+    assert_eq!(admin.job(late).await.unwrap().unwrap().summary.ended, Some(Ended::Expired));
+}
+
 #[tokio::test]
 async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     let lab = Lab::new().await;
@@ -55,6 +79,8 @@ async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     let late = SUCCEEDS.enqueue(lab.pool()).await.unwrap();
     let own = SUCCEEDS.options().expires(SECOND * 7200).metadata(json!({ "who": "ada" }));
     let own = own.enqueue(lab.pool()).await.unwrap();
+    let pointless = SUCCEEDS.enqueue(lab.pool()).await.unwrap();
+    Admin::new(lab.pool()).discard(pointless, "sent by hand").await.unwrap();
     age(&lab, "90 minutes").await;
     let admin = Admin::new(lab.pool());
     let why = admin.explain(late).await.unwrap().unwrap().reasons;
@@ -64,11 +90,22 @@ async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     let ended = "select job_id, outcome, reason, expires_at - finished_at > '29 days'
-        from jobkit.finished";
+        from jobkit.finished where outcome = 'discard' and job_id <> $1";
     let (job, outcome, reason, kept): (i64, String, String, bool) =
-        sqlx::query_as(ended).fetch_one(lab.pool()).await.unwrap();
+        sqlx::query_as(ended).bind(pointless.0).fetch_one(lab.pool()).await.unwrap();
     assert_eq!((job, &*outcome, kept), (late.0, "discard", true), "and job {own} has run");
     assert_eq!(reason, "expired: not begun within 3600s of its time");
+    apart(&admin, late, pointless).await;
+    let measured = admin.measures(&MeasureFilter::all(), SECOND * 3600, SECOND * 3600).await;
+    let points = measured.unwrap().points;
+    assert_eq!(points.iter().map(|point| point.measures.expired).sum::<u64>(), 1);
+    assert_eq!(
+        points
+            .iter()
+            .map(|point| point.measures.run.buckets().map(|(_, n)| n).sum::<u64>())
+            .sum::<u64>(),
+        1
+    );
     lab.check_invariants().await;
 }
 

@@ -19,11 +19,12 @@ use crate::format::{payload, reports, show};
 pub(super) enum Jobs {
     /// Lists jobs
     List {
-        /// Which: kind: queue: state: tag: group: key: error: worker: id: args.path:
+        /// Which: kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
         ///
         /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
         /// are live (the default), ready, scheduled, retrying, running, blocked, finished,
-        /// discarded and cancelled.
+        /// discarded and cancelled; jobs are ended by finish, discard, cancel, expire, supersede
+        /// or coalesce.
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,

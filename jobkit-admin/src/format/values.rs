@@ -151,13 +151,15 @@ pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
 /// What was measured, and how long runs and waits took, in seconds.
 pub(crate) fn measures(measures: &Measures) -> Value {
     let Measures { finished, retried, snoozed, buried, discarded, cancelled, .. } = measures;
+    let (expired, superseded) = (measures.expired, measures.superseded);
     let half_and_tail = |times: &Histogram| {
         let at = |share| seconds(times.percentile(share));
         json!({"p50": at(0.5), "p95": at(0.95)})
     };
     json!({
         "finished": finished, "retried": retried, "snoozed": snoozed, "buried": buried,
-        "discarded": discarded, "cancelled": cancelled, "failure_rate": measures.failure_rate(),
+        "discarded": discarded, "cancelled": cancelled, "expired": expired,
+        "superseded": superseded, "failure_rate": measures.failure_rate(),
         "run": half_and_tail(&measures.run), "wait": half_and_tail(&measures.wait),
     })
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use jobkit::JobId;
 use jobkit::admin::Count;
 use jobkit::admin::dead_letters::DeadLetterId;
-use jobkit::admin::jobs::{JobPage, JobQuery, JobSummary, Listing};
+use jobkit::admin::jobs::{Ended, JobPage, JobQuery, JobSummary, Listing};
 
 use crate::context::Context;
 use crate::failure::Answer;
@@ -105,7 +105,8 @@ impl<'a> Jobs<'a> {
 
 /// The words of a query but for its state, which a tab shows.
 fn words(query: &JobQuery) -> String {
-    JobQuery { listing: Listing::Live, ..query.clone() }.to_string()
+    let listing = query.ended.map_or(Listing::Live, Ended::listing);
+    JobQuery { listing, ..query.clone() }.to_string()
 }
 
 /// The page of what has this id, and nothing but an id was searched for: the job wherever it is,

@@ -81,7 +81,7 @@ impl<J: Declared + Serialize + Send> Pending<J> {
     }
 
     /// How long after it is due the job may still begin for the first time, instead of what its
-    /// type says: 1 second to 366 days. One that did not is discarded as expired.
+    /// type says: 1 second to 366 days. One that did not ends as expired.
     ///
     /// It is stored in the part `jobkit` of the job's metadata, as seconds; so is
     /// [`retry_for`](Self::retry_for).

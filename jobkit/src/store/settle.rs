@@ -34,6 +34,8 @@ pub(crate) enum Outcome {
         reason: &'static str,
     },
     Discard(Failure),
+    /// It had not begun in time.
+    Expire(Failure),
     Cancel(Failure),
     /// Given back, uncharged: at once, or after a while; buried when it has no attempt left.
     Release(Option<Duration>),
@@ -62,6 +64,7 @@ impl Outcome {
             Self::Snooze(_) => "snooze",
             Self::Bury { .. } => "bury",
             Self::Discard(_) => "discard",
+            Self::Expire(_) => "expire",
             Self::Cancel(_) => "cancel",
             Self::Release(_) => "release",
         }
@@ -72,6 +75,7 @@ impl Outcome {
             Self::Retry { failure, .. }
             | Self::Bury { failure, .. }
             | Self::Discard(failure)
+            | Self::Expire(failure)
             | Self::Cancel(failure) => Some(failure),
             Self::Finish(_) | Self::Snooze(_) | Self::Release(_) => None,
         }
@@ -123,7 +127,7 @@ pub(crate) struct Settlement {
     /// The queue, by its place among those served, of a job with a concurrency key: the one that
     /// has its permit next may run in its slot.
     pub(crate) keyed_in: Option<usize>,
-    /// Set when the handler ran.
+    /// Set when the handler ran, or came too late to.
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,

@@ -51,7 +51,7 @@ pub enum Outcome {
     Snoozed(Duration),
     /// It was given back, uncharged.
     Released,
-    /// The job ended as pointless; or another one has taken its place.
+    /// The job ended as pointless, or had expired; or another one has taken its place.
     Discarded,
     /// The job was cancelled.
     Cancelled,
@@ -114,7 +114,9 @@ fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
     match (ending, requested) {
         (Some(Ending::Lost), _) => Outcome::Lost,
         (Some(Ending::Cancelled), _) | (None, Requested::Cancel(_)) => Outcome::Cancelled,
-        (Some(Ending::Superseded), _) | (None, Requested::Discard(_)) => Outcome::Discarded,
+        (Some(Ending::Superseded), _) | (None, Requested::Discard(_) | Requested::Expire(_)) => {
+            Outcome::Discarded
+        }
         (Some(Ending::Buried), _) | (None, Requested::Bury { .. }) => {
             Outcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
         }

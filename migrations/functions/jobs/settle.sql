@@ -1,6 +1,6 @@
 -- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
---   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | release
+--   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | expire | release
 --   p_error[i]    for retry, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
 --                 p_reason[i] for bury, and for retry in case no attempt is left
 --   p_delay[i]    for retry, snooze, release (null = at once)

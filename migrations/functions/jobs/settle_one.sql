@@ -54,7 +54,7 @@ begin
             where j.id = p_job.id;
             perform jobkit.make_scheduled(
                 p_job.id, v_run_at, v_ending = 'retry' or p_job.attempt > 0);
-        when v_ending in ('finish', 'discard', 'cancel') then
+        when v_ending in ('finish', 'discard', 'cancel', 'expire') then
             perform jobkit.finish(
                 p_job, v_ending, v_attempt,
                 case v_ending when 'finish' then p_reason else p_error end, p_keep, p_worker,

@@ -1,11 +1,10 @@
 -- matching_jobs: which jobs a filter (`JobQuery`) matches, for lists, counts and operations. Of the
 -- next p_window of a listing behind a place (`jobs_in`, `ended_in`) it returns those that match,
--- p_rows at most, in the order of the listing; with the listing `all` of live jobs in the order of
--- their ids, behind the first of the place up to the second. Each has how many match of how many
--- were looked at, and the place behind which the next page begins: of the last job of a full page,
--- else of the last one looked at, null where these were all. Where none matches there is one row
--- without a job.
--- To be planned for its filter: then nothing is left of a condition that this does not have.
+-- p_rows at most, in the order of the listing; with `all` of live jobs in the order of their ids,
+-- behind the first of the place up to the second. Each has how many match of how many were looked
+-- at, and the place behind which the next page begins: of the last job of a full page, else of the
+-- last one looked at, null where these were all. Where none matches there is one row without a job.
+-- To be planned for its filter: nothing is left of a condition that this does not have.
 create or replace function jobkit.matching_jobs(
     p_filter jsonb, p_listing text, p_place jsonb, p_window integer, p_rows integer
 ) returns table (
@@ -22,6 +21,7 @@ language sql stable as $$
             and (p_filter ->> 'group' is null or l.concurrency_group = p_filter ->> 'group')
             and (p_filter ->> 'key' is null or l.concurrency_key = p_filter ->> 'key')
             and (p_filter ->> 'id' is null or l.id = (p_filter ->> 'id')::bigint)
+            and (p_filter ->> 'ended' is null or l.ended_as = p_filter ->> 'ended')
             and (p_filter ->> 'worker' is null or (p_filter ->> 'worker')::bigint = coalesce(
                 l.worker_id,
                 (select c.worker_id from jobkit.claims c where l.id = any (c.job_ids))))
@@ -43,14 +43,15 @@ language sql stable as $$
                 from jobkit.listed_jobs s where s.id = l.id)) as matches
         from (
             select i.*, j.kind, j.queue, j.tags, j.concurrency_group, j.concurrency_key, j.args,
-                null::timestamptz as expires_at, null as reason, null::jsonb as errors
+                null::timestamptz as expires_at, null as reason, null::jsonb as errors,
+                null as ended_as
             from jobkit.jobs_in(p_listing, p_place, p_window, p_filter ->> 'queue',
                 p_filter ->> 'group', p_filter ->> 'key', (p_filter ->> 'worker')::bigint,
                 (p_filter ->> 'id')::bigint) i
             cross join lateral (select * from jobkit.shown_jobs j where j.id = i.id offset 0) j
             union all (
                 select j.id, null, null, null, j.kind, j.queue, j.tags, j.concurrency_group,
-                    j.concurrency_key, j.args, null, null, null
+                    j.concurrency_key, j.args, null, null, null, null
                 from jobkit.shown_jobs j
                 where p_listing = 'all' and j.id > (p_place ->> 0)::bigint
                     and j.id <= (p_place ->> 1)::bigint
@@ -58,7 +59,7 @@ language sql stable as $$
             )
             union all
             select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors
+                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.ended_as
             from jobkit.ended_in(p_listing,
                 -- The places of others begin with other things.
                 case when p_listing in ('finished', 'discarded', 'cancelled')

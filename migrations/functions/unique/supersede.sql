@@ -7,8 +7,12 @@ language plpgsql as $$
 begin
     -- With the errors of all attempts, the last one too.
     p_job.attempt := p_attempt;
-    perform jobkit.finish(p_job, 'discard', p_attempt, case p_job.unique_while
-        when 'coalesce' then 'coalesced into job ' else 'superseded by job ' end || p_by, null,
-        p_worker, p_took);
+    if p_job.unique_while = 'coalesce' then
+        perform jobkit.finish(p_job, 'coalesce', p_attempt, 'coalesced into job ' || p_by, null,
+            p_worker, p_took);
+    else
+        perform jobkit.finish(p_job, 'supersede', p_attempt, 'superseded by job ' || p_by, null,
+            p_worker, p_took);
+    end if;
 end
 $$;

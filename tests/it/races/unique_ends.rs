@@ -74,6 +74,8 @@ pub(crate) async fn a_retry_that_finds_its_key_taken_ends_as_superseded(lab: Lab
         let reason = format!("select reason from jobkit.finished where job_id = {job}");
         let reason = world.lab.value::<String>(&reason).await;
         assert_eq!(reason, format!("superseded by job {new}"));
+        let apart = format!("jobkit.finished where job_id = {job} and ended_as = 'supersede'");
+        assert_eq!(world.lab.count(&apart).await, 1);
         let errors = format!("jobkit.finished where job_id = {job} and errors ->> 0 ~ 'because'");
         assert_eq!(world.lab.count(&errors).await, i64::from(outcome == "retry"));
         world.expect(new, "ready, charged 0").await;

@@ -109,7 +109,7 @@ pub enum Reason {
         /// Ready jobs of the queue that are picked before it.
         jobs: u32,
     },
-    /// It is discarded as expired unless it begins by then.
+    /// It ends as expired unless it begins by then.
     Expires {
         /// When.
         at: DateTime<Utc>,
@@ -207,7 +207,7 @@ impl fmt::Display for Reason {
             ),
             Self::Ahead { queue, jobs } => ahead(f, queue, *jobs),
             Self::Expires { at } => {
-                write!(f, "Discarded as expired if it begins after {}", Time(at))
+                write!(f, "Ends as expired unless it begins by {}", Time(at))
             }
             Self::RetriedUntil { at } => write!(f, "Not tried again after {}", Time(at)),
             ended => ended.fmt_end(f),

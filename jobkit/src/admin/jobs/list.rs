@@ -55,7 +55,8 @@ impl JobQuery {
         without_nulls(json!({
             "listing": self.listing.as_str(), "kind": self.kind, "queue": self.queue,
             "tag": self.tag, "group": self.group, "key": self.key, "error": self.error,
-            "worker": self.worker, "id": self.id.map(|id| id.0), "paths": paths, "values": values,
+            "ended": self.ended.map(Ended::as_str), "worker": self.worker,
+            "id": self.id.map(|id| id.0), "paths": paths, "values": values,
             "reveal": self.reveal,
         }))
     }
@@ -95,6 +96,10 @@ impl JobQuery {
 
     /// The listing that finds the matching jobs; `None` when no job can match.
     fn searched(&self) -> Option<Listing> {
+        if let Some(listing) = self.ended.map(Ended::listing) {
+            let lists = [Listing::Finished, listing].contains(&self.listing);
+            return lists.then_some(listing);
+        }
         match (self.listing, self.worker) {
             (Listing::Live, Some(_)) => Some(Listing::Running),
             (
@@ -110,6 +115,9 @@ impl JobQuery {
         if self.worker.is_some_and(|worker| job.worker != Some(worker)) {
             return false;
         }
+        if self.ended.is_some_and(|ended| job.ended != Some(ended)) {
+            return false;
+        }
         match self.listing {
             Listing::Live => true,
             Listing::Ready => job.state == State::Ready,
@@ -118,8 +126,9 @@ impl JobQuery {
             Listing::Running => job.state == State::Running,
             Listing::Blocked => job.state == State::Blocked,
             Listing::Finished => job.state == State::Finished,
-            Listing::Discarded => job.ended == Some(Ended::Discarded),
-            Listing::Cancelled => job.ended == Some(Ended::Cancelled),
+            listing @ (Listing::Discarded | Listing::Cancelled) => {
+                job.ended.is_some_and(|ended| ended.listing() == listing)
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::summary::Ended;
 use crate::JobId;
 
 mod parse;
@@ -30,7 +31,7 @@ pub enum Listing {
     Blocked,
     /// Ended jobs that are still kept, the newest first.
     Finished,
-    /// Ended jobs that were discarded.
+    /// Ended jobs that were discarded; also those that [`JobQuery::ended`] tells apart from them.
     Discarded,
     /// Ended jobs that were cancelled.
     Cancelled,
@@ -86,7 +87,7 @@ impl Listing {
 /// assert_eq!(
 ///     "kind:a knid:b".parse::<JobQuery>().unwrap_err().to_string(),
 ///     "`knid:b`: there is no `knid`; there are kind, queue, state, tag, group, key, error, \
-///      worker, id and args.<path>",
+///      ended, worker, id and args.<path>",
 /// );
 /// # Ok::<(), jobkit::admin::jobs::QueryError>(())
 /// ```
@@ -111,6 +112,10 @@ pub struct JobQuery {
     /// `error:`, a part of one of the job's errors or of the reason why it was discarded, in upper
     /// or lower case; 1 to 512 bytes.
     pub error: Option<String>,
+    /// `ended:`, how it ended: `finish`, `discard`, `cancel`, `expire`, `supersede` or `coalesce`.
+    /// In the words of a search the list is [that of such jobs](Ended::listing), unless another one
+    /// is named.
+    pub ended: Option<Ended>,
     /// `worker:`, who runs it, or ran it last; in the words of a search it is hexadecimal, as in
     /// the log.
     pub worker: Option<i64>,
@@ -155,7 +160,7 @@ impl fmt::Display for Path<'_> {
 impl fmt::Display for JobQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = Vec::new();
-        if self.listing != Listing::Live {
+        if self.listing != self.ended.map_or(Listing::Live, Ended::listing) {
             words.push(["state:", self.listing.as_str()].concat());
         }
         let texts = [
@@ -169,6 +174,7 @@ impl fmt::Display for JobQuery {
         for (name, value) in texts {
             words.extend(value.as_ref().map(|value| format!("{name}:{}", Value(value))));
         }
+        words.extend(self.ended.map(|ended| format!("ended:{}", ended.as_str())));
         words.extend(self.worker.map(|worker| format!("worker:{worker:x}")));
         words.extend(self.id.map(|id| format!("id:{id}")));
         for (path, value) in &self.args {

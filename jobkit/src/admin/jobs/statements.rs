@@ -198,7 +198,7 @@ from_column! {
         |Json(reports)| reports.into_iter().map(StoredReport::report).collect();
     Checkpoint: Json<StoredCheckpoint> => |Json(stored)| stored.checkpoint();
     State: &str => State::of;
-    Ended: &str => Ended::of;
+    Ended: &str => |name| Ended::of(name).unwrap_or(Ended::Succeeded);
 }
 
 /// Where a job is.

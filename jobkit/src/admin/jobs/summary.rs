@@ -58,22 +58,51 @@ pub enum Ended {
     Discarded,
     /// Somebody cancelled it.
     Cancelled,
+    /// It had not begun when it expired.
+    Expired,
+    /// It was to run again, and another job had its unique key by then.
+    Superseded,
+    /// A newer job of its key runs for it.
+    Coalesced,
 }
 
 impl Ended {
-    /// The outcome's name, as everything outside Rust has it: `finish`, `discard` or `cancel`.
+    /// All there are.
+    pub const ALL: [Self; 6] = [
+        Self::Succeeded,
+        Self::Discarded,
+        Self::Cancelled,
+        Self::Expired,
+        Self::Superseded,
+        Self::Coalesced,
+    ];
+
+    /// The outcome's name, as everything outside Rust has it: `finish`, `discard`, `cancel`,
+    /// `expire`, `supersede` or `coalesce`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "finish",
             Self::Discarded => "discard",
             Self::Cancelled => "cancel",
+            Self::Expired => "expire",
+            Self::Superseded => "supersede",
+            Self::Coalesced => "coalesce",
         }
     }
 
-    pub(crate) fn of(name: &str) -> Self {
-        let others = [Self::Discarded, Self::Cancelled];
-        others.into_iter().find(|ended| ended.as_str() == name).unwrap_or(Self::Succeeded)
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ended| ended.as_str() == name)
+    }
+
+    /// The narrowest list in which such jobs are.
+    #[must_use]
+    pub fn listing(self) -> Listing {
+        match self {
+            Self::Succeeded => Listing::Finished,
+            Self::Cancelled => Listing::Cancelled,
+            _ => Listing::Discarded,
+        }
     }
 }
 

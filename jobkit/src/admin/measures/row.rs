@@ -12,7 +12,7 @@ pub struct MeasureRow {
     pub queue: String,
     /// The kind.
     pub kind: String,
-    /// `finish`, `retry`, `snooze`, `bury`, `discard` or `cancel`.
+    /// `finish`, `retry`, `snooze`, `bury`, `discard`, `cancel`, `expire` or `supersede`.
     pub outcome: String,
     /// How many.
     pub count: u64,

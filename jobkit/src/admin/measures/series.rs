@@ -23,6 +23,11 @@ pub struct Measures {
     pub discarded: u64,
     /// Jobs that ended as cancelled while they ran.
     pub cancelled: u64,
+    /// Jobs that had not begun when they expired: no attempts, and in neither histogram.
+    pub expired: u64,
+    /// Jobs that were to run again, when another one had taken their place. Not those for which a
+    /// newer one ran from the first: a search for `ended:coalesce` counts them.
+    pub superseded: u64,
     /// How long the handlers ran.
     pub run: Histogram,
     /// How long the jobs had been due when their handlers began: the wait for a worker, and for a
@@ -35,7 +40,7 @@ impl Measures {
     #[must_use]
     pub fn attempts(&self) -> u64 {
         let ended = self.finished + self.buried + self.discarded + self.cancelled;
-        ended + self.retried + self.snoozed
+        ended + self.superseded + self.retried + self.snoozed
     }
 
     /// The share of attempts that failed, 0 to 1, among those that succeeded or failed; `None`
@@ -55,6 +60,8 @@ impl Measures {
             "bury" => &mut self.buried,
             "discard" => &mut self.discarded,
             "cancel" => &mut self.cancelled,
+            "expire" => &mut self.expired,
+            "supersede" => &mut self.superseded,
             _ => return None,
         })
     }

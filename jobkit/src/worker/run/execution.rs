@@ -186,21 +186,22 @@ impl Execution {
         let keyed_in = job.keyed.then_some(queue);
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
-        let without_a_run = without_a_run(job);
+        let unfit = without_a_run(job);
         let Some(known @ Known { registration, kind, .. }) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
-            return unrun(without_a_run.unwrap_or(Outcome::Release(None)));
+            return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };
         job.kind.truncate(kind.len());
         let policy = registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
-        if let Some(outcome) = without_a_run.or_else(|| expired(job, policy, waited)) {
-            return settlement(outcome);
-        }
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
-        let ran =
-            Some(*begun.ran.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
+        let ran = Some(Ran { queue, kind, attempt: number, max_attempts, waited });
+        if let Some(outcome) = unfit.or_else(|| expired(job, policy, waited)) {
+            let ran = ran.filter(|_| matches!(outcome, Outcome::Expire(_)));
+            return Settlement { ran, ..settlement(outcome) };
+        }
+        begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let span = tracing::info_span!(
             "jobkit.run", job.id = id, job.kind = %job.kind, queue = %self.slots.name(queue),

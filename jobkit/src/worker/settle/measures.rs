@@ -29,14 +29,16 @@ impl Measures {
             (Some(Ending::Lost), _) | (None, Outcome::Release(_)) => return,
             (Some(Ending::Buried), _) => "bury",
             (Some(Ending::Cancelled), _) => "cancel",
-            (Some(Ending::Superseded), _) => "discard",
+            (Some(Ending::Superseded), _) => "supersede",
             (None, outcome) => outcome.as_str(),
         };
         let mut counted = self.0.lock();
         let cell = counted.entry((ran.queue, ran.kind, outcome)).or_default();
         cell.count += 1;
-        cell.run.add(settlement.took);
-        cell.wait.add(ran.waited);
+        if !matches!(settlement.outcome, Outcome::Expire(_)) {
+            cell.run.add(settlement.took);
+            cell.wait.add(ran.waited);
+        }
     }
 
     /// What was counted, which begins anew.

@@ -298,9 +298,8 @@ impl Settler {
                 (None, Outcome::Finish(_)) => &self.counters.finished,
                 (None, Outcome::Retry { .. }) => &self.counters.retried,
                 (None, Outcome::Snooze(_)) => &self.counters.snoozed,
-                (Some(Ending::Superseded), _) | (None, Outcome::Discard(_)) => {
-                    &self.counters.discarded
-                }
+                (Some(Ending::Superseded), _)
+                | (None, Outcome::Discard(_) | Outcome::Expire(_)) => &self.counters.discarded,
                 (None, Outcome::Release(_)) => &self.counters.released,
             };
             counter.add(1);

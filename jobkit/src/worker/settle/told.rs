@@ -14,7 +14,9 @@ fn outcome(settlement: &Settlement, ending: Option<Ending>) -> Option<hooks::Out
         (Some(Ending::Lost), _) => return None,
         (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => hooks::Outcome::Bury,
         (Some(Ending::Cancelled), _) | (None, Outcome::Cancel(_)) => hooks::Outcome::Cancel,
-        (Some(Ending::Superseded), _) | (None, Outcome::Discard(_)) => hooks::Outcome::Discard,
+        (Some(Ending::Superseded), _) => hooks::Outcome::Supersede,
+        (None, Outcome::Discard(_)) => hooks::Outcome::Discard,
+        (None, Outcome::Expire(_)) => hooks::Outcome::Expire,
         (None, Outcome::Finish(_)) => hooks::Outcome::Finish,
         (None, Outcome::Retry { .. }) => hooks::Outcome::Retry,
         (None, Outcome::Snooze(_)) => hooks::Outcome::Snooze,
@@ -32,7 +34,8 @@ pub(super) fn tell(
     let Some(outcome) = outcome(settlement, ending) else { return meter::lost() };
     if let Some(Ran { kind, queue, waited, .. }) = settlement.ran {
         let queue = slots.name(queue);
-        meter::ended(kind, &queue, outcome.as_str(), settlement.took, waited);
+        let times = (outcome != hooks::Outcome::Expire).then_some((settlement.took, waited));
+        meter::ended(kind, &queue, outcome.as_str(), times);
     }
     if let Some(hooks) = hooks {
         let again_in = settlement.outcome.delay().filter(|_| ending.is_none());
@@ -46,7 +49,7 @@ fn ended(
     again_in: Option<Duration>,
     slots: &Slots,
 ) -> Ended {
-    let run = settlement.ran.map(|ran| hooks::Run {
+    let run = settlement.ran.filter(|_| outcome != hooks::Outcome::Expire).map(|ran| hooks::Run {
         kind: ran.kind,
         queue: slots.name(ran.queue),
         attempt: ran.attempt,

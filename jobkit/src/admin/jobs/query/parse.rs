@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::super::query::{JobQuery, Listing};
+use super::super::summary::Ended;
 use crate::JobId;
 
 /// What is wrong with the words of a search; its text names the word.
@@ -155,11 +156,14 @@ impl FromStr for JobQuery {
             }
             query.set(name, value, &reader)?;
         }
+        if let Some(ended) = query.ended.filter(|_| !listed) {
+            query.listing = ended.listing();
+        }
         Ok(query)
     }
 }
 
-const NAMES: &str = "kind, queue, state, tag, group, key, error, worker, id and args.<path>";
+const NAMES: &str = "kind, queue, state, tag, group, key, error, ended, worker, id and args.<path>";
 
 fn known(name: &str) -> bool {
     NAMES.split([',', ' ']).any(|known| known == name)
@@ -189,6 +193,13 @@ impl JobQuery {
                     reader.error(format!("there is no such state; there are {names}"))
                 })?;
                 return Ok(());
+            }
+            "ended" => {
+                let ended = Ended::of(&value).ok_or_else(|| {
+                    let names = Ended::ALL.map(Ended::as_str).join(", ");
+                    reader.error(format!("no job ends so; there are {names}"))
+                })?;
+                return once(&mut self.ended, ended, name, reader);
             }
             "worker" => {
                 let worker = u64::from_str_radix(&value, 16).map(u64::cast_signed);

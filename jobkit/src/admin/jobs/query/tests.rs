@@ -1,6 +1,7 @@
 use fastrand::Rng;
 
 use super::super::query::{JobQuery, Listing};
+use super::super::summary::Ended;
 use crate::JobId;
 
 fn parse(text: &str) -> JobQuery {
@@ -11,7 +12,8 @@ fn parse(text: &str) -> JobQuery {
 fn words_become_conditions() {
     let query = parse(
         "  state:running kind:charge_card queue:mail\ttag:\"very \\\"urgent\\\" \\\\ \" group:g \
-         key:a:b/c error:\"no route\" worker:1f id:17 args.account.id:9007199254740993 \
+         key:a:b/c error:\"no route\" \
+         ended:expire worker:1f id:17 args.account.id:9007199254740993 \
          args.\"a: b\":\"x y\" ",
     );
     let text = |text: &str| Some(text.to_owned());
@@ -24,6 +26,7 @@ fn words_become_conditions() {
         group: text("g"),
         key: text("a:b/c"),
         error: text("no route"),
+        ended: Some(Ended::Expired),
         worker: Some(0x1f),
         id: Some(JobId(17)),
         args: vec![pair("account.id", "9007199254740993"), pair("a: b", "x y")],
@@ -33,6 +36,7 @@ fn words_become_conditions() {
     assert_eq!(parse(""), JobQuery::default());
     assert_eq!(parse(" -17 "), JobQuery { id: Some(JobId(-17)), ..JobQuery::default() });
     assert_eq!(parse(r#"key:"""#).key.as_deref(), Some(""));
+    assert_eq!(parse("ended:supersede").listing, Listing::Discarded);
 }
 
 #[test]
@@ -47,6 +51,7 @@ fn a_mistake_is_named_by_its_word() {
         ("state:ready state:ready", "state:ready", "`state` is given twice"),
         ("id:1 2", "2", "`id` is given twice"),
         ("queue:b state:dead", "state:dead", "there are live, ready, scheduled"),
+        ("ended:expired", "ended:expired", "there are finish, discard"),
         ("id:x7", "id:x7", "a number"),
         ("id:9223372036854775808", "id:9223372036854775808", "a number"),
         ("worker:host", "worker:host", "hexadecimal"),
@@ -81,6 +86,7 @@ fn random(rng: &mut Rng) -> JobQuery {
         group: maybe(rng),
         key: rng.bool().then(|| if rng.bool() { String::new() } else { text(rng) }),
         error: maybe(rng),
+        ended: rng.bool().then(|| Ended::ALL[rng.usize(..Ended::ALL.len())]),
         worker: rng.bool().then(|| rng.i64(..)),
         id: rng.bool().then(|| JobId(rng.i64(..))),
         ..JobQuery::default()

@@ -55,7 +55,7 @@ pub(super) fn expired(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Op
     }
     let expires = Terms::expires(job.metadata.as_deref(), policy.expires)?;
     let error = || format!("expired: not begun within {expires:?} of its time");
-    (waited > expires).then(|| Outcome::Discard(error().into()))
+    (waited > expires).then(|| Outcome::Expire(error().into()))
 }
 
 /// A payload that does not decode here may do so in another binary, an older or a newer one: it is
