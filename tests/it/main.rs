@@ -59,6 +59,7 @@ mod statements;
 mod stuck;
 mod succession;
 mod terms;
+mod topics;
 mod unique;
 mod unreadable;
 mod upgrade;
