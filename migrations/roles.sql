@@ -73,12 +73,14 @@ grant insert on jobkit.jobs, jobkit.ready, jobkit.scheduled, jobkit.unique_keys
     to jobkit_producer;
 grant select (id) on jobkit.jobs to jobkit_producer;
 grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to jobkit_producer;
-grant select on jobkit.bounds, jobkit.kinds, jobkit.sleepers to jobkit_producer;
+grant select on jobkit.bounds, jobkit.kinds, jobkit.sleepers, jobkit.subscriptions
+    to jobkit_producer;
 grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
-    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.refuse,
-    jobkit.require_options, jobkit.require_room, jobkit.require_tags, jobkit.require_time,
-    jobkit.require_unique, jobkit.some_begin, jobkit.versioned, jobkit.wake, jobkit.wake_due
+    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out,
+    jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,
+    jobkit.require_tags, jobkit.require_time, jobkit.require_unique, jobkit.some_begin,
+    jobkit.versioned, jobkit.wake, jobkit.wake_due
     to jobkit_producer;
 
 -- The worker. It prunes the audit, and adds to the beginning of an operation what came of it.
@@ -138,7 +140,7 @@ grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit
     to jobkit_operator;
 grant insert on jobkit.audit, jobkit.finished to jobkit_operator;
 grant update (detail) on jobkit.audit to jobkit_operator;
-grant delete on jobkit.attempts to jobkit_operator;
+grant delete on jobkit.attempts, jobkit.subscriptions to jobkit_operator;
 grant update on jobkit.sweeps, jobkit.workers to jobkit_operator;
 grant usage on all sequences in schema jobkit to jobkit_operator;
 grant execute on all routines in schema jobkit to jobkit_operator;

@@ -8,6 +8,7 @@ use crate::duration;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
 use crate::rate::Rate;
+use crate::topic;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
 /// happens in `jobkit::private`.
@@ -89,10 +90,14 @@ fn policy(model: &JobModel) -> TokenStream {
         set("redact", quote!(&[#(#redact),*]));
     }
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
-    if settings.is_empty() {
-        return defaults;
+    let policy = match settings.is_empty() {
+        true => defaults,
+        false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
+    };
+    match &model.topic {
+        Some(topic) => topic::policy(topic, &policy),
+        None => policy,
     }
-    quote!(::jobkit::private::Policy { #settings ..#defaults })
 }
 
 fn some(value: &impl ToTokens) -> TokenStream {

@@ -24,6 +24,7 @@ mod suggest;
 mod synonyms;
 #[cfg(test)]
 mod tests;
+mod topic;
 mod unique;
 mod version;
 

@@ -16,6 +16,7 @@ use crate::rate::Rate;
 use crate::redact::Fields;
 use crate::result;
 use crate::schedule;
+use crate::topic;
 use crate::unique::{self, Coalesce, Unique};
 use crate::version::Upcast;
 
@@ -63,6 +64,8 @@ pub(crate) struct JobModel {
     pub(crate) result: Option<Type>,
     /// When it recurs.
     pub(crate) schedule: Option<LitStr>,
+    /// What is published of which it gets a job.
+    pub(crate) topic: Option<Type>,
 }
 
 /// A setting that can be a duration or be switched off.
@@ -95,7 +98,8 @@ impl JobModel {
         mistakes: &mut Mistakes,
     ) -> Self {
         refuse_dependent(&args, mistakes);
-        let is_meant = args.mentions("version");
+        let topic = topic::read(&args, fields, mistakes);
+        let is_meant = args.mentions("version") || args.mentions("subscribes");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = match &args.kind {
             Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
@@ -135,6 +139,7 @@ impl JobModel {
             redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
             result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
+            topic,
             kind,
         }
     }

@@ -9,10 +9,11 @@ use crate::mistakes::Mistakes;
 use crate::redact;
 use crate::suggest::listed;
 use crate::synonyms::{Meant, meant};
+use crate::topic;
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 33] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 34] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -46,6 +47,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 33] = [
     ("redact", "redact(token)"),
     ("result", "Receipt"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
+    ("subscribes", "subscribes"),
 ];
 
 /// An argument that is there, and whose value has the right form.
@@ -93,6 +95,8 @@ pub(crate) struct Args {
     pub(crate) redact: Option<Vec<redact::Path>>,
     pub(crate) result: Option<Given<Type>>,
     pub(crate) schedule: Option<Given<LitStr>>,
+    /// The word alone.
+    pub(crate) subscribes: Option<Ident>,
     /// The names given, also those with a broken value.
     names: Vec<&'static str>,
     /// The names that misspelt ones were probably meant to be.
@@ -139,6 +143,12 @@ impl Args {
             }
             false => Ok(()),
         };
+        if known == "subscribes" {
+            topic::alone(input, &name)?;
+            refuse_twice()?;
+            self.subscribes = Some(name);
+            return Ok(());
+        }
         if known == "redact" {
             let paths = redact::list(input, &name, example)?;
             refuse_twice()?;

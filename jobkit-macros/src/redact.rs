@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, ItemStruct, LitStr, Result, Token, parenthesized, token};
+use syn::{Attribute, Error, ItemStruct, LitStr, Result, Token, Type, parenthesized, token};
 
 use crate::mistakes::Mistakes;
 use crate::suggest::{listed, nearest};
@@ -16,9 +16,9 @@ struct Field {
     flattened: bool,
 }
 
-/// The named fields of the struct.
+/// The named fields of the struct; or the type of its only one, which has no name.
 #[derive(Default)]
-pub(crate) struct Fields(Vec<Field>);
+pub(crate) struct Fields(Vec<Field>, Option<Type>);
 
 /// A field, or what is inside of one: `card.number`.
 pub(crate) struct Path(Vec<Ident>);
@@ -85,7 +85,18 @@ impl Fields {
             keys.dedup();
             Some(Field { name, keys, flattened })
         });
-        Self(named.collect())
+        let wrapped = match &item.fields {
+            syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                Some(&fields.unnamed[0].ty)
+            }
+            _ => None,
+        };
+        Self(named.collect(), wrapped.cloned())
+    }
+
+    /// The type of the only field, if that has no name.
+    pub(crate) fn wrapped(&self) -> Option<&Type> {
+        self.1.as_ref()
     }
 
     /// The fields as the struct names them.

@@ -12,10 +12,10 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 21] = [
+const SYNONYMS: [(&str, &[&str]); 22] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
-    ("queue", &["queue_name", "channel", "topic"]),
+    ("queue", &["queue_name", "channel"]),
     ("max_attempts", &["retries", "max_retries", "retry", "max_retry", "tries", "max_tries"]),
     ("timeout", &["time_limit", "max_runtime", "max_duration", "deadline"]),
     ("expires", &["expires_in", "expiry", "expire", "expires_after", "start_within"]),
@@ -36,6 +36,7 @@ const SYNONYMS: [(&str, &[&str]); 21] = [
     ("result", &["output", "returns", "return_type", "keep_result", "store_result"]),
     ("batch", &["batch_size", "max_batch", "chunk", "chunk_size", "bulk"]),
     ("linger", &["batch_timeout", "flush_after", "max_wait"]),
+    ("subscribes", &["subscribe", "topic", "event", "on_event", "listens", "listens_to"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 

@@ -159,6 +159,10 @@ fn the_example_of_every_argument_is_accepted() {
             assert_eq!(messages(example), [missing]);
             continue;
         }
+        if name == "subscribes" {
+            assert!(messages(example)[0].starts_with("a job that subscribes has one field"));
+            continue;
+        }
         let needed = match name {
             "concurrency_limit" | "concurrency_group" => "concurrency_key = 1,",
             "unique_group" | "unique_while" | "unique_for" | "on_duplicate" => "unique_key = 1,",

@@ -3,6 +3,7 @@
 pub(crate) mod draft;
 pub(crate) mod options;
 pub(crate) mod statement;
+mod topic;
 pub mod wait;
 
 use std::time::Duration;
@@ -14,6 +15,9 @@ use tracing::Instrument;
 use self::draft::Overrides;
 pub use self::options::Pending;
 pub use self::statement::Statement;
+pub use self::topic::Topic;
+#[doc(hidden)]
+pub use self::topic::subscribed;
 use crate::declared::Declared;
 use crate::enqueue::wait::WaitError;
 use crate::hooks::{Sent, carry, sent};

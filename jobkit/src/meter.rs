@@ -2,13 +2,14 @@
 //! name): `docs/observability.md` has the table. Without the feature nothing is left of them.
 #![cfg_attr(not(feature = "metrics"), allow(unused_variables, reason = "nothing is counted"))]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Jobs were sent to the database.
-pub(crate) fn enqueued(kind: &'static str, jobs: usize) {
+pub(crate) fn enqueued(kind: impl Into<Cow<'static, str>>, jobs: usize) {
     #[cfg(feature = "metrics")]
-    metrics::counter!("jobkit_enqueued_total", "kind" => kind).increment(jobs as u64);
+    metrics::counter!("jobkit_enqueued_total", "kind" => kind.into()).increment(jobs as u64);
 }
 
 /// An attempt has its outcome; `times` are how long it ran and how long it had waited, if it ran.

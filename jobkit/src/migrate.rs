@@ -66,6 +66,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     127 "0127_sweeps" readable_by 29,
     130 "0130_results" readable_by 29,
     140 "0140_progress" readable_by 29,
+    150 "0150_topics" readable_by 29,
     160 "0160_queues" readable_by 29,
     185 "0185_endings" readable_by 29,
     functions 186 readable_by 29

@@ -69,7 +69,13 @@ pub struct Policy {
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
+    /// The [topic](crate::enqueue::Topic) of which each event makes such a job; `None` for jobs that
+    /// are only enqueued.
+    pub topic: Option<&'static str>,
 }
+
+/// A topic, the kind that subscribes to it, and an earlier name of that.
+pub(crate) type Subscription = (&'static str, &'static str, Option<&'static str>);
 
 /// When a dead letter is replayed without anybody asking for it, and when that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +206,7 @@ impl Policy {
             coalesce: None,
             batch: None,
             redact: &[],
+            topic: None,
         }
     }
 }

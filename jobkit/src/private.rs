@@ -6,6 +6,7 @@ pub use inventory;
 pub use crate::declared::{
     Declared, IntoKey, Key, Presence, Scheduled, key, key_or_none, optional_key, scheduled, upcast,
 };
+pub use crate::enqueue::{Topic, subscribed};
 pub use crate::job_types::JobTypes;
 pub use crate::policy::Rate;
 pub use crate::policy::{AutoReplay, Batch, Concurrency, Policy};

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::Registration;
 use crate::limits::{ATTEMPTS, BATCHES, LINGERS, NAME_BYTES, PRIORITIES, VERSIONS};
-use crate::policy::{Batch, Concurrency, Policy};
+use crate::policy::{Batch, Concurrency, Policy, Subscription};
 use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
@@ -98,6 +98,15 @@ impl Registry {
         policies
     }
 
+    /// What the database is told of topics: topic and kind, and an alias, for each kind and alias.
+    pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
+        let of = |policy: Policy| {
+            let aliases = policy.aliases.iter().map(|alias| Some(*alias)).chain([None]);
+            policy.topic.map(|topic| aliases.map(move |alias| (topic, policy.kind, alias)))
+        };
+        self.policies().into_iter().filter_map(of).flatten().collect()
+    }
+
     /// The schedules that these jobs have of their own, named after their kinds.
     pub(crate) fn schedules(&self) -> Vec<Declaration> {
         let declared = |registration: &Registration| {
@@ -129,6 +138,7 @@ impl Registry {
         self.long_names(&mut problems);
         self.out_of_range(&mut problems);
         self.slow_batches(&mut problems);
+        self.keyed_subscribers(&mut problems);
         problems
     }
 
@@ -212,6 +222,24 @@ impl Registry {
                 problems.push(format!(
                     "job `{kind}` may wait for its batch until its timeout is over: shorten \
                      `linger`"
+                ));
+            }
+        }
+    }
+
+    fn keyed_subscribers(&self, problems: &mut Vec<String>) {
+        for Policy { kind, topic, concurrency, unique, coalesce, .. } in self.policies() {
+            let Some(topic) = topic else { continue };
+            if topic.is_empty() || topic.len() > NAME_BYTES {
+                problems.push(format!(
+                    "job `{kind}`: the name of the topic `{topic}` must have 1 to {NAME_BYTES} \
+                     bytes"
+                ));
+            }
+            if concurrency.is_some() || unique.is_some() || coalesce.is_some() {
+                problems.push(format!(
+                    "job `{kind}` subscribes to `{topic}`, so it can have no key: whoever \
+                     publishes could not compute it"
                 ));
             }
         }

@@ -54,6 +54,20 @@ impl Terms {
     }
 }
 
+/// The topic to which a job was published that has this metadata (`fan_out`).
+pub(crate) fn published_to(metadata: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        jobkit: Published,
+    }
+    #[derive(Deserialize)]
+    struct Published {
+        topic: String,
+    }
+    let metadata = metadata.contains("\"topic\"").then_some(metadata)?;
+    serde_json::from_str::<Metadata>(metadata).ok().map(|metadata| metadata.jobkit.topic)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,6 +62,7 @@ mod statements;
 mod stuck;
 mod succession;
 mod terms;
+mod topics;
 mod unique;
 mod unreadable;
 mod upgrade;

@@ -60,6 +60,7 @@ mod queues;
 mod rates;
 mod reports;
 mod schedules;
+mod topics;
 mod transitions;
 mod unique;
 
@@ -193,6 +194,11 @@ fn each_mutant_of_a_checkpoint_or_a_report_is_found_by_its_race() {
 #[test]
 fn each_mutant_of_a_schedule_is_found_by_its_race() {
     each_is_found(schedules::MUTANTS);
+}
+
+#[test]
+fn each_mutant_of_a_subscription_is_found_by_its_race() {
+    each_is_found(topics::MUTANTS);
 }
 
 #[test]

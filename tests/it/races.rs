@@ -38,6 +38,7 @@ pub(crate) mod reports;
 pub(crate) mod schedules;
 pub(crate) mod settle;
 pub(crate) mod succession;
+pub(crate) mod topics;
 pub(crate) mod unique;
 pub(crate) mod unique_again;
 pub(crate) mod unique_bulk;

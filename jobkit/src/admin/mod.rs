@@ -36,6 +36,7 @@ pub mod roles;
 pub mod schedules;
 pub mod semaphores;
 pub mod stuck;
+pub mod topics;
 pub mod workers;
 
 pub use self::count::Count;
@@ -107,6 +108,9 @@ pub use self::severity::Severity;
 /// | | [`worker`](Self::worker) | one of them, and what it runs |
 /// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
+/// | [topics] | [`topics`](Self::topics) | who gets a job of what is published |
+/// | | [`publish`](Self::publish) | to a topic, by its name |
+/// | | [`unsubscribe`](Self::unsubscribe) | lets a kind get no more jobs of a topic |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
 /// | | [`late_after`](Self::late_after) | when waiting needs attention |

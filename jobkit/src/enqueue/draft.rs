@@ -55,7 +55,7 @@ impl NewJob {
         let policy = J::POLICY;
         let metadata = terms(&overrides)?.within(overrides.metadata);
         let metadata = metadata.ok_or(Error::Metadata)?;
-        let (args, metadata) = payload(job, metadata.as_ref())?;
+        let (args, metadata) = payload(policy.kind, job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -138,12 +138,12 @@ fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, 
     }))
 }
 
-/// The JSON of a job and of its metadata.
-fn payload<J: Declared + Serialize>(
-    job: &J,
+/// The JSON of a job, or of what is published, and of its metadata.
+pub(super) fn payload(
+    kind: &'static str,
+    job: &impl Serialize,
     metadata: Option<&serde_json::Value>,
 ) -> Result<(Box<RawValue>, Option<Box<RawValue>>), Error> {
-    let kind = J::POLICY.kind;
     let encode = |source| Error::Encode { kind, source };
     let args = serde_json::value::to_raw_value(job).map_err(encode)?;
     let metadata = metadata.map(serde_json::value::to_raw_value).transpose().map_err(encode)?;

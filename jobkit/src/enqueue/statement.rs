@@ -74,6 +74,11 @@ impl Statement {
         Ok(Self { insert: Insert::from(&*jobs), is_empty: jobs.is_empty() })
     }
 
+    /// What is sent even where nothing may come of it.
+    pub(super) const fn of(insert: Insert) -> Self {
+        Self { insert, is_empty: false }
+    }
+
     /// The text, with the parameters `$1`, `$2`, ….
     pub fn sql(&self) -> &'static str {
         self.insert.sql

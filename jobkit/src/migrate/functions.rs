@@ -64,6 +64,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pause_schedule prune_runs resume_schedule run_schedule
     }
     stuck { set_aside stick stuck unclaim unstick }
+    topics { announce_subscriptions fan_out publish unsubscribe }
     unique {
         enqueue_as_owner enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting
         key_holder parked prune_keys put_back require_unique retake_key supersede take_follower

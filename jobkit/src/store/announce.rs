@@ -1,7 +1,7 @@
 use super::call::{Statement, column, sparse};
 use super::time::interval;
 use crate::limiter::Declaration;
-use crate::policy::Policy;
+use crate::policy::{Policy, Subscription};
 
 /// Tells the database what this binary says of its kinds.
 pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
@@ -44,6 +44,14 @@ pub(crate) fn announce_limiters(limiters: &[Declaration]) -> Statement<Vec<Strin
         .bind(column(limiters, |l| l.name.as_str()))
         .bind(column(limiters, |l| interval(l.rate.every)))
         .bind(column(limiters, |l| limit(l.rate.burst)))
+}
+
+/// The same of the topics of its kinds.
+pub(crate) fn announce_subscriptions(subscriptions: &[Subscription]) -> Statement<()> {
+    Statement::new("select jobkit.announce_subscriptions($1, $2, $3)")
+        .bind(column(subscriptions, |(topic, ..)| *topic))
+        .bind(column(subscriptions, |(_, kind, _)| *kind))
+        .bind(column(subscriptions, |(.., alias)| *alias))
 }
 
 fn limit(n: u32) -> i32 {

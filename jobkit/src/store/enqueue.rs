@@ -61,6 +61,14 @@ pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sql
     parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }
 
+/// Stores a job for each kind that subscribes: says which these are.
+pub(crate) async fn publish<'c>(
+    insert: Insert,
+    executor: impl Executor<'c>,
+) -> sqlx::Result<Vec<(i64, String)>> {
+    enqueue_unique(insert, executor).await
+}
+
 /// Stores jobs in one statement, some of which have unique keys: says of each what became of it.
 pub(crate) async fn enqueue_unique<'c>(
     insert: Insert,

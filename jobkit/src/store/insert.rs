@@ -2,6 +2,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::value::RawValue;
 
 use super::enqueue::NewJob;
 
@@ -11,6 +12,26 @@ use super::enqueue::NewJob;
 pub(crate) struct Insert {
     pub(crate) sql: &'static str,
     pub(crate) parameters: Vec<Option<String>>,
+}
+
+impl Insert {
+    /// Of a job for each kind that subscribes to a topic, with this payload.
+    pub(crate) fn publish(
+        topic: &str,
+        version: u16,
+        args: Box<RawValue>,
+        metadata: Option<Box<RawValue>>,
+    ) -> Self {
+        let text = |json| Box::<str>::from(json).into_string();
+        let version = Some(version).filter(|version| *version != 1);
+        let parameters = vec![
+            Some(topic.to_owned()),
+            Some(text(args)),
+            version.map(|version| version.to_string()),
+            metadata.map(text),
+        ];
+        Self { sql: include_str!("sql/topics_publish.sql"), parameters }
+    }
 }
 
 /// Of one job. One that is due at once is spared the arrays: that takes half of the server's time

@@ -38,13 +38,15 @@ mod time;
 mod turns;
 mod wait;
 
-pub(crate) use self::announce::{announce, announce_limiters, announce_limits};
+pub(crate) use self::announce::{
+    announce, announce_limiters, announce_limits, announce_subscriptions,
+};
 pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
 pub(crate) use self::completion::{Completion, complete, completion, part};
 pub(crate) use self::count::number;
-pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique};
+pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique, publish};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
 pub(crate) use self::insert::{Insert, interval_text};

@@ -12,9 +12,9 @@ use crate::error::StartProblems;
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
-    Call, Decided, DueSchedule, Instant, announce, announce_limits, clock, declare_schedules,
-    due_schedules, fire, interval, is_prepared, prepare_days, promote, queues_ready, queues_stored,
-    transaction_age,
+    Call, Decided, DueSchedule, Instant, announce, announce_limits, announce_subscriptions, clock,
+    declare_schedules, due_schedules, fire, interval, is_prepared, prepare_days, promote,
+    queues_ready, queues_stored, transaction_age,
 };
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};
@@ -237,6 +237,10 @@ pub(super) async fn prepare(
     }
     if anew || !announced {
         announce(&policies).call(connection).await?;
+        let subscriptions = registry.subscriptions();
+        if !subscriptions.is_empty() {
+            announce_subscriptions(&subscriptions).call(connection).await?;
+        }
     }
     if !has_days {
         prepare_days(days).call(connection).await?;

@@ -5,7 +5,7 @@ use sqlx::PgPool;
 use super::settings::Settings;
 use super::ticker;
 use crate::error::StartProblems;
-use crate::policy::Policy;
+use crate::policy::{Policy, Subscription};
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Times};
 use crate::store::{self, Link, NewSchedule, SchemaCheck};
@@ -36,6 +36,7 @@ pub async fn announce(pool: &PgPool) -> Result<(), Error> {
     let mut link = Link::new("announce", pool.clone(), deadlines).of_operator();
     link.call(&SchemaCheck).await??;
     tell(&mut link, &registry.announcements()).await?;
+    subscriptions(&mut link, &registry.subscriptions()).await?;
     link.close().await;
     Ok(())
 }
@@ -57,6 +58,14 @@ pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Err
         }
     }
     ticker::insist(link, &store::announce(policies)).await
+}
+
+/// Tells the database of the topics of these kinds, which it knows by now.
+pub(super) async fn subscriptions(link: &mut Link, said: &[Subscription]) -> Result<(), Error> {
+    if said.is_empty() {
+        return Ok(());
+    }
+    ticker::insist(link, &store::announce_subscriptions(said)).await
 }
 
 /// What is to be stored of the schedules that jobs have of their own, and of those given.

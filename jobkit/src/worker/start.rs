@@ -86,6 +86,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
     prepare(&mut link, &announced, &limiters, &mut schedules, days).await?;
     announce::bounds(&mut link, &worker.bounds).await?;
+    announce::subscriptions(&mut link, &registry.subscriptions()).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };

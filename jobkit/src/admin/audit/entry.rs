@@ -15,10 +15,11 @@ pub struct AuditEntry {
     /// Who, as they said; `None` when they did not.
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
-    /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule.
+    /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
+    /// `publish` and `unsubscribe`.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
-    /// several at once; `queue`, `kind`, `all`, `schedule`,
+    /// several at once; `queue`, `kind`, `all`, `schedule`, `topic`,
     /// `concurrency_group`, `concurrency_key`, `operation` or
     /// `worker`.
     pub subject: String,

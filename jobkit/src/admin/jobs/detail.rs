@@ -24,6 +24,8 @@ pub struct JobDetail {
     pub result: Option<Payload>,
     /// The schedule that enqueued it, and the instant that it is for, as its metadata say.
     pub schedule: Option<(String, DateTime<Utc>)>,
+    /// The topic to which it was published, as its metadata say.
+    pub topic: Option<String>,
     /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
     /// what it took.
     pub attempts: Vec<FailedAttempt>,

@@ -39,8 +39,8 @@ pub enum EnqueueError {
 }
 
 impl EnqueueError {
-    /// The error that an answer of `jobkit.enqueue` is.
-    fn of(error: Error, kind: &str) -> Self {
+    /// The error that an answer of `jobkit.enqueue` or `jobkit.publish` is.
+    pub(in crate::admin) fn of(error: Error, kind: &str) -> Self {
         let said = || match &error {
             Error::Database(sqlx::Error::Database(answer)) => {
                 let text = answer.message();

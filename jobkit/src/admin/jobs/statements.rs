@@ -17,6 +17,7 @@ use crate::schedule::scheduled;
 use crate::store::{
     Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, interval, statements,
 };
+use crate::terms::published_to;
 use crate::unique::{OnDuplicate, While};
 
 statements! {
@@ -179,12 +180,17 @@ from_row! {
         cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
         unique_key, coalesces, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
         summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
-        schedule: schedule }
+        schedule: schedule, topic: topic }
 }
 
 fn schedule(row: &PgRow) -> sqlx::Result<Option<(String, DateTime<Utc>)>> {
     let metadata: Option<String> = row.read("metadata")?;
     Ok(metadata.and_then(|metadata| scheduled(&metadata)))
+}
+
+fn topic(row: &PgRow) -> sqlx::Result<Option<String>> {
+    let metadata: Option<String> = row.read("metadata")?;
+    Ok(metadata.and_then(|metadata| published_to(&metadata)))
 }
 
 from_row! {

@@ -1,0 +1,80 @@
+//! `subscribes`: a job that wraps what is published to a topic.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::ParseStream;
+use syn::spanned::Spanned;
+use syn::{Error, Expr, Result, Token, Type};
+
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+use crate::redact::Fields;
+
+/// Refuses a value: the topic is the type of the field.
+pub(crate) fn alone(input: ParseStream<'_>, name: &Ident) -> Result<()> {
+    if input.parse::<Option<Token![=]>>()?.is_none() {
+        return Ok(());
+    }
+    let value = input.parse::<Expr>()?;
+    let message = format!(
+        "`{name}` has no value: the topic is the type of the field, as in \
+         `struct SendReceipt(OrderPaid);`"
+    );
+    Err(Error::new_spanned(value, message))
+}
+
+/// The topic that a job subscribes to.
+pub(crate) fn read(args: &Args, fields: &Fields, mistakes: &mut Mistakes) -> Option<Type> {
+    let name = args.subscribes.as_ref()?;
+    refuse_keys(args, mistakes);
+    for (given, said) in [
+        (args.version.as_ref().map(|given| &given.name), "const VERSION: u16 = 2;"),
+        (
+            args.redact.as_ref().map(|_| name),
+            "const REDACT: &'static [&'static str] = &[\"card\"];",
+        ),
+    ] {
+        if let Some(given) = given {
+            let message = format_args!(
+                "the `version` and what to `redact` are the same for all who subscribe: say it in \
+                 the `impl Topic`, `{said}`"
+            );
+            mistakes.add(given, message);
+        }
+    }
+    let wrapped = fields.wrapped().cloned();
+    if wrapped.is_none() {
+        let message = "a job that subscribes has one field, without a name, of the topic's type: \
+                       `struct SendReceipt(OrderPaid);`";
+        mistakes.add(name, message);
+    }
+    wrapped
+}
+
+/// Whoever publishes stores the job, and need not know its type, which computes its keys.
+fn refuse_keys(args: &Args, mistakes: &mut Mistakes) {
+    fn name<T>(given: Option<&Given<T>>) -> Option<&Ident> {
+        given.map(|given| &given.name)
+    }
+    let keys = [
+        name(args.dead_letter_key.as_ref()),
+        name(args.concurrency_key.as_ref()),
+        name(args.rate.as_ref()),
+        name(args.unique_key.as_ref()),
+        name(args.coalesce_key.as_ref()),
+    ];
+    for name in keys.into_iter().flatten() {
+        let message = format_args!(
+            "a job that subscribes has no `{name}`, since those who publish need not know it: let \
+             it enqueue another job, which has the `{name}`"
+        );
+        mistakes.add(name, message);
+    }
+}
+
+/// The policy of a job that subscribes. What is wrong with the type belongs under it.
+pub(crate) fn policy(topic: &Type, policy: &TokenStream) -> TokenStream {
+    let subscribed = quote_spanned!(topic.span()=> ::jobkit::private::subscribed::<#topic>);
+    let subscribed = subscribed.into_token_stream();
+    quote!(#subscribed(#policy))
+}

@@ -1,0 +1,64 @@
+//! Topics, and the kinds that subscribe to them.
+
+use serde_json::Value;
+
+use crate::admin::Admin;
+use crate::admin::jobs::EnqueueError;
+use crate::hooks::carry_value;
+use crate::limits::{self, NAME_BYTES};
+use crate::{Error, JobId};
+
+pub(super) mod statements;
+mod topic;
+
+pub use self::topic::{Subscriber, TopicSummary};
+
+impl Admin {
+    /// The topics to which some kind subscribes, by name, with these kinds: the first 1,000 of
+    /// them.
+    pub async fn topics(&self) -> Result<Vec<TopicSummary>, Error> {
+        let mut topics: Vec<TopicSummary> = Vec::new();
+        for found in self.ask(&statements::subscribers()).await? {
+            let (topic, subscriber) = (found.topic, found.subscriber);
+            match topics.last_mut().filter(|last| last.topic == topic) {
+                Some(last) => last.subscribers.push(subscriber),
+                None => topics.push(TopicSummary { topic, subscribers: vec![subscriber] }),
+            }
+        }
+        Ok(topics)
+    }
+
+    /// A kind gets no more jobs of this topic: for one that no binary has any more, which would
+    /// collect jobs for ever. Its jobs and its dead letters stay; and it is back as soon as a
+    /// binary announces it again. Returns whether it had subscribed.
+    pub async fn unsubscribe(&self, topic: &str, kind: &str) -> Result<bool, Error> {
+        limits::name("name of a topic", topic, NAME_BYTES)?;
+        limits::name("kind", kind, NAME_BYTES)?;
+        self.ask(&statements::unsubscribe(topic, kind, self.actor())).await
+    }
+
+    /// Publishes to a topic by its name, for programs and people that do not have its type: through
+    /// `jobkit.publish`, and noted in the audit. Returns the jobs; none where nobody subscribes.
+    ///
+    /// An application publishes with [`Topic`](crate::enqueue::Topic), in its own transaction.
+    ///
+    /// # Errors
+    /// [`EnqueueError`] says which.
+    pub async fn publish(
+        &self,
+        topic: &str,
+        args: &Value,
+        version: Option<u16>,
+    ) -> Result<Vec<JobId>, EnqueueError> {
+        limits::name("name of a topic", topic, NAME_BYTES)?;
+        let text = args.to_string();
+        limits::payload(&text, 0)?;
+        let mut metadata = None;
+        carry_value(|| text.len(), &mut metadata);
+        let (actor, version) = (self.actor(), version.map(i32::from));
+        let publish = statements::publish_noted(actor, topic, args, version, metadata.as_ref());
+        let published = self.ask(&publish).await;
+        let published = published.map_err(|error| EnqueueError::of(error, topic))?;
+        Ok(published.ids.into_iter().map(JobId).collect())
+    }
+}

@@ -1,0 +1,44 @@
+use serde_json::Value;
+use tracing::debug_span;
+
+use super::topic::Subscriber;
+use crate::store::{One, from_row, statements};
+
+statements! {
+    /// The kinds that subscribe to topics.
+    fn subscribers() -> Vec<Subscription> = include_str!("sql/topics_list.sql");
+
+    /// A job for each of them.
+    fn publish_noted(actor: Option<&str>, topic: &str, args: &Value, version: Option<i32>,
+            metadata: Option<&Value>) -> One<Published>
+        = include_str!("sql/topics_publish_noted.sql"),
+        debug_span!("jobkit.publish", topic);
+
+    /// Takes one back; whether there was one.
+    fn unsubscribe(topic: &str, kind: &str, actor: Option<&str>) -> One<bool>
+        = "select jobkit.unsubscribe($1, $2, $3)",
+        debug_span!("jobkit.unsubscribe", topic, kind);
+}
+
+/// A kind that subscribes to a topic.
+pub(crate) struct Subscription {
+    pub(crate) topic: String,
+    pub(crate) subscriber: Subscriber,
+}
+
+/// The jobs of what was published.
+pub(crate) struct Published {
+    pub(crate) ids: Vec<i64>,
+}
+
+from_row! {
+    Subscriber { kind, subscribed_at, announced_at, workers }
+}
+
+from_row! {
+    Published { ids }
+}
+
+from_row! {
+    Subscription { topic; subscriber: Subscriber::from_row }
+}

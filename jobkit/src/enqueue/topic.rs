@@ -1,0 +1,136 @@
+use serde::Serialize;
+use tracing::Instrument;
+
+use crate::enqueue::draft::payload;
+use crate::enqueue::{Executor, Statement};
+use crate::hooks::{Sent, carry, sent};
+use crate::limits::{NAME_BYTES, VERSIONS};
+use crate::policy::Policy;
+use crate::store::{self, Insert};
+use crate::{Error, JobId, meter};
+
+/// What is published: one job for each kind that subscribes.
+///
+/// A job subscribes by `#[job(subscribes)]` above a struct with one field, the topic's type: so the
+/// payload of every subscriber is the JSON of what was published. Who publishes needs to know none
+/// of them, and need not link them: workers announce the subscriptions of their jobs when they
+/// start, and [`announce`](crate::announce()) does so without one.
+///
+/// ```no_run
+/// use jobkit::enqueue::Topic;
+/// use jobkit::{Job, JobContext, job};
+/// # use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct OrderPaid {
+///     order: i64,
+/// }
+///
+/// impl Topic for OrderPaid {
+///     const NAME: &'static str = "order.paid";
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[job(subscribes, queue = "mail")]
+/// struct SendReceipt(OrderPaid);
+///
+/// impl Job for SendReceipt {
+///     async fn run(self, _cx: JobContext) -> jobkit::Result {
+///         println!("the receipt of order {}", self.0.order);
+///         Ok(())
+///     }
+/// }
+///
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// OrderPaid { order: 7 }.publish(&mut *tx).await?;
+/// # Ok(()) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no topic to which a job could subscribe",
+    label = "no `Topic` for `{Self}`",
+    note = "write `impl jobkit::enqueue::Topic for {Self}`, with the name of the topic"
+)]
+pub trait Topic: Serialize + Send + Sized {
+    /// The stable name that publishers and subscribers agree on, 1 to 128 bytes.
+    const NAME: &'static str;
+
+    /// The version of what is published, 1 to 32,767: that of the payload of each job. Subscribers
+    /// read earlier ones by `upcast`; workers that do not know it leave its jobs alone.
+    const VERSION: u16 = 1;
+
+    /// Paths (`card.number`) whose values are not shown: `redact` of every job that subscribes.
+    const REDACT: &'static [&'static str] = &[];
+
+    /// Publishes it: if and only if the transaction of `executor` commits there is one job for each
+    /// kind that subscribes, with the queue, priority and attempts of that kind. Returns these
+    /// jobs, in the order of their kinds; none where nobody subscribes, which is no error.
+    ///
+    /// It is one statement, which reads the subscriptions and inserts, at any isolation level, and
+    /// waits for nobody. A subscription that is announced later gets nothing of it.
+    ///
+    /// # Errors
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue).
+    fn publish<'c, X: Executor<'c>>(
+        self,
+        executor: X,
+    ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+        const { check::<Self>() };
+        // Before the future exists, so that it is Send whatever is published.
+        let insert = insert(&self);
+        async move { publish(Self::NAME, insert?, executor).await }
+    }
+}
+
+/// The policy of a job that subscribes to a topic; the expansion of `#[job]` calls it.
+#[must_use]
+pub const fn subscribed<T: Topic>(policy: Policy) -> Policy {
+    check::<T>();
+    Policy { topic: Some(T::NAME), version: T::VERSION, redact: T::REDACT, ..policy }
+}
+
+/// Refuses, when it is compiled, a name or a version that no topic can have.
+const fn check<T: Topic>() {
+    let name = T::NAME.as_bytes();
+    assert!(!name.is_empty() && name.len() <= NAME_BYTES, "a topic's name has 1 to 128 bytes");
+    let mut at = 0;
+    while at < name.len() {
+        assert!(name[at] != 0, "a topic's name has no NUL");
+        at += 1;
+    }
+    let fits = T::VERSION >= *VERSIONS.start() && T::VERSION <= *VERSIONS.end();
+    assert!(fits, "a topic's version is 1 to 32,767");
+}
+
+/// Checks what is published, so that nothing in it can fail in the database.
+fn insert<T: Topic>(event: &T) -> Result<Insert, Error> {
+    let (args, mut metadata) = payload(T::NAME, event, None)?;
+    carry([(args.get().len(), &mut metadata)]);
+    Ok(Insert::publish(T::NAME, T::VERSION, args, metadata))
+}
+
+async fn publish<'c, X: Executor<'c>>(
+    topic: &'static str,
+    insert: Insert,
+    executor: X,
+) -> Result<Vec<JobId>, Error> {
+    let span = tracing::debug_span!("jobkit.publish", topic, jobs = tracing::field::Empty);
+    let jobs = store::publish(insert, executor).instrument(span.clone()).await?;
+    span.record("jobs", jobs.len());
+    for (job, kind) in &jobs {
+        meter::enqueued(kind.clone(), 1);
+        sent(|| Sent { kind: kind.clone().into(), jobs: vec![JobId(*job)] });
+    }
+    Ok(jobs.into_iter().map(|(job, _)| JobId(job)).collect())
+}
+
+impl Statement {
+    /// Publishes to a [topic](Topic): a row for each kind that subscribes, with the id of its job;
+    /// none where nobody does.
+    ///
+    /// # Errors
+    /// What [`Topic::publish`] finds before anything is sent.
+    pub fn publish<T: Topic>(event: &T) -> Result<Self, Error> {
+        const { check::<T>() };
+        insert(event).map(Self::of)
+    }
+}

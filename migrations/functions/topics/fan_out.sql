@@ -1,0 +1,33 @@
+-- fan_out: a job for each kind that subscribes to a topic, all with this payload, and with what the
+-- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. Returns
+-- the jobs with their kinds. p_version of the payload, null = 1; the metadata say the topic as well.
+create or replace function jobkit.fan_out(
+    p_topic text, p_args text, p_version smallint, p_metadata jsonb
+) returns table (job_id bigint, kind text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_to record;
+    v_jobs bigint[];
+    v_metadata constant jsonb := coalesce(p_metadata, '{}') || jsonb_build_object('jobkit',
+        case jsonb_typeof(p_metadata -> 'jobkit') when 'object' then p_metadata -> 'jobkit'
+            else '{}' end || jsonb_build_object('topic', p_topic));
+begin
+    select count(*)::integer as jobs, array_agg(k.kind order by k.kind) as kind,
+        array_agg(k.queue order by k.kind) as queue,
+        array_agg(k.priority order by k.kind) as priority,
+        array_agg(k.max_attempts order by k.kind) as max_attempts
+    into v_to
+    from jobkit.subscriptions s join jobkit.kinds k on k.kind = s.kind
+    where s.topic = p_topic;
+    if v_to.jobs = 0 then
+        return;
+    end if;
+    v_jobs := array(select e.id from jobkit.enqueue_all(v_to.kind, v_to.queue, v_to.priority,
+        v_to.max_attempts, '{}', '{}', '{}', '{}', array_fill(p_args, array[v_to.jobs]), '{}',
+        array_fill(v_metadata, array[v_to.jobs]), '{}',
+        array_fill(p_version, array[v_to.jobs])) as e (id));
+    return query select u.job_id, u.kind from unnest(v_jobs, v_to.kind) as u (job_id, kind);
+end
+$$;

@@ -1,0 +1,10 @@
+-- Which kinds get a job of whatever is published to a topic. Binaries announce it; nobody but an
+-- operator takes it back (`unsubscribe`), so that two versions of a fleet lose nothing.
+create table jobkit.subscriptions (
+    topic text not null,
+    kind text not null,
+    aliases text[] not null default '{}',        -- earlier names of the kind
+    subscribed_at timestamptz not null default clock_timestamp(),
+    announced_at timestamptz not null default clock_timestamp(),
+    primary key (topic, kind)
+);
