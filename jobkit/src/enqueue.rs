@@ -15,9 +15,9 @@ use tracing::Instrument;
 use self::draft::Overrides;
 pub use self::options::Pending;
 pub use self::statement::Statement;
+pub use self::topic::Topic;
 #[doc(hidden)]
 pub use self::topic::subscribed;
-pub use self::topic::Topic;
 use crate::declared::Declared;
 use crate::enqueue::wait::WaitError;
 use crate::hooks::{Sent, carry, sent};

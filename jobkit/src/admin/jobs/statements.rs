@@ -14,10 +14,10 @@ use crate::JobId;
 use crate::admin::Count;
 use crate::admin::columns::{concurrency, metadata, payload, result, tags};
 use crate::schedule::scheduled;
-use crate::terms::published_to;
 use crate::store::{
     Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, interval, statements,
 };
+use crate::terms::published_to;
 use crate::unique::{OnDuplicate, While};
 
 statements! {
