@@ -89,14 +89,15 @@ fn policy(model: &JobModel) -> TokenStream {
     if !redact.is_empty() {
         set("redact", quote!(&[#(#redact),*]));
     }
+    let policy = with(&settings, kind);
+    model.topic.as_ref().map_or(policy.clone(), |topic| topic::policy(topic, &policy))
+}
+
+fn with(settings: &TokenStream, kind: &str) -> TokenStream {
     let defaults = quote!(::jobkit::private::Policy::new(#kind));
-    let policy = match settings.is_empty() {
+    match settings.is_empty() {
         true => defaults,
         false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
-    };
-    match &model.topic {
-        Some(topic) => topic::policy(topic, &policy),
-        None => policy,
     }
 }
 

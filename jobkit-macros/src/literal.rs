@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use proc_macro2::Ident;
-use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Result, UnOp};
+use syn::parse::ParseStream;
+use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Result, Token, UnOp};
 
 /// A whole number and where it stands.
 pub(crate) struct Integer {
@@ -17,6 +18,19 @@ pub(crate) fn bare(expr: &Expr) -> &Expr {
         Expr::Group(group) => bare(&group.expr),
         _ => expr,
     }
+}
+
+/// Refuses a value of the only argument that has none.
+pub(crate) fn none(input: ParseStream<'_>, name: &Ident) -> Result<()> {
+    if input.parse::<Option<Token![=]>>()?.is_none() {
+        return Ok(());
+    }
+    let value = input.parse::<Expr>()?;
+    let message = format!(
+        "`{name}` has no value: the topic is the type of the field, as in \
+         `struct SendReceipt(OrderPaid);`"
+    );
+    Err(Error::new_spanned(value, message))
 }
 
 /// The literal `expr` consists of.

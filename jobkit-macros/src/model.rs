@@ -121,9 +121,7 @@ impl JobModel {
             terms,
             backoff: args.backoff.and_then(|given| mistakes.sift(Backoff::read(&given.value))),
             auto_replay: auto_replay(args.auto_replay.as_ref(), args.max_cycles.as_ref(), mistakes),
-            dead_letter_key: args
-                .dead_letter_key
-                .map(|given| key::unquoted(given, fields, mistakes)),
+            dead_letter_key: args.dead_letter_key.map(|it| key::unquoted(it, fields, mistakes)),
             concurrency: concurrency(
                 key_or_kind(args.concurrency_key, rate.is_some(), &kind, fields, mistakes),
                 args.concurrency_group.as_ref(),

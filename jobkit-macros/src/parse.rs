@@ -9,7 +9,6 @@ use crate::mistakes::Mistakes;
 use crate::redact;
 use crate::suggest::listed;
 use crate::synonyms::{Meant, meant};
-use crate::topic;
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
@@ -144,7 +143,7 @@ impl Args {
             false => Ok(()),
         };
         if known == "subscribes" {
-            topic::alone(input, &name)?;
+            literal::none(input, &name)?;
             refuse_twice()?;
             self.subscribes = Some(name);
             return Ok(());

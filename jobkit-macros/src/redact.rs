@@ -86,12 +86,10 @@ impl Fields {
             Some(Field { name, keys, flattened })
         });
         let wrapped = match &item.fields {
-            syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                Some(&fields.unnamed[0].ty)
-            }
+            syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => fields.unnamed.first(),
             _ => None,
         };
-        Self(named.collect(), wrapped.cloned())
+        Self(named.collect(), wrapped.map(|field| field.ty.clone()))
     }
 
     /// The type of the only field, if that has no name.

@@ -1,27 +1,13 @@
 //! `subscribes`: a job that wraps what is published to a topic.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::parse::ParseStream;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned;
-use syn::{Error, Expr, Result, Token, Type};
 
 use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
-
-/// Refuses a value: the topic is the type of the field.
-pub(crate) fn alone(input: ParseStream<'_>, name: &Ident) -> Result<()> {
-    if input.parse::<Option<Token![=]>>()?.is_none() {
-        return Ok(());
-    }
-    let value = input.parse::<Expr>()?;
-    let message = format!(
-        "`{name}` has no value: the topic is the type of the field, as in \
-         `struct SendReceipt(OrderPaid);`"
-    );
-    Err(Error::new_spanned(value, message))
-}
 
 /// The topic that a job subscribes to.
 pub(crate) fn read(args: &Args, fields: &Fields, mistakes: &mut Mistakes) -> Option<Type> {
@@ -29,10 +15,7 @@ pub(crate) fn read(args: &Args, fields: &Fields, mistakes: &mut Mistakes) -> Opt
     refuse_keys(args, mistakes);
     for (given, said) in [
         (args.version.as_ref().map(|given| &given.name), "const VERSION: u16 = 2;"),
-        (
-            args.redact.as_ref().map(|_| name),
-            "const REDACT: &'static [&'static str] = &[\"card\"];",
-        ),
+        (args.redact.as_ref().map(|_| name), "const REDACT: &'static [&'static str] = &[…];"),
     ] {
         if let Some(given) = given {
             let message = format_args!(
@@ -74,7 +57,7 @@ fn refuse_keys(args: &Args, mistakes: &mut Mistakes) {
 
 /// The policy of a job that subscribes. What is wrong with the type belongs under it.
 pub(crate) fn policy(topic: &Type, policy: &TokenStream) -> TokenStream {
-    let subscribed = quote_spanned!(topic.span()=> ::jobkit::private::subscribed::<#topic>);
-    let subscribed = subscribed.into_token_stream();
+    let span = Span::call_site().located_at(topic.span());
+    let subscribed = quote_spanned!(span=> ::jobkit::private::subscribed::<#topic>);
     quote!(#subscribed(#policy))
 }

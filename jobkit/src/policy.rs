@@ -69,8 +69,8 @@ pub struct Policy {
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
-    /// The [topic](crate::enqueue::Topic) of which each event makes such a job; `None` for jobs that
-    /// are only enqueued.
+    /// The [topic](crate::enqueue::Topic) that it subscribes to: what is published there becomes
+    /// such a job. `None` for jobs that are only enqueued.
     pub topic: Option<&'static str>,
 }
 

@@ -15,8 +15,7 @@ begin
     lock table jobkit.subscriptions in share row exclusive mode;
     delete from jobkit.subscriptions s
     using unnest(p_topics, p_kinds, p_aliases) as i (topic, kind, alias)
-    where s.topic = i.topic and s.kind <> i.kind
-        and (s.kind = i.alias or i.kind = any (s.aliases));
+    where s.topic = i.topic and (s.kind = i.alias or i.kind = any (s.aliases));
     insert into jobkit.subscriptions as s (topic, kind, aliases)
     select i.topic, i.kind, coalesce(array_agg(i.alias) filter (where i.alias is not null), '{}')
     from unnest(p_topics, p_kinds, p_aliases) as i (topic, kind, alias)

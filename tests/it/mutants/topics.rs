@@ -14,8 +14,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         topics::two_names_of_a_kind_announced_at_once_are_one_subscriber;
     announce_subscriptions: " or i.kind = any (s.aliases)" => "",
         topics::two_names_of_a_kind_announced_at_once_are_one_subscriber;
-    announce_subscriptions: "s.kind <> i.kind" => "true",
-        topics::a_publish_waits_for_no_change_of_subscriptions;
     announce_subscriptions: "perform jobkit.require_read_committed();" => "",
         topics::announcements_in_other_orders_do_not_clash;
     fan_out: "where s.topic = p_topic" => "",

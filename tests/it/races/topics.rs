@@ -3,7 +3,7 @@
 
 use jobkit_tests::Lab;
 
-use super::kit::{ENDS, End, World};
+use super::kit::{ENDS, World};
 
 in_a_lab![
     a_publish_waits_for_no_change_of_subscriptions,

@@ -1,0 +1,20 @@
+#[derive(serde::Serialize, serde::Deserialize)]
+struct OrderPaid {
+    customer: i64,
+}
+
+impl jobkit::enqueue::Topic for OrderPaid {
+    const NAME: &'static str = "";
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+#[jobkit::job(subscribes)]
+struct SendReceipt(OrderPaid);
+
+impl jobkit::Job for SendReceipt {
+    async fn run(self, _cx: jobkit::JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn main() {}
