@@ -24,7 +24,11 @@ impl Job<Tx> for Complete {
         let mut tx = tx.begin().await?;
         sqlx::query("insert into effects values ($1)").bind(cx.id().0).execute(&mut *tx).await?;
         cx.complete_in(&mut tx).await?;
-        if self.commits { tx.commit().await? } else { tx.rollback().await? }
+        if self.commits {
+            tx.commit().await?
+        } else {
+            tx.rollback().await?
+        }
         Ok(())
     }
 }
@@ -43,7 +47,11 @@ impl Job<PgPool> for Apart {
         cx.complete_in(&mut tx).await?;
         // As long as those that were claimed with it need to end, if they wait for nobody.
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        if self.commits { tx.commit().await? } else { tx.rollback().await? }
+        if self.commits {
+            tx.commit().await?
+        } else {
+            tx.rollback().await?
+        }
         Ok(())
     }
 }

@@ -62,8 +62,7 @@ pub(crate) use self::schedules::{
 };
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{
-    EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Seen, Settle, Settlement, Unblocked,
-    Written,
+    EXHAUSTED, Ending, Failure, Next, Outcome, Ran, Seen, Settle, Settlement, Unblocked, Written,
 };
 pub(crate) use self::source::Source;
 pub(crate) use self::statements::{

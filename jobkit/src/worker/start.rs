@@ -223,10 +223,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
-            reach: Some(Arc::new(Line {
-                asks: Mutex::new(self.link("jobs")),
-                ledger: Some(Arc::clone(&self.ledger)),
-            })),
+            reach: Some(Arc::new(self.line())),
             reports: Arc::clone(&self.reports),
             cancel_grace: self.settings.cancel_grace(),
         });
@@ -258,6 +255,12 @@ impl Parts {
             stops: self.stops,
             hooks: self.hooks,
         }))
+    }
+
+    /// What handlers ask of the database.
+    fn line(&self) -> Line<Mutex<Link>> {
+        let (asks, ledger) = (Mutex::new(self.link("jobs")), Some(Arc::clone(&self.ledger)));
+        Line { asks, ledger }
     }
 
     /// Without one of these services (it panicked) the worker must not take more jobs.

@@ -3,9 +3,7 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{
-    cancel_mark, claim, heartbeat, pause, reap_claim, resume, settle, settle_all,
-};
+use super::calls::{cancel_mark, claim, heartbeat, pause, reap_claim, resume, settle, settle_all};
 use super::kit::{ENDS, End, World, list, next_n};
 
 in_a_lab![

@@ -199,13 +199,10 @@ impl Execution {
             return settlement(outcome);
         }
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
-        let ran = Some(*begun.ran.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
+        begun.ran = Some(Ran { queue, kind, attempt: number, max_attempts, waited });
+        let ran = begun.ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let served = &self.slots.queues()[queue];
-        let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name,
-            attempt = number, otel.kind = tracing::field::Empty
-        );
+        let span = self.span(job);
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
         let (payload, hidden) = (take(&mut job.payload), &attempt.report.hidden);
         let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
@@ -221,8 +218,7 @@ impl Execution {
         let settlement = span.in_scope(|| {
             let run = missing(run, begun.seen);
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            let outcome = told(outcome, begun.seen);
-            self.logged(Settlement { took, ..ended(outcome) }.seen(begun.seen))
+            self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
         });
         attempt.report.close();
         settlement
