@@ -5,6 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use sqlx::PgConnection;
+
+use crate::returned::Returned;
 use crate::store::Completion;
 use crate::{Error, JobId};
 
@@ -57,6 +60,14 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
         job: JobId,
     ) -> Answer<'a, Completion>;
 
-    /// Whether a claim holds a job, which nobody is about to complete.
-    fn holds(&self, claim: (i64, i64), job: JobId) -> Answer<'_, bool>;
+    /// Completes a running job, whose claim is one of its own, through a connection of its
+    /// handler's: with how long it is kept and how long it took, and what it returned.
+    fn complete<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        claim: (i64, i64),
+        job: JobId,
+        times: (Option<Duration>, Duration),
+        returned: &'a Returned,
+    ) -> Answer<'a, ()>;
 }

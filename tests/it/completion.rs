@@ -1,6 +1,8 @@
 //! Handlers that complete their job in a transaction of their own: effect and completion agree,
 //! whatever becomes of the transaction, its answer, the handler and the worker.
 
+mod random;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use jobkit::unique::{Enqueued, While};
 use jobkit::{Enqueue, Error, Job, JobContext, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::{Lab, Network, Proxy};
 use serde::{Deserialize, Serialize};
-use sqlx::{Connection, Executor, PgConnection, PgPool};
+use sqlx::{Connection, PgConnection, PgPool, PgTransaction};
 use tokio::sync::{Notify, Semaphore};
 
 /// What the handlers here have at hand.
@@ -135,25 +137,7 @@ async fn pay(cx: &Cx, how: How) -> jobkit::Result {
         _ => {}
     }
     let mut tx = hand.pool.begin().await?;
-    if how == How::RepeatableRead {
-        sqlx::query("set transaction isolation level repeatable read").execute(&mut *tx).await?;
-    }
-    effect(cx, &mut tx).await?;
-    match how {
-        How::SavePoint => {
-            let mut inner = tx.begin().await?;
-            cx.complete_in(&mut inner).await?;
-            inner.rollback().await?;
-        }
-        How::Swallow => {
-            cx.complete_in(&mut tx).await?;
-            let mut inner = tx.begin().await?;
-            let twice = cx.complete_in(&mut inner).await;
-            assert!(matches!(twice, Err(Error::ClaimLost)), "{twice:?}");
-            inner.commit().await?;
-        }
-        _ => cx.complete_in(&mut tx).await?,
-    }
+    complete(cx, how, &mut tx).await?;
     match how {
         How::RollBack => tx.rollback().await?,
         How::RollBackAndFail => {
@@ -181,6 +165,30 @@ async fn pay(cx: &Cx, how: How) -> jobkit::Result {
         How::CommitAndPanic => panic!("too late to panic"),
         _ => Ok(()),
     }
+}
+
+/// Completes the job, after its effect.
+async fn complete(cx: &Cx, how: How, tx: &mut PgTransaction<'static>) -> jobkit::Result {
+    if how == How::RepeatableRead {
+        sqlx::query("set transaction isolation level repeatable read").execute(&mut **tx).await?;
+    }
+    effect(cx, tx).await?;
+    match how {
+        How::SavePoint => {
+            let mut inner = tx.begin().await?;
+            cx.complete_in(&mut inner).await?;
+            inner.rollback().await?;
+        }
+        How::Swallow => {
+            cx.complete_in(tx).await?;
+            let mut inner = tx.begin().await?;
+            let twice = cx.complete_in(&mut inner).await;
+            assert!(matches!(twice, Err(Error::ClaimLost)), "{twice:?}");
+            inner.commit().await?;
+        }
+        _ => cx.complete_in(tx).await?,
+    }
+    Ok(())
 }
 
 /// Over a connection of its own.
@@ -479,90 +487,5 @@ async fn batch_mates_wait_for_less_than_50_ms() {
     worker.stop().await;
     println!("19 batch mates were settled within {least:?}");
     assert!(least < Duration::from_millis(50), "{least:?}");
-    lab.check_invariants().await;
-}
-
-/// What becomes of a transaction in which a job is completed, at random.
-#[derive(Serialize, Deserialize)]
-#[job(
-    max_attempts = 1000, backoff = fixed("1ms"), retention = "1h",
-    concurrency_key = self.key.map(|key| key.to_string()), concurrency_limit = 2
-)]
-struct Gamble {
-    key: Option<u8>,
-}
-
-impl Job<Arc<Hand>> for Gamble {
-    async fn run(self, cx: Cx) -> jobkit::Result {
-        let moment = |most| Duration::from_micros(fastrand::u64(0..most));
-        let mut connection = PgConnection::connect(&cx.state().elsewhere).await?;
-        connection.execute("begin").await?;
-        effect(&cx, &mut connection).await?;
-        cx.complete_in(&mut connection).await?;
-        tokio::time::sleep(moment(3000)).await;
-        let end = if fastrand::u8(..3) > 0 { "commit" } else { "rollback" };
-        match fastrand::u8(..5) {
-            // Ends with it, or fails after it.
-            0 | 1 => {
-                connection.execute(end).await?;
-            }
-            2 => {
-                connection.execute(end).await?;
-                return Err("after the end".into());
-            }
-            // The answer is lost, perhaps the statement itself.
-            3 => {
-                let ended = tokio::time::timeout(moment(2000), connection.execute(end)).await;
-                drop(connection);
-                ended.map_err(|_| "the answer was lost")??;
-            }
-            // It ends some time later.
-            _ => drop(tokio::spawn(async move {
-                tokio::time::sleep(moment(20_000)).await;
-                connection.execute(end).await.map(drop)
-            })),
-        }
-        Ok(())
-    }
-}
-
-/// So many jobs, each completed in a transaction that commits, rolls back, loses its answer or
-/// outlives its handler, while workers lose their leases: at each moment, in what everybody sees,
-/// there is an effect of exactly the attempt that finished.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn effect_and_completion_always_agree() {
-    let rounds = std::env::var("JOBKIT_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let rounds: usize = rounds.unwrap_or(100);
-    let lab = lab().await;
-    let hand = hand(&lab, lab.url());
-    let start = || async {
-        let worker = lab.worker().heartbeat(Duration::from_millis(50)).state(Arc::clone(&hand));
-        let worker = worker.jobs([Registration::of::<Gamble, _>()]).queue("default", 8);
-        worker.reap_every(Duration::from_millis(50)).start().await.unwrap()
-    };
-    let workers = [start().await, start().await];
-    let jobs =
-        (0..rounds).map(|_| Gamble { key: [None, Some(fastrand::u8(..3))][fastrand::usize(..2)] });
-    jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
-    let (mut looks, mut reaped) = (0_u32, 0_u32);
-    while lab.count("jobkit.jobs").await > 0 || lab.count("jobkit.claims").await > 0 {
-        assert_eq!(lab.value::<i64>(DISAGREE).await, 0, "after {looks} looks");
-        looks += 1;
-        if fastrand::u8(..20) == 0 {
-            let worker = workers[fastrand::usize(..2)].id();
-            reaped += u32::from(jobkit::testing::lose_lease(lab.direct(), worker).await.unwrap());
-        }
-        // One that crashed often would run alone, and after a wait.
-        lab.run("update jobkit.jobs set crashes = 0 where crashes > 1").await;
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert_eq!(lab.value::<i64>(DISAGREE).await, 0);
-    let once = "select count(distinct job) || ' of ' || count(*) from effects";
-    assert_eq!(lab.value::<String>(once).await, format!("{rounds} of {rounds}"));
-    println!("{rounds} jobs, {looks} looks, {reaped} workers reaped");
-    for worker in workers {
-        worker.stop().await;
-    }
-    assert_eq!(lab.count("jobkit.permits").await, 0);
     lab.check_invariants().await;
 }

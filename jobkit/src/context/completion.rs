@@ -8,7 +8,6 @@ use sqlx::PgConnection;
 use super::{Attempt, JobContext};
 use crate::Error;
 use crate::returned::Returned;
-use crate::store::{Call, complete, interval};
 
 impl<S> JobContext<S> {
     /// Completes the job in your transaction: its success commits or rolls back together with what
@@ -82,28 +81,8 @@ impl Attempt {
             self.report.moved(n);
             self.completing.has_own();
         }
-        let (reason, result) = match &returned {
-            Returned::Nothing => (None, None),
-            Returned::Value(json) => (None, Some(&**json)),
-            Returned::Unfit(why) => (Some(&**why), None),
-        };
-        let (keep, took) = (self.keep.map(interval), interval(self.report.began.elapsed()));
-        let complete = complete(worker, n, self.id.0, keep, took, reason, result);
-        let answer = complete.call(connection).await.map_err(|error| refused(error.into()))?;
-        match &*answer {
-            "finish" => Ok(()),
-            "cancel" => Err(Error::Cancelled),
-            _ if reach.holds((worker, n), self.id).await? => Err(Error::OtherDatabase),
-            _ => Err(Error::ClaimLost),
-        }
-    }
-}
-
-/// What the server has against a completion.
-fn refused(error: Error) -> Error {
-    match error.code().as_deref() {
-        Some("JK002") => Error::Isolation,
-        _ => error.or_busy(),
+        let times = (self.keep, self.report.began.elapsed());
+        reach.complete(connection, (worker, n), self.id, times, &returned).await
     }
 }
 

@@ -120,8 +120,18 @@ pub(super) async fn limiters(
     Ok(())
 }
 
+/// Tells the database which queues have a bound, and which kinds get what is published.
+pub(super) async fn queues_and_topics(
+    link: &mut Link,
+    bounds: &[(String, u32)],
+    said: &[Subscription],
+) -> Result<(), Error> {
+    announce_bounds(link, bounds).await?;
+    subscriptions(link, said).await
+}
+
 /// Tells the database how many jobs may wait in queues, as code says.
-pub(super) async fn bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), Error> {
+async fn announce_bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), Error> {
     if bounds.is_empty() {
         return Ok(());
     }

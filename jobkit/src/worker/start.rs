@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
 
 use super::Worker;
 use super::claim::claimer::{Claimer, Pace};
@@ -85,8 +86,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
     prepare(&mut link, &announced, &limiters, &mut schedules, days).await?;
-    announce::bounds(&mut link, &worker.bounds).await?;
-    announce::subscriptions(&mut link, &registry.subscriptions()).await?;
+    announce::queues_and_topics(&mut link, &worker.bounds, &registry.subscriptions()).await?;
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
@@ -198,28 +198,20 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             lease: Arc::clone(&self.lease),
             outcomes,
-            reach: Some(Arc::new(Line {
-                asks: Mutex::new(self.link("jobs")),
-                ledger: Some(Arc::clone(&self.ledger)),
-            })),
+            reach: Some(Arc::new(self.line())),
             reports: Arc::clone(&self.reports),
             cancel_grace: self.settings.cancel_grace(),
         });
-        let heartbeat = self.heartbeat().spawn(self.stops.heartbeat.clone());
-        let heartbeat = heartbeat.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
-        let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
+        let beating = self.heartbeat().spawn(self.stops.heartbeat.clone());
+        let heartbeat = beating.map_err(|error| Error::Unreachable(error.into()))?;
         let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
         let waiting = tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);
-        let claimers = [false, true].map(|second| {
-            let claimer = self.claimer(&dispatch, second).run(self.stops.claims.clone());
-            tokio::spawn(self.stop_claims_after(claimer))
-        });
         // What waits is given back before the outcomes end.
-        let claimers = claimers.into_iter().chain([waiting]).collect();
+        let claimers = self.claimers(&dispatch).into_iter().chain([waiting]).collect();
+        let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
         let settler = self.settler(&dispatch, settled).run(drain, give_up);
-        let settler = tokio::spawn(self.stop_claims_after(settler));
-        let duties = self.duties();
+        let (settler, duties) = (tokio::spawn(self.stop_claims_after(settler)), self.duties());
         self.tell_hooks();
         Ok(WorkerHandle::new(Engine {
             claimers,
@@ -233,6 +225,19 @@ impl Parts {
             stops: self.stops,
             hooks: self.hooks,
         }))
+    }
+
+    fn claimers(&self, dispatch: &Arc<Dispatch>) -> [JoinHandle<()>; 2] {
+        [false, true].map(|second| {
+            let claimer = self.claimer(dispatch, second).run(self.stops.claims.clone());
+            tokio::spawn(self.stop_claims_after(claimer))
+        })
+    }
+
+    /// What handlers ask of the database.
+    fn line(&self) -> Line<Mutex<Link>> {
+        let (asks, ledger) = (Mutex::new(self.link("jobs")), Some(Arc::clone(&self.ledger)));
+        Line { asks, ledger }
     }
 
     /// Without one of these services (it panicked) the worker must not take more jobs.

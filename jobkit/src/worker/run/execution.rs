@@ -203,10 +203,7 @@ impl Execution {
         }
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %self.slots.name(queue),
-            attempt = number, otel.kind = tracing::field::Empty
-        );
+        let span = self.span(job);
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
         let payload = take(&mut job.payload);
         let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
@@ -223,8 +220,7 @@ impl Execution {
             let hidden = attempt.report.hidden();
             let run = missing(run, begun.seen);
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            let outcome = told(outcome, begun.seen);
-            self.logged(Settlement { took, ..ended(outcome) }.seen(begun.seen))
+            self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
         });
         attempt.report.close();
         settlement

@@ -3,13 +3,16 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::JobId;
+use sqlx::PgConnection;
+
 use crate::reach::{Answer, Reach};
+use crate::returned::Returned;
 use crate::store::{
-    Ask, ClaimId, Completion, checkpoint, completion, interval, last_checkpoint, limiter_paused,
-    part, pause_key, pause_key_of, take_slot,
+    Ask, Call, ClaimId, Completion, checkpoint, complete, completion, interval, last_checkpoint,
+    limiter_paused, part, pause_key, pause_key_of, take_slot,
 };
 use crate::worker::settle::ledger::Ledger;
+use crate::{Error, JobId};
 
 /// What handlers ask of the database, by whatever makes their calls: those of a worker take turns
 /// on one connection, which the first one opens.
@@ -80,14 +83,50 @@ impl<A: Ask> Reach for Line<A> {
         Box::pin(self.asks.ask(completion(worker, claims, job.0)))
     }
 
-    fn holds(&self, (worker, n): (i64, i64), job: JobId) -> Answer<'_, bool> {
-        if self.ledger.is_none() {
-            return Box::pin(ready(Ok(false)));
-        }
+    fn complete<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        (worker, n): (i64, i64),
+        job: JobId,
+        (keep, took): (Option<Duration>, Duration),
+        returned: &'a Returned,
+    ) -> Answer<'a, ()> {
+        let (reason, result) = match returned {
+            Returned::Nothing => (None, None),
+            Returned::Value(json) => (None, Some(&**json)),
+            Returned::Unfit(why) => (Some(&**why), None),
+        };
+        let (keep, took) = (keep.map(interval), interval(took));
+        let complete = complete(worker, n, job.0, keep, took, reason, result);
         Box::pin(async move {
-            let seen = self.asks.ask(completion(worker, &[n], job.0)).await?;
-            Ok(matches!(seen, Completion::Held(_)))
+            let answer = complete.call(connection).await.map_err(|error| refused(error.into()))?;
+            match &*answer {
+                "finish" => Ok(()),
+                "cancel" => Err(Error::Cancelled),
+                _ if self.holds((worker, n), job).await? => Err(Error::OtherDatabase),
+                _ => Err(Error::ClaimLost),
+            }
         })
+    }
+}
+
+impl<A: Ask> Line<A> {
+    /// Whether a claim holds a job by the worker's own look. Not where that is the handler's: there
+    /// both see the same.
+    async fn holds(&self, (worker, n): (i64, i64), JobId(job): JobId) -> Result<bool, Error> {
+        if self.ledger.is_none() {
+            return Ok(false);
+        }
+        let seen = self.asks.ask(completion(worker, &[n], job)).await?;
+        Ok(matches!(seen, Completion::Held(_)))
+    }
+}
+
+/// What the server has against a completion.
+fn refused(error: Error) -> Error {
+    match error.code().as_deref() {
+        Some("JK002") => Error::Isolation,
+        _ => error.or_busy(),
     }
 }
 

@@ -55,6 +55,15 @@ impl Execution {
         Ok((future, Some(inside)))
     }
 
+    /// The span of an attempt.
+    pub(super) fn span(&self, job: &ClaimedJob) -> Span {
+        let queue = self.slots.name(job.queue);
+        tracing::info_span!(
+            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue,
+            attempt = job.attempt, otel.kind = tracing::field::Empty
+        )
+    }
+
     /// What its context tells an attempt, whose span was just made.
     pub(super) fn attempt(
         &self,
