@@ -205,8 +205,7 @@ impl Execution {
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let span = self.span(job);
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
-        let payload = take(&mut job.payload);
-        let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
+        let started = match self.start(known, take(&mut job.payload), attempt.clone(), &span) {
             Ok(started) => started,
             Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };
@@ -217,8 +216,7 @@ impl Execution {
             begun.seen = Some(Box::pin(self.look(claim, &attempt, handler)).await);
         }
         let settlement = span.in_scope(|| {
-            let hidden = attempt.report.hidden();
-            let run = missing(run, begun.seen);
+            let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
             self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
         });
