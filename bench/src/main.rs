@@ -23,10 +23,10 @@
 //! without, `zipf` jobs of 10,000 keys of which one has a tenth (with `exact` = 1 those take a
 //! millisecond by the system's clock, and not by tokio's timer, which makes two of it); `behind`
 //! drains 10,000 jobs behind 100,000 of an exhausted key; `handover` measures how fast a permit is
-//! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32 transactions that are held
-//! open for 10 ms, and `coalesce` does so with jobs of one key, which then run. `dead` replays
-//! 100,000 dead letters, and reads among 1,000,000. `pages` visits every page of the dashboard,
-//! with 2,000,000 finished jobs, while workers run. `compare` is
+//! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
+//! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
+//! then run. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
+//! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
 
