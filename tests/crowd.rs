@@ -57,7 +57,7 @@ const PAGES: &str = "
     5 530 /jobs/{scheduled}
     4 100 /jobs/{running}
     5 550 /jobs/{blocked}
-    6 5400 /queues
+    7 5400 /queues
     2 140 /queues/queue?queue=queue_3
     2 40 /schedules
     3 220 /kinds
