@@ -25,9 +25,9 @@ impl Job<Tx> for Complete {
         sqlx::query("insert into effects values ($1)").bind(cx.id().0).execute(&mut *tx).await?;
         cx.complete_in(&mut tx).await?;
         if self.commits {
-            tx.commit().await?
+            tx.commit().await?;
         } else {
-            tx.rollback().await?
+            tx.rollback().await?;
         }
         Ok(())
     }
@@ -48,9 +48,9 @@ impl Job<PgPool> for Apart {
         // As long as those that were claimed with it need to end, if they wait for nobody.
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         if self.commits {
-            tx.commit().await?
+            tx.commit().await?;
         } else {
-            tx.rollback().await?
+            tx.rollback().await?;
         }
         Ok(())
     }

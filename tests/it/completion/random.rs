@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobkit::{Enqueue, Job, Registration, job};
+use jobkit::{Job, Registration, job};
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection, Executor, PgConnection};
 
@@ -30,7 +30,9 @@ impl Job<Arc<Hand>> for Gamble {
         let end = if fastrand::u8(..3) > 0 { "commit" } else { "rollback" };
         match fastrand::u8(..5) {
             // Ends with it, or fails after it.
-            0 | 1 => drop(connection.execute(end).await?),
+            0 | 1 => {
+                connection.execute(end).await?;
+            }
             2 => {
                 connection.execute(end).await?;
                 return Err("after the end".into());
