@@ -3,12 +3,12 @@
 
 use jobkit::{Job, JobContext, Worker, job};
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, ConnectionTrait, Database, TransactionTrait};
-use serde::{Deserialize, Serialize};
 
 #[allow(unreachable_pub, reason = "it looks as SeaORM makes it")]
 mod order {
     use sea_orm::entity::prelude::*;
 
+    #[sea_orm::model]
     #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
     #[sea_orm(table_name = "orders")]
     pub struct Model {
@@ -17,13 +17,10 @@ mod order {
         pub item: String,
     }
 
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
     impl ActiveModelBehavior for ActiveModel {}
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 #[job(queue = "mail")]
 struct SendReceipt {
     order_id: i64,
@@ -39,8 +36,7 @@ impl Job for SendReceipt {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let db = Database::connect(std::env::var("DATABASE_URL")?).await?;
-    let pool = db.get_postgres_connection_pool().clone(); // one pool for SeaORM and the worker
-    jobkit::migrate(&pool).await?;
+    jobkit::migrate(db.get_postgres_connection_pool()).await?;
     let table = "create table if not exists orders (id bigserial primary key, item text not null)";
     db.execute_unprepared(table).await?;
 
@@ -50,7 +46,7 @@ async fn main() -> anyhow::Result<()> {
     jobkit_drivers::sea_orm::enqueue(SendReceipt { order_id: order.id }, &tx).await?;
     tx.commit().await?; // from here on there are the order and its job
 
-    let worker = Worker::new(pool).queue("mail", 20).start().await?;
-    worker.run_until_signal().await?;
-    Ok(())
+    // One pool for SeaORM and the worker.
+    let worker = Worker::new(db.get_postgres_connection_pool().clone()).queue("mail", 20);
+    Ok(worker.start().await?.run_until_signal().await?)
 }

@@ -91,6 +91,20 @@ fn files_are_short() {
     forbid("a file keeps to the lines of its kind", breaches);
 }
 
+/// "A program of 40 lines": what another driver asks for is little.
+#[test]
+fn examples_with_other_drivers_are_short() {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let mut examples = sources::rust();
+    examples.retain(|source| source.path.starts_with("examples/drivers/"));
+    let breaches = examples.iter().filter_map(|source| {
+        let lines = source.text.lines().filter(is_code).count();
+        (lines > 40).then(|| format!("{} has {lines}", source.at(1)))
+    });
+    forbid("an example with another driver has 40 lines of code at most", breaches);
+    assert_eq!(examples.len(), 2, "there is one with SeaORM and one with tokio-postgres");
+}
+
 #[test]
 fn lines_are_short() {
     let mut breaches = Vec::new();
