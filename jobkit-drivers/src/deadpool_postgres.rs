@@ -23,7 +23,7 @@
 //! use [`tokio_postgres`](crate::tokio_postgres) with `&*tx`.
 
 use deadpool_postgres::GenericClient;
-use jobkit::enqueue::{Draft, Statement};
+use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};
 use tokio_postgres::types::{ToSql, Type};
 
@@ -51,6 +51,18 @@ pub fn enqueue_all<C: GenericClient, J: Into<Draft>>(
     client: &C,
 ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
     let statement = Statement::enqueue_all(jobs);
+    async move { send(statement?, client).await }
+}
+
+/// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+///
+/// # Errors
+/// As [`Topic::publish`].
+pub fn publish<C: GenericClient>(
+    event: impl Topic,
+    client: &C,
+) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+    let statement = Statement::publish(&event);
     async move { send(statement?, client).await }
 }
 

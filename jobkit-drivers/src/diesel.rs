@@ -29,7 +29,7 @@ use diesel::result::DatabaseErrorKind as Kind;
 use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{RunQueryDsl, sql_query};
-use jobkit::enqueue::{Draft, Statement};
+use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};
 
 use crate::answer::only;
@@ -54,6 +54,17 @@ pub fn enqueue_all<C: LoadConnection<Backend = Pg>, J: Into<Draft>>(
     connection: &mut C,
 ) -> Result<Vec<JobId>, Error> {
     send(Statement::enqueue_all(jobs)?, connection)
+}
+
+/// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+///
+/// # Errors
+/// As [`Topic::publish`].
+pub fn publish<C: LoadConnection<Backend = Pg>>(
+    event: impl Topic,
+    connection: &mut C,
+) -> Result<Vec<JobId>, Error> {
+    send(Statement::publish(&event)?, connection)
 }
 
 fn send<C: LoadConnection<Backend = Pg>>(
@@ -111,7 +122,9 @@ fn sqlstate(kind: &Kind, message: &str) -> Option<&'static str> {
         Kind::RestrictViolation => Some("23001"),
         Kind::SerializationFailure => Some("40001"),
         Kind::UniqueViolation => Some("23505"),
-        _ if message.contains("jobkit.enqueue") => Some("42883"),
+        _ if ["jobkit.enqueue", "jobkit.fan_out"].iter().any(|name| message.contains(name)) => {
+            Some("42883")
+        }
         _ if message.contains("jobkit.") => Some("42P01"),
         // The schema itself, in quotes: without them it is one that this role may not use.
         _ => message.split_once("jobkit").and_then(|(before, _)| {
@@ -131,6 +144,7 @@ mod tests {
         assert_eq!(state("relation \"jobkit.jobs\" does not exist"), Some("42P01"));
         assert_eq!(state("Relation »jobkit.jobs« existiert nicht"), Some("42P01"));
         assert_eq!(state("function jobkit.enqueue_form_1() does not exist"), Some("42883"));
+        assert_eq!(state("function jobkit.fan_out(text) does not exist"), Some("42883"));
         assert_eq!(state("schema \"jobkit\" does not exist"), Some("3F000"));
         assert_eq!(state("Schema »jobkit« existiert nicht"), Some("3F000"));
         assert_eq!(state("permission denied for schema jobkit"), None);

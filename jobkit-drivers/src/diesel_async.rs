@@ -26,7 +26,7 @@
 
 use diesel::pg::Pg;
 use diesel_async::{AsyncConnection, RunQueryDsl};
-use jobkit::enqueue::{Draft, Statement};
+use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};
 
 use crate::answer::only;
@@ -53,6 +53,18 @@ pub fn enqueue_all<C: AsyncConnection<Backend = Pg>, J: Into<Draft>>(
     connection: &mut C,
 ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
     let statement = Statement::enqueue_all(jobs);
+    async move { send(statement?, connection).await }
+}
+
+/// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+///
+/// # Errors
+/// As [`Topic::publish`].
+pub fn publish<C: AsyncConnection<Backend = Pg>>(
+    event: impl Topic,
+    connection: &mut C,
+) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+    let statement = Statement::publish(&event);
     async move { send(statement?, connection).await }
 }
 

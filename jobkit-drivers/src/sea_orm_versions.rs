@@ -3,7 +3,7 @@
 /// The functions of a module, by the version's crate and its method that sends a statement.
 macro_rules! functions {
     ($sea_orm:ident, $query_all:ident) => {
-        use jobkit::enqueue::{Draft, Statement};
+        use jobkit::enqueue::{Draft, Statement, Topic};
         use jobkit::{Error, JobId};
         use $sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Value};
 
@@ -30,6 +30,18 @@ macro_rules! functions {
             connection: &C,
         ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
             let statement = Statement::enqueue_all(jobs);
+            async move { send(statement?, connection).await }
+        }
+
+        /// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+        ///
+        /// # Errors
+        /// As [`Topic::publish`].
+        pub fn publish<C: ConnectionTrait>(
+            event: impl Topic,
+            connection: &C,
+        ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+            let statement = Statement::publish(&event);
             async move { send(statement?, connection).await }
         }
 

@@ -20,7 +20,7 @@
 //!
 //! A worker needs a pool of sqlx 0.9 beside this one.
 
-use jobkit::enqueue::{Draft, Statement};
+use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};
 use sqlx_08::{PgExecutor, Row};
 
@@ -47,6 +47,18 @@ pub fn enqueue_all<'c, J: Into<Draft>>(
     executor: impl PgExecutor<'c>,
 ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
     let statement = Statement::enqueue_all(jobs);
+    async move { send(statement?, executor).await }
+}
+
+/// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+///
+/// # Errors
+/// As [`Topic::publish`].
+pub fn publish<'c>(
+    event: impl Topic,
+    executor: impl PgExecutor<'c>,
+) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+    let statement = Statement::publish(&event);
     async move { send(statement?, executor).await }
 }
 

@@ -20,7 +20,7 @@
 //!
 //! A statement goes in one round trip, and nothing is prepared: it fits a transaction pooler.
 
-use jobkit::enqueue::{Draft, Statement};
+use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
@@ -48,6 +48,18 @@ pub fn enqueue_all<C: GenericClient + Sync, J: Into<Draft>>(
     client: &C,
 ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
     let statement = Statement::enqueue_all(jobs);
+    async move { send(statement?, client).await }
+}
+
+/// Publishes to a topic: a job for each kind that subscribes, or none. Returns these jobs.
+///
+/// # Errors
+/// As [`Topic::publish`].
+pub fn publish<C: GenericClient + Sync>(
+    event: impl Topic,
+    client: &C,
+) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+    let statement = Statement::publish(&event);
     async move { send(statement?, client).await }
 }
 

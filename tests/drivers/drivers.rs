@@ -9,7 +9,7 @@ use sea_orm::TransactionTrait;
 use sea_orm_1::TransactionTrait as _;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::{Driver, SendReceipt, receipt};
+use crate::{Driver, Paid, SendReceipt, receipt};
 
 type Ids = Result<Vec<JobId>, Error>;
 
@@ -41,6 +41,10 @@ impl Driver for TokioPostgres {
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
         through::tokio_postgres::enqueue_all(jobs, &self.0).await
     }
+
+    async fn publish(&mut self, event: Paid) -> Ids {
+        through::tokio_postgres::publish(event, &self.0).await
+    }
 }
 
 pub(crate) struct DeadpoolPostgres(deadpool_postgres::Pool);
@@ -68,6 +72,11 @@ impl Driver for DeadpoolPostgres {
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
         let client = self.0.get().await.map_err(Error::unanswered)?;
         through::deadpool_postgres::enqueue_all(jobs, &client).await
+    }
+
+    async fn publish(&mut self, event: Paid) -> Ids {
+        let client = self.0.get().await.map_err(Error::unanswered)?;
+        through::deadpool_postgres::publish(event, &client).await
     }
 }
 
@@ -105,6 +114,10 @@ macro_rules! sea_orm {
             async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
                 through::$version::enqueue_all(jobs, &self.0).await
             }
+
+            async fn publish(&mut self, event: Paid) -> Ids {
+                through::$version::publish(event, &self.0).await
+            }
         }
     };
 }
@@ -134,6 +147,10 @@ impl Driver for Sqlx08 {
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
         through::sqlx_08::enqueue_all(jobs, &mut self.0).await
+    }
+
+    async fn publish(&mut self, event: Paid) -> Ids {
+        through::sqlx_08::publish(event, &mut self.0).await
     }
 }
 
@@ -168,6 +185,10 @@ impl Driver for DieselAsync {
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
         through::diesel_async::enqueue_all(jobs, &mut self.0).await
+    }
+
+    async fn publish(&mut self, event: Paid) -> Ids {
+        through::diesel_async::publish(event, &mut self.0).await
     }
 }
 
@@ -204,6 +225,10 @@ macro_rules! diesel {
 
             async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
                 tokio::task::block_in_place(|| through::diesel::enqueue_all(jobs, &mut self.0))
+            }
+
+            async fn publish(&mut self, event: Paid) -> Ids {
+                tokio::task::block_in_place(|| through::diesel::publish(event, &mut self.0))
             }
         }
     };
@@ -253,5 +278,9 @@ impl Driver for Unknown {
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
         send(Statement::enqueue_all(jobs)?, &self.0).await
+    }
+
+    async fn publish(&mut self, event: Paid) -> Ids {
+        send(Statement::publish(&event)?, &self.0).await
     }
 }

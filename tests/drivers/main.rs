@@ -8,7 +8,7 @@ mod refused;
 mod same;
 mod transactions;
 
-use jobkit::enqueue::Pending;
+use jobkit::enqueue::{Pending, Topic};
 use jobkit::{Enqueue, Error, Job, JobContext, JobId, job};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,16 @@ impl Job for SendReceipt {
     }
 }
 
+/// What is published.
+#[derive(Serialize)]
+struct Paid {
+    order: i64,
+}
+
+impl Topic for Paid {
+    const NAME: &'static str = "order.paid";
+}
+
 fn receipt(order: i64) -> SendReceipt {
     SendReceipt { order, customer: "\"Ada\" \\ {Łovelace},'null'".to_owned() }
 }
@@ -52,6 +62,8 @@ trait Driver: Sized {
     async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error>;
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Result<Vec<JobId>, Error>;
+
+    async fn publish(&mut self, event: Paid) -> Result<Vec<JobId>, Error>;
 }
 
 fn plain(url: &str) -> &str {

@@ -7,7 +7,11 @@ use jobkit_tests::Lab;
 
 use crate::{Driver, SendReceipt, for_every_driver, receipt, with_options};
 
-for_every_driver![what_is_stored_is_the_same, a_job_wakes_who_sleeps];
+for_every_driver![
+    what_is_stored_is_the_same,
+    what_is_published_is_a_job_of_each_subscriber,
+    a_job_wakes_who_sleeps,
+];
 
 /// Everything of a job but its id and the time of its enqueue, and where it waits.
 const STORED: &str = "
@@ -67,6 +71,29 @@ async fn what_is_stored_is_the_same<D: Driver>() {
     for (own, other) in own.iter().zip(&others) {
         assert_eq!(own, other);
     }
+}
+
+async fn what_is_published_is_a_job_of_each_subscriber<D: Driver>() {
+    let lab = Lab::guarded().await;
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts)
+            values ('a', 'mail', 0, 1), ('b', 'stock', 0, 1);
+        insert into jobkit.subscriptions (topic, kind)
+            values ('order.paid', 'a'), ('order.paid', 'b')",
+    )
+    .await;
+    let mut driver = D::to(lab.url()).await;
+    let ids = driver.publish(Paid { order: 7 }).await.unwrap();
+    let stored: Vec<(i64, String)> =
+        sqlx::query_as("select id, kind || args::text from jobkit.jobs order by kind")
+            .fetch_all(lab.direct())
+            .await
+            .unwrap();
+    let expected =
+        ids.iter().zip(["a", "b"]).map(|(id, kind)| (id.0, format!("{kind}{{\"order\":7}}")));
+    assert_eq!(stored, expected.collect::<Vec<_>>());
+    lab.run("delete from jobkit.subscriptions").await;
+    assert!(driver.publish(Paid { order: 8 }).await.unwrap().is_empty());
 }
 
 async fn a_job_wakes_who_sleeps<D: Driver>() {

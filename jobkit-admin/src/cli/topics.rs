@@ -1,0 +1,71 @@
+//! Topics, and who subscribes to them.
+
+use chrono::Utc;
+use clap::Subcommand;
+use jobkit::JobId;
+use jobkit::admin::topics::Subscriber;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Failure, table};
+use super::arguments;
+use super::desk::{Answered, Desk};
+use crate::format::show::ago;
+use crate::format::values;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Topics {
+    /// Lists topics and the kinds that subscribe to them
+    List,
+    /// Publishes to a topic: a job for each kind that subscribes
+    Publish {
+        topic: String,
+        /// What is published, as JSON
+        #[arg(value_name = "JSON", default_value = "{}", value_parser = arguments::json)]
+        args: Value,
+        /// The version of that [default: 1]
+        #[arg(long, value_name = "NUMBER")]
+        payload_version: Option<u16>,
+    },
+    /// Lets a kind get no more jobs of a topic, until a binary announces it again
+    Unsubscribe { topic: String, kind: String },
+}
+
+impl Topics {
+    pub(super) async fn run(self, desk: &Desk) -> Answered {
+        match self {
+            Self::List => {
+                let topics = desk.admin.topics().await?;
+                let items: Vec<_> = topics.iter().map(values::topic).collect();
+                let rows = topics.iter().flat_map(|topic| {
+                    topic.subscribers.iter().map(|subscriber| row(&topic.topic, subscriber))
+                });
+                let text = table(["topic", "kind", "workers", "announced"], rows.collect());
+                Ok(Answer::new(json!({"items": items}), text))
+            }
+            Self::Publish { topic, args, payload_version } => {
+                let jobs = desk.admin.publish(&topic, &args, payload_version).await;
+                let jobs = jobs.map_err(|error| Failure::refused(error.to_string()))?;
+                let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
+                let sentence = match &*jobs {
+                    [] => format!("Nobody subscribes to {topic}: nothing is enqueued."),
+                    [one] => format!("Job {one} is enqueued."),
+                    many => format!("Jobs {} are enqueued.", many.join(", ")),
+                };
+                Ok(Answer::done(json!({"jobs": jobs}), &sentence))
+            }
+            Self::Unsubscribe { topic, kind } => {
+                if !desk.admin.unsubscribe(&topic, &kind).await? {
+                    let none = format!("the kind {kind} does not subscribe to {topic}");
+                    return Err(Failure::refused(none));
+                }
+                let sentence = format!("{kind} gets no more jobs of {topic}.");
+                Ok(Answer::done(json!({"topic": topic, "kind": kind}), &sentence))
+            }
+        }
+    }
+}
+
+fn row(topic: &str, subscriber: &Subscriber) -> [String; 4] {
+    let Subscriber { kind, announced_at, workers, .. } = subscriber;
+    [topic.to_owned(), kind.clone(), workers.to_string(), ago(announced_at, &Utc::now())]
+}
