@@ -21,7 +21,8 @@ pub enum Permission {
     Audit,
     /// Reading `/metrics`.
     Metrics,
-    /// Enqueueing a job of any kind: whoever may do that decides what code does.
+    /// Enqueueing a job of any kind, publishing to a topic, and taking subscriptions back: whoever
+    /// may do that decides what code does.
     Enqueue,
     /// Cancelling a job.
     Cancel,

@@ -9,3 +9,4 @@ pub(crate) mod operations;
 pub(crate) mod pace;
 pub(crate) mod read;
 pub(crate) mod schedules;
+pub(crate) mod topics;

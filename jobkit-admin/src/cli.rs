@@ -58,6 +58,7 @@ mod semaphores;
 mod serve;
 mod signal;
 mod status;
+mod topics;
 mod workers;
 
 use self::answer::Failure;
@@ -116,6 +117,9 @@ enum Command {
     /// Pauses and limits queues and kinds over all workers
     #[command(subcommand)]
     Brakes(brakes::Brakes),
+    /// Shows who subscribes to topics, and publishes
+    #[command(subcommand)]
+    Topics(topics::Topics),
     /// Shows schedules, makes, changes, pauses, runs and deletes them
     #[command(subcommand)]
     Schedules(schedules::Schedules),
@@ -185,6 +189,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Queues(command) => command.run(&desk).await,
         Command::Brakes(command) => command.run(&desk).await,
         Command::Schedules(command) => command.run(&desk).await,
+        Command::Topics(command) => command.run(&desk).await,
         Command::Semaphores(command) => command.run(&desk).await,
         Command::Workers(command) => command.run(&desk).await,
         Command::Operations(command) => command.run(&desk).await,

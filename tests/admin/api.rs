@@ -301,3 +301,39 @@ async fn schedules_are_made_changed_and_seen() {
     let reply = send(&operator, "/api/v1/schedules/create", &new).await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn topics_are_listed_published_to_and_left() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let subscribe = "select jobkit.announce_subscriptions(
+        array['order.paid'], array['send_receipt_01'], array[null])";
+    lab.run(subscribe).await;
+    let list = json(&get(&app, "/api/v1/topics").await);
+    let subscriber = &list["items"][0]["subscribers"][0];
+    assert_eq!(
+        (&list["items"][0]["topic"], &subscriber["kind"]),
+        (&"order.paid".into(), &"send_receipt_01".into())
+    );
+    let event = r#"{"topic": "order.paid", "args": {"order": 7}}"#;
+    let published = send(&app, "/api/v1/topics/publish", event).await;
+    assert_eq!(published.status, StatusCode::CREATED, "{}", published.body);
+    let job = json(&published)["jobs"][0].as_str().unwrap().to_owned();
+    let stored =
+        format!("jobkit.jobs where id = {job} and metadata->'jobkit'->>'topic' = 'order.paid'");
+    assert_eq!(lab.count(&stored).await, 1);
+    let operator = dashboard(&lab, Permissions::operator());
+    let refused = send(&operator, "/api/v1/topics/publish", event).await;
+    assert_eq!(refused.status, StatusCode::NOT_FOUND);
+    let leave = r#"{"topic": "order.paid", "kind": "send_receipt_01"}"#;
+    let left = send(&app, "/api/v1/topics/unsubscribe", leave).await;
+    assert_eq!(left.status, StatusCode::NO_CONTENT, "{}", left.body);
+    let again = send(&app, "/api/v1/topics/unsubscribe", leave).await;
+    assert_eq!(again.status, StatusCode::NOT_FOUND);
+    let nobody = send(&app, "/api/v1/topics/publish", event).await;
+    assert_eq!(
+        (nobody.status, json(&nobody)["jobs"].as_array().map(Vec::len)),
+        (StatusCode::OK, Some(0))
+    );
+    assert_eq!(lab.count("jobkit.audit where action in ('publish', 'unsubscribe')").await, 2);
+}

@@ -46,6 +46,26 @@ async fn queues_are_bounded_by_name() {
 }
 
 #[tokio::test]
+async fn topics_are_listed_published_to_and_left() {
+    let lab = filled(&NAMES).await;
+    let kind = text(&lab, "select min(kind) from jobkit.kinds").await;
+    let subscribe = format!(
+        "select jobkit.announce_subscriptions(array['paid'], array['{kind}'], array[null])"
+    );
+    lab.run(&subscribe).await;
+    let listed = run(&lab, &["topics", "list"]).await.good();
+    assert!(listed.contains("paid") && listed.contains(&kind), "{listed}");
+    let published = json(&lab, &["topics", "publish", "paid", r#"{"order": 7}"#]).await;
+    assert_eq!(published["jobs"].as_array().map(Vec::len), Some(1), "{published}");
+    let left = run(&lab, &["topics", "unsubscribe", "paid", &kind]).await.good();
+    assert!(left.contains("gets no more jobs of paid"), "{left}");
+    run(&lab, &["topics", "unsubscribe", "paid", &kind]).await.bad(1);
+    let nobody = run(&lab, &["topics", "publish", "paid"]).await.good();
+    assert!(nobody.contains("Nobody subscribes"), "{nobody}");
+    assert_eq!(audited(&lab, "unsubscribe").await, "ada");
+}
+
+#[tokio::test]
 async fn queues_are_paused_and_resumed_by_name() {
     let lab = Lab::new().await;
     let paused = json(&lab, &["queues", "pause", "mail", "--reason", "the gateway"]).await;
