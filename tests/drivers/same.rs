@@ -5,7 +5,7 @@ use jobkit::Enqueue;
 use jobkit::enqueue::Pending;
 use jobkit_tests::Lab;
 
-use crate::{Driver, SendReceipt, for_every_driver, receipt, with_options};
+use crate::{Driver, Paid, SendReceipt, for_every_driver, receipt, with_options};
 
 for_every_driver![
     what_is_stored_is_the_same,

@@ -58,7 +58,7 @@ enum How {
 
 /// Writes that it was there, in the transaction in which it completes its job.
 #[derive(Serialize, Deserialize)]
-#[job(max_attempts = 3, backoff = fixed("1h"), retention = "1h")]
+#[job(kind = "pay_in_tx", max_attempts = 3, backoff = fixed("1h"), retention = "1h")]
 struct Pay {
     how: How,
 }

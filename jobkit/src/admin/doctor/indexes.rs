@@ -55,6 +55,7 @@ const INDEXES: &[&str] = &[
     "semaphores_pkey",
     "sleepers_pkey",
     "stuck_jobs_pkey",
+    "subscriptions_pkey",
     "sweeps_pkey",
     "unique_keys_followed",
     "unique_keys_job",
