@@ -19,5 +19,6 @@ pages! {
     handlers: "/../docs/handlers.md";
     operating: "/../docs/operating.md";
     testing: "/../docs/testing.md";
+    topics: "/../docs/topics.md";
     unique_jobs: "/../docs/unique-jobs.md";
 }

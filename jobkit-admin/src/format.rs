@@ -5,4 +5,5 @@ pub(crate) mod payload;
 pub(crate) mod recurring;
 pub(crate) mod reports;
 pub(crate) mod show;
+pub(crate) mod topics;
 pub(crate) mod values;

@@ -13,9 +13,10 @@
 //! | `diesel-async` | `&mut connection` |
 //! | `sqlx-08`, module `sqlx_08` | `&pool`, `&mut *tx`, `&mut *connection` |
 //!
-//! Each module has `enqueue` for one job and `enqueue_all` for many, in one statement, and `publish`
-//! for a [topic](jobkit::enqueue::Topic). Jobs are plain or have [options](jobkit::Enqueue::options); keys, priorities and all else come from
-//! `#[job]`, as everywhere. What is sent is a [`Statement`], which another driver can send as well.
+//! Each module has `enqueue` for one job and `enqueue_all` for many, in one statement, and
+//! `publish` for a [topic](jobkit::enqueue::Topic). Jobs are plain or have
+//! [options](jobkit::Enqueue::options); keys, priorities and all else come from `#[job]`, as
+//! everywhere. What is sent is a [`Statement`], which another driver can send as well.
 //!
 //! # Errors
 //! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), whichever driver it is; the driver's

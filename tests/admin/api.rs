@@ -318,7 +318,8 @@ async fn topics_are_listed_published_to_and_left() {
     let event = r#"{"topic": "order.paid", "args": {"order": 7}}"#;
     let published = send(&app, "/api/v1/topics/publish", event).await;
     assert_eq!(published.status, StatusCode::CREATED, "{}", published.body);
-    let job = json(&published)["jobs"][0].as_str().unwrap().to_owned();
+    let answer: serde_json::Value = serde_json::from_str(&published.body).unwrap();
+    let job = answer["jobs"][0].as_str().unwrap();
     let stored =
         format!("jobkit.jobs where id = {job} and metadata->'jobkit'->>'topic' = 'order.paid'");
     assert_eq!(lab.count(&stored).await, 1);

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
-use crate::format::values;
+use crate::format::topics;
 
 pub(crate) async fn list(context: &Context) -> Answer {
     let topics = context.admin().topics().await?;
-    Ok(answer(json!({"items": topics.iter().map(values::topic).collect::<Vec<_>>()})))
+    Ok(answer(json!({"items": topics.iter().map(topics::topic).collect::<Vec<_>>()})))
 }
 
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use super::answer::{Answer, Failure, table};
 use super::arguments;
 use super::desk::{Answered, Desk};
 use crate::format::show::ago;
-use crate::format::values;
+use crate::format::topics;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Topics {
@@ -35,7 +35,7 @@ impl Topics {
         match self {
             Self::List => {
                 let topics = desk.admin.topics().await?;
-                let items: Vec<_> = topics.iter().map(values::topic).collect();
+                let items: Vec<_> = topics.iter().map(topics::topic).collect();
                 let rows = topics.iter().flat_map(|topic| {
                     topic.subscribers.iter().map(|subscriber| row(&topic.topic, subscriber))
                 });

@@ -10,7 +10,6 @@ use jobkit::admin::measures::{Histogram, Measures};
 use jobkit::admin::overview::{Attention, Overview};
 use jobkit::admin::queues::QueueSummary;
 use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore};
-use jobkit::admin::topics::{Subscriber, TopicSummary};
 use jobkit::admin::workers::{ServedQueue, WorkerSummary};
 use jobkit::admin::{Count, Payload};
 use serde_json::{Value, json};
@@ -124,21 +123,6 @@ pub(crate) fn brake(brake: &Brake) -> Value {
         "limit": brake.limit,
         "running": brake.limit.map(|_| brake.running),
         "rate": brake.rate.map(|rate| rate.to_string()),
-    })
-}
-
-pub(crate) fn topic(topic: &TopicSummary) -> Value {
-    let subscriber = |subscriber: &Subscriber| {
-        json!({
-            "kind": subscriber.kind,
-            "subscribed_at": iso(&subscriber.subscribed_at),
-            "announced_at": iso(&subscriber.announced_at),
-            "workers": subscriber.workers,
-        })
-    };
-    json!({
-        "topic": topic.topic,
-        "subscribers": topic.subscribers.iter().map(subscriber).collect::<Vec<_>>(),
     })
 }
 

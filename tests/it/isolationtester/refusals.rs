@@ -8,10 +8,14 @@ use super::stage;
 const CALLS: &[(&str, &str)] = &[
     ("announce_limiters", "array['l'], array[interval '1 s'], array[1]"),
     ("announce_limits", "array['g'], array[7]"),
+    ("announce_subscriptions", "array['t'], array['act'], array[null]"),
     ("await_jobs", "array[2]::bigint[]"),
+    ("bound_queue", "'default', 7"),
     ("cancel_take", "array[2], 'cancel', 'unwanted'"),
     ("checkpoint", "1, 1, 1, 1, '7'"),
     ("claim", "1, 9, array['act'], array['default'], array[1]"),
+    ("complete", "1, 1, 1"),
+    ("completion", "1, array[1], 1"),
     ("create_schedule", "'{}', '{}', 'somebody'"),
     (
         "dead_letters_step",
@@ -32,6 +36,7 @@ const CALLS: &[(&str, &str)] = &[
     ("operate", "1, 100"),
     ("operation_begin", "'cancel', '{}', null, null, 1, false, now(), 'once', 'somebody'"),
     ("operation_stop", "1, 'cancelled', null, 'somebody'"),
+    ("part", "1, 1, 9, 1"),
     ("pause", "'default'"),
     ("pause_key", "'g', 'k', '1 h'"),
     ("pause_schedule", "'nightly', 'somebody', ''"),
@@ -56,6 +61,7 @@ const CALLS: &[(&str, &str)] = &[
     ("sweep", "'', '', 500"),
     ("sweep_unserved", "500"),
     ("take_slot", "'l', 'k', 1, '1 s'"),
+    ("unsubscribe", "'t', 'act', 'somebody'"),
 ];
 
 /// All rows of all tables.

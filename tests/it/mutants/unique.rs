@@ -67,7 +67,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     cancel_mark: "perform jobkit.free_keys(v_marked, false)" => "perform 1",
         unique::a_cancel_frees_a_key_in_its_transaction;
     prune_keys: "skip locked" => "", unique_ends::what_was_left_behind_is_in_nobodys_way;
-    prune_keys: "not exists (select from jobkit.jobs j where j.id = k.job_id)" => "true",
+    prune_keys: "not exists (select from jobkit.jobs j where j.id = k.job_id offset 0)" => "true",
         unique_ends::what_was_left_behind_is_in_nobodys_way;
     // Replays.
     replay: "if v_entry.unique_key is not null then" => "if false then",
