@@ -336,5 +336,5 @@ async fn topics_are_listed_published_to_and_left() {
         (nobody.status, json(&nobody)["jobs"].as_array().map(Vec::len)),
         (StatusCode::OK, Some(0))
     );
-    assert_eq!(lab.count("jobkit.audit where action in ('publish', 'unsubscribe')").await, 2);
+    assert_eq!(lab.count("jobkit.audit where action in ('publish', 'unsubscribe')").await, 3);
 }
