@@ -59,11 +59,11 @@ test("one is made by keyboard, without a script, and deleted", async () => {
   await page.getByLabel("Name").fill("by hand");
   await page.keyboard.press("Tab");
   await page.keyboard.type("@daily Asia/Tokyo");
-  await page.getByLabel("Kind").selectOption("build_report");
+  await page.locator("select[name=kind]").selectOption("build_report");
   await page.getByLabel("Payload").fill("{");
   await page.getByLabel("Name").press("Enter");
   await page.getByText("It is not JSON").waitFor();
-  assert.equal(await page.getByLabel("Kind").inputValue(), "build_report");
+  assert.equal(await page.locator("select[name=kind]").inputValue(), "build_report");
   await page.getByLabel("Payload").fill('{"month": "2026-12"}');
   await page.getByLabel("Name").press("Enter");
   await page.getByText("by hand is made.").waitFor();
