@@ -76,8 +76,9 @@ grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to j
 grant select on jobkit.kinds, jobkit.sleepers to jobkit_producer;
 grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
-    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.refuse,
-    jobkit.require_options, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
+    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.lies_open,
+    jobkit.refuse, jobkit.require_options, jobkit.require_sealed, jobkit.require_tags,
+    jobkit.require_time, jobkit.require_unique,
     jobkit.versioned, jobkit.wake, jobkit.wake_due
     to jobkit_producer;
 

@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 21] = [
+const SYNONYMS: [(&str, &[&str]); 22] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel", "topic"]),
@@ -36,6 +36,7 @@ const SYNONYMS: [(&str, &[&str]); 21] = [
     ("result", &["output", "returns", "return_type", "keep_result", "store_result"]),
     ("batch", &["batch_size", "max_batch", "chunk", "chunk_size", "bulk"]),
     ("linger", &["batch_timeout", "flush_after", "max_wait"]),
+    ("encrypt", &["encrypted", "seal", "sealed", "cipher"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 

@@ -66,7 +66,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     127 "0127_sweeps" readable_by 29,
     130 "0130_results" readable_by 29,
     140 "0140_progress" readable_by 29,
-    functions 143 readable_by 29
+    180 "0180_encryption" readable_by 29,
+    functions 183 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -69,6 +69,9 @@ pub struct Policy {
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
+    /// Paths whose values are stored encrypted (feature `encrypt`); they are in
+    /// [`redact`](Self::redact) as well.
+    pub encrypt: &'static [&'static str],
 }
 
 /// When a dead letter is replayed without anybody asking for it, and when that ends.
@@ -200,6 +203,7 @@ impl Policy {
             coalesce: None,
             batch: None,
             redact: &[],
+            encrypt: &[],
         }
     }
 }

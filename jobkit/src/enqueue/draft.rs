@@ -8,12 +8,14 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use crate::declared::Declared;
+use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
 use crate::meter;
+use crate::policy::Policy;
 use crate::store::{Insert, NewJob, UniqueKey};
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
@@ -150,6 +152,7 @@ fn payload<J: Declared + Serialize>(
     if limits::escapes_surrogate(args.get()) {
         serde_json::from_str::<serde_json::Value>(args.get()).map_err(encode)?;
     }
+    let args = sealed::<J>(args)?;
     let text = metadata.as_deref().map_or("", RawValue::get);
     let bytes = args.get().len() + text.len();
     if bytes > PAYLOAD_BYTES {
@@ -158,6 +161,16 @@ fn payload<J: Declared + Serialize>(
     limits::json("payload", "nesting of the payload", args.get())?;
     limits::json("metadata", "nesting of the metadata", text)?;
     Ok((args, metadata))
+}
+
+/// The JSON of a job with what its kind encrypts sealed.
+fn sealed<J: Declared>(args: Box<RawValue>) -> Result<Box<RawValue>, Error> {
+    let Policy { kind, encrypt, .. } = J::POLICY;
+    let sealed = encryption::sealed(kind, encrypt, args.get(), Reading::Job);
+    match sealed.map_err(|why| Error::Encrypt(kind.to_owned(), why))? {
+        Some(json) => RawValue::from_string(json).map_err(|source| Error::Encode { kind, source }),
+        None => Ok(args),
+    }
 }
 
 /// A key that fits.

@@ -15,12 +15,13 @@ pub struct AuditEntry {
     /// Who, as they said; `None` when they did not.
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
-    /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule.
+    /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
+    /// `reseal`.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
     /// several at once; `queue`, `kind`, `all`, `schedule`,
-    /// `concurrency_group`, `concurrency_key`, `operation` or
-    /// `worker`.
+    /// `concurrency_group`, `concurrency_key`, `operation`, `worker`
+    /// or `payloads`.
     pub subject: String,
     /// To which one; `None` when it was several, or when it has no id.
     pub subject_id: Option<i64>,

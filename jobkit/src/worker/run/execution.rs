@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
-use self::start::Started;
+use self::start::{Started, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
-use crate::registry::{Known, Registry};
+use crate::registry::Registry;
 use crate::reports::Reports;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Settlement};
@@ -175,28 +175,29 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let without_a_run = without_a_run(job);
-        let Some(known @ Known { registration, kind, .. }) = self.registry.get(&job.kind) else {
+        let Some(&known) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(without_a_run.unwrap_or(Outcome::Release(None)));
         };
-        job.kind.truncate(kind.len());
-        let policy = registration.policy();
+        job.kind.truncate(known.kind.len());
+        let policy = known.registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
         if let Some(outcome) = without_a_run.or_else(|| expired(job, policy, waited)) {
             return settlement(outcome);
         }
+        let tampered = match opened(job, known, unrun) {
+            Ok(tampered) => tampered,
+            Err(withheld) => return withheld,
+        };
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
         let ran = Some(*begun.insert(Ran { queue, kind, attempt: number, max_attempts, waited }));
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let served = &self.slots.queues()[queue];
-        let span = tracing::info_span!(
-            "jobkit.run", job.id = id, job.kind = %job.kind, queue = %served.name,
-            attempt = number, otel.kind = tracing::field::Empty
-        );
+        let span = self.span(job);
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
         let (payload, hidden) = (take(&mut job.payload), &attempt.report.hidden);
-        let started = match self.start(known, payload, Arc::clone(&attempt), &span) {
+        let start = || self.start(known, payload, Arc::clone(&attempt), &span);
+        let started = match tampered.map_or_else(start, |why| Err(why.to_string())) {
             Ok(started) => started,
             Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };
@@ -208,6 +209,14 @@ impl Execution {
         });
         attempt.report.close();
         settlement
+    }
+
+    fn span(&self, job: &ClaimedJob) -> Span {
+        let served = &self.slots.queues()[job.queue];
+        tracing::info_span!(
+            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %served.name,
+            attempt = job.attempt, otel.kind = tracing::field::Empty
+        )
     }
 
     /// The settlement, after a failed attempt has been logged. The event itself names the job,
