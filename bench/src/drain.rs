@@ -73,7 +73,13 @@ pub(crate) async fn compare(
     Ok(())
 }
 
-async fn drain(pool: &PgPool, kept: bool, jobs: usize, concurrency: usize) -> Result<Reading> {
+/// Drains this many jobs by a worker of this concurrency.
+pub(crate) async fn drain(
+    pool: &PgPool,
+    kept: bool,
+    jobs: usize,
+    concurrency: usize,
+) -> Result<Reading> {
     for start in (0..jobs).step_by(1000) {
         let payloads = (start..jobs.min(start + 1000)).map(Payload::new);
         if kept {

@@ -12,6 +12,7 @@
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- coalesce [rounds]
+//! cargo run --release -p jobkit-bench -- progress [jobs] [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
 //! cargo run --release -p jobkit-bench -- compare --help    # scripts/bench
@@ -25,7 +26,8 @@
 //! drains 10,000 jobs behind 100,000 of an exhausted key; `handover` measures how fast a permit is
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
-//! then run. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
+//! then run. `progress` drains beside a job that says how far it is a thousand times a second.
+//! `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
 //! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
@@ -39,6 +41,7 @@ mod keyed;
 mod meter;
 mod pages;
 mod producers;
+mod progress;
 mod raw;
 mod server;
 mod zipf;
@@ -83,6 +86,7 @@ async fn main() -> Result<()> {
         "pinned" => hot::pinned(&pool, number(60)?).await.map(drop),
         "producers" => producers::compare(&pool, number(5)?).await,
         "coalesce" => producers::coalesce(&pool, number(5)?).await,
+        "progress" => progress::compare(&pool, number(400_000)?, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),
