@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
 use jobkit_tests::Lab;
 use jobkit_webhooks::Event;
@@ -123,11 +124,11 @@ async fn each_refused_event_is_a_dead_letter_and_its_replay_keeps_the_id() {
     scene.paid(8, 0).await;
     scene.lab.until("count(*) = 2 from jobkit.dead_letters where reason = 'dead'").await;
     let groups = scene.admin().dead_letter_groups(10).await.unwrap();
-    assert_eq!(groups.iter().map(|group| group.count).collect::<Vec<_>>(), [2], "one cause");
+    assert_eq!(groups.iter().map(|group| group.count.number()).collect::<Vec<_>>(), [2], "one cause");
     let before = scene.receiver.at("/0");
     for id in ["min", "max"] {
-        let id = format!("select {id}(id) from jobkit.dead_letters");
-        scene.admin().replay(scene.lab.value::<i64>(&id).await).await.unwrap();
+        let id = scene.lab.value(&format!("select {id}(id) from jobkit.dead_letters")).await;
+        scene.admin().replay(DeadLetterId(id)).await.unwrap();
     }
     scene.delivered(2).await;
     let ids = |seen: &[crate::receiver::Seen]| {
