@@ -138,26 +138,14 @@ impl Connector {
         })
     }
 
-    /// A connection to an address that may be reached. The name is resolved once: nothing else is
-    /// asked between the look at an address and the connection to it.
+    /// A connection to an address that may be reached. The name is resolved once: the connection is
+    /// to an address that was looked at, not to a name that may mean another one by then.
     async fn connect(&self, target: &Target) -> Result<Box<dyn Stream>, Failure> {
         let host = || target.host.to_string();
         let unconnected = |source| Failure::Connect { host: host(), source };
         let found = target.resolve().await;
         let found = found.map_err(|source| Failure::Resolve { host: host(), source })?;
-        let place = |address: &SocketAddr| self.allowed.place(address.ip());
-        let may = |address: &&SocketAddr| match place(address) {
-            Place::Ours => true,
-            Place::Public => target.tls,
-            Place::Forbidden => false,
-        };
-        let reached: Vec<SocketAddr> = found.iter().filter(may).take(ADDRESSES).copied().collect();
-        if reached.is_empty() {
-            return Err(match found.iter().any(|address| place(address) == Place::Public) {
-                true => Failure::Plain { host: host() },
-                false => Failure::Forbidden { host: host() },
-            });
-        }
+        let reached = self.reachable(&found, target)?;
         let stream = first_of(&reached).await.map_err(unconnected)?;
         if !target.tls {
             return Ok(Box::new(stream));
@@ -166,6 +154,25 @@ impl Connector {
         let connector = TlsConnector::from(Arc::clone(&self.tls));
         let encrypted = connector.connect(target.name.clone(), stream).await;
         Ok(Box::new(encrypted.map_err(unconnected)?))
+    }
+
+    /// The addresses among those found that may be reached, a few at most.
+    fn reachable(&self, found: &[SocketAddr], target: &Target) -> Result<Vec<SocketAddr>, Failure> {
+        let place = |address: &SocketAddr| self.allowed.place(address.ip());
+        let may = |address: &&SocketAddr| match place(address) {
+            Place::Ours => true,
+            Place::Public => target.tls,
+            Place::Forbidden => false,
+        };
+        let reached: Vec<SocketAddr> = found.iter().filter(may).take(ADDRESSES).copied().collect();
+        let host = || target.host.to_string();
+        if !reached.is_empty() {
+            Ok(reached)
+        } else if found.iter().any(|address| place(address) == Place::Public) {
+            Err(Failure::Plain { host: host() })
+        } else {
+            Err(Failure::Forbidden { host: host() })
+        }
     }
 }
 
@@ -218,9 +225,7 @@ impl Target {
         }
         let host = host.to_owned();
         let name = match &host {
-            Host::Domain(name) => {
-                ServerName::try_from(name.clone()).map_err(|_| Failure::Url)?
-            }
+            Host::Domain(name) => ServerName::try_from(name.clone()).map_err(|_| Failure::Url)?,
             Host::Ipv4(address) => IpAddr::from(*address).into(),
             Host::Ipv6(address) => IpAddr::from(*address).into(),
         };
@@ -261,7 +266,8 @@ mod tests {
 
     #[test]
     fn urls_are_of_http_without_a_user() {
-        for url in ["", "example.com", "ftp://a.b/", "https://", "https://u@a.b/", "https://u:p@a.b"]
+        for url in
+            ["", "example.com", "ftp://a.b/", "https://", "https://u@a.b/", "https://u:p@a.b"]
         {
             assert!(matches!(Target::of(url).err(), Some(Failure::Url)), "{url}");
         }
@@ -271,6 +277,37 @@ mod tests {
         assert_eq!(request.uri(), "/a%20b?c=d");
         assert_eq!(request.headers()[HOST], "xn--bcher-kva.example:8443");
         assert_eq!((target.port, target.tls), (8443, true));
+    }
+
+    /// What is left of the addresses of a name, for a URL of it.
+    fn reachable(allowed: &[&str], url: &str, found: &[&str]) -> Result<Vec<String>, Failure> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        let allowed = Allowed(allowed.iter().map(|net| net.parse().unwrap()).collect());
+        let connector = Connector { allowed, timeout: CONNECT, tls: Arc::new(tls) };
+        let found: Vec<SocketAddr> =
+            found.iter().map(|address| (address.parse::<IpAddr>().unwrap(), 443).into()).collect();
+        let reached = connector.reachable(&found, &Target::of(url)?)?;
+        Ok(reached.iter().map(|address| address.ip().to_string()).collect())
+    }
+
+    #[test]
+    fn of_a_name_with_many_addresses_the_public_ones_are_reached() {
+        let both = ["10.0.0.1", "8.8.8.8", "::1", "169.254.169.254", "1.1.1.1"];
+        assert_eq!(reachable(&[], "https://a.b", &both).unwrap(), ["8.8.8.8", "1.1.1.1"]);
+        let ours = ["10.0.0.0/8"];
+        assert_eq!(reachable(&ours, "http://a.b", &both).unwrap(), ["10.0.0.1"]);
+        let plain = reachable(&[], "http://a.b", &both);
+        assert!(matches!(plain, Err(Failure::Plain { .. })), "{plain:?}");
+        for found in [&["10.0.0.1", "::ffff:127.0.0.1"][..], &[]] {
+            let inside = reachable(&[], "https://a.b", found);
+            assert!(matches!(inside, Err(Failure::Forbidden { .. })), "{inside:?}");
+        }
+        assert_eq!(reachable(&[], "https://a.b", &["8.8.8.8"; 9]).unwrap().len(), ADDRESSES);
     }
 
     #[test]

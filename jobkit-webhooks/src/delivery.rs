@@ -15,11 +15,13 @@ use crate::{Answer, Verdict, Webhooks};
 /// [key](jobkit::Admin::limit_key).
 ///
 /// An event is tried ten times in three days and a quarter. One that is not delivered by then, or
-/// that the endpoint refuses, is a dead letter of its own: each event counts.
+/// that the endpoint refuses, is a dead letter. Its key is `endpoint/id`, so each event counts, and
+/// one that was enqueued twice counts once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[job(
     queue = "webhooks", max_attempts = 10, backoff = Self::wait, timeout = "2m",
-    concurrency_key = self.endpoint, concurrency_limit = 4
+    concurrency_key = self.endpoint, concurrency_limit = 4,
+    dead_letter_key = self.event_of_endpoint()
 )]
 pub struct DeliverWebhook {
     /// The id of the endpoint, as [`Endpoints`](crate::Endpoints) knows it.
@@ -38,6 +40,12 @@ pub struct DeliverWebhook {
 const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 impl DeliverWebhook {
+    /// The key of the dead letter. The endpoint alone would keep its newest event and lose the
+    /// others; an event without an id has no key.
+    fn event_of_endpoint(&self) -> Option<String> {
+        self.id.as_ref().map(|id| [&self.endpoint, "/", id].concat())
+    }
+
     /// How long to wait after this attempt.
     fn wait(attempt: u32) -> Duration {
         let last = WAITS.len() - 1;
@@ -71,7 +79,7 @@ impl DeliverWebhook {
                     let endpoint = &self.endpoint;
                     tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint gets no rest");
                 }
-                // No sooner than it was asked for, and with all the time that there is for an event.
+                // Not sooner than it asks for; and ten rests of a second do not use up an event.
                 let wait = rest.max(Self::wait(cx.attempt()));
                 Err(JobError::retry_in(wait, answer.to_string()))
             }
@@ -113,11 +121,18 @@ mod tests {
     }
 
     #[test]
+    fn the_dead_letter_is_of_an_event_and_an_endpoint() {
+        let event = crate::Event::new("order.paid", &7).unwrap().id("msg_1");
+        let keys = [7, 8].map(|endpoint| event.to(endpoint).dead_letter_key());
+        assert_eq!(keys.map(Option::unwrap), ["7/msg_1", "8/msg_1"]);
+    }
+
+    #[test]
     fn a_payload_without_an_id_reads_and_keeps_its_body() {
         let payload = r#"{"endpoint": "7", "body": {"a":  1.0}}"#;
         jobkit::Registration::of::<DeliverWebhook, _>().reads(1, payload).unwrap();
         let job: DeliverWebhook = serde_json::from_str(payload).unwrap();
         assert_eq!((job.id.as_deref(), job.body.get()), (None, r#"{"a":  1.0}"#));
-        assert_eq!(job.concurrency_key().as_deref(), Some("7"));
+        assert_eq!((job.concurrency_key().as_deref(), job.dead_letter_key()), (Some("7"), None));
     }
 }

@@ -48,7 +48,8 @@ impl Event {
     }
 
     /// Gives it an id of yours, by which receivers know it again: visible characters of ASCII,
-    /// without a full stop. Otherwise it has a random one.
+    /// without a full stop, and 500 bytes at most together with that of the endpoint. Otherwise it
+    /// has a random one.
     #[must_use]
     pub fn id(self, id: impl Into<String>) -> Self {
         Self { id: id.into(), ..self }

@@ -14,7 +14,8 @@
 //!
 //! impl Endpoints for Table {
 //!     async fn find(&self, id: &str) -> jobkit::Result<Option<Endpoint>> {
-//!         let find = "select url, secrets from endpoints where id::text = $1 and off_since is null";
+//!         let find = "select url, secrets from endpoints
+//!             where id::text = $1 and off_since is null";
 //!         let found: Option<(String, Vec<String>)> =
 //!             sqlx::query_as(find).bind(id).fetch_optional(&self.0).await?;
 //!         Ok(found.map(|(url, secrets)| Endpoint { url, secrets }))

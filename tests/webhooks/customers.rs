@@ -17,6 +17,10 @@ pub(crate) struct Customer {
 }
 
 impl Customer {
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint { url: self.url.clone(), secrets: self.secrets.clone() }
+    }
+
     /// The path of its URL, if it is at this address.
     pub(crate) fn path(&self, address: &SocketAddr) -> Option<String> {
         self.url.strip_prefix(&format!("http://{address}")).map(str::to_owned)
@@ -55,8 +59,9 @@ impl Customers {
 impl Endpoints for Customers {
     async fn find(&self, id: &str) -> jobkit::Result<Option<Endpoint>> {
         let id: usize = id.parse()?;
-        let found = self.lock().get(id).filter(|customer| customer.off.is_none()).cloned();
-        Ok(found.map(|Customer { url, secrets, .. }| Endpoint { url, secrets }))
+        let all = self.lock();
+        let found = all.get(id).filter(|customer| customer.off.is_none());
+        Ok(found.map(Customer::endpoint))
     }
 
     async fn switch_off(&self, id: &str, why: &str) -> jobkit::Result {

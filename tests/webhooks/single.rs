@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::admin::dead_letters::DeadLetterId;
+use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
 use jobkit_tests::Lab;
 use jobkit_webhooks::Event;
@@ -124,8 +124,17 @@ async fn each_refused_event_is_a_dead_letter_and_its_replay_keeps_the_id() {
     scene.paid(8, 0).await;
     scene.lab.until("count(*) = 2 from jobkit.dead_letters where reason = 'dead'").await;
     let groups = scene.admin().dead_letter_groups(10).await.unwrap();
-    assert_eq!(groups.iter().map(|group| group.count.number()).collect::<Vec<_>>(), [2], "one cause");
+    assert_eq!(
+        groups.iter().map(|group| group.count.number()).collect::<Vec<_>>(),
+        [2],
+        "one cause"
+    );
     let before = scene.receiver.at("/0");
+    for seen in &before {
+        let key = format!("0/{}", seen.id);
+        let found = scene.admin().count_dead_letters(&DeadLetterFilter::all().key(key)).await;
+        assert_eq!(found.unwrap().number(), 1);
+    }
     for id in ["min", "max"] {
         let id = scene.lab.value(&format!("select {id}(id) from jobkit.dead_letters")).await;
         scene.admin().replay(DeadLetterId(id)).await.unwrap();
@@ -137,6 +146,20 @@ async fn each_refused_event_is_a_dead_letter_and_its_replay_keeps_the_id() {
         ids
     };
     assert_eq!(ids(&before), ids(&scene.receiver.at("/0")[2..]));
+    scene.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_is_enqueued_twice_is_one_dead_letter() {
+    let scene = Scene::new(|_, _| says(400)).await;
+    let event = Event::new("order.paid", &7).unwrap();
+    for _ in 0..2 {
+        event.to(0).enqueue(scene.lab.pool()).await.unwrap();
+    }
+    event.to(1).enqueue(scene.lab.pool()).await.unwrap();
+    scene.lab.until("not exists (select from jobkit.jobs)").await;
+    assert_eq!(scene.lab.count("jobkit.dead_letters").await, 2, "one for each endpoint");
+    assert_eq!((scene.receiver.at("/0").len(), scene.receiver.at("/1").len()), (2, 1));
     scene.end().await;
 }
 
