@@ -9,7 +9,7 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use jobkit::{Admin, Worker, enqueue_all};
-use jobkit_webhooks::{DeliverWebhook, Endpoint, Endpoints, Event, Webhooks, new_secret};
+use jobkit_webhooks::{Endpoint, Endpoints, Event, Webhooks, new_secret};
 use sqlx::PgPool;
 
 /// The endpoints of customers, which an application has in a table.
@@ -59,8 +59,7 @@ async fn main() -> anyhow::Result<()> {
     // Without `allow` nothing is sent to this machine.
     let admin = Admin::new(&pool);
     let webhooks = Webhooks::new(customers, admin.clone()).allow("127.0.0.0/8".parse()?);
-    let worker = Worker::new(pool.clone()).state(webhooks).jobs([DeliverWebhook::job()]);
-    let worker = worker.queue("webhooks", 10).start().await?;
+    let worker = Worker::new(pool.clone()).state(webhooks).queue("webhooks", 10).start().await?;
 
     let event = Event::new("order.paid", &7)?;
     let jobs = enqueue_all(["1", "2"].map(|id| event.to(id)), &pool).await?;
