@@ -77,7 +77,7 @@ const PRIVATE: [&str; 10] = [
 /// What the receiver answers; redirects lead to `inside`.
 fn replies(path: &str, nth: usize, inside: &str) -> Reply {
     match path.split('/').nth(1).unwrap() {
-        "ok" => says(if nth % 2 == 0 { 204 } else { 200 }),
+        "ok" => says(if nth.is_multiple_of(2) { 204 } else { 200 }),
         "gone" => says(410),
         "once" if nth == 1 => rest(429, "1"),
         "once" => says(200),
@@ -93,11 +93,11 @@ fn replies(path: &str, nth: usize, inside: &str) -> Reply {
 /// Where the endpoints of a group are.
 async fn urls(group: &Group, receiver: &Receiver, taken: &Arc<AtomicUsize>) -> Vec<String> {
     let mut urls = Vec::new();
-    for n in 0..group.endpoints {
+    for (n, private) in PRIVATE.iter().cycle().enumerate().take(group.endpoints) {
         urls.push(match group.name {
             "silent" => silent().await,
             "endless" => endless(Arc::clone(taken)).await,
-            "private" => PRIVATE[n].to_owned(),
+            "private" => (*private).to_owned(),
             "closed" => "http://127.0.0.1:9/".to_owned(),
             name => receiver.url(&format!("/{name}/{n}")),
         });
