@@ -20,12 +20,13 @@ const BANNED: [(&str, &str); 10] = [
 /// Path, phrase, and why it stays.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];
 
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "jobkit/src/",
     "jobkit-macros/src/",
     "jobkit-admin/src/",
     "jobkit-drivers/src/",
     "jobkit-otel/src/",
+    "jobkit-webhooks/src/",
 ];
 
 /// The text of each paragraph of documentation (which is the command line's help, too) or of a

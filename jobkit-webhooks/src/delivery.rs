@@ -1,0 +1,138 @@
+use std::time::Duration;
+
+use jobkit::{Job, JobContext, JobError, job};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{Answer, Verdict, Webhooks};
+
+/// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) makes it; where it is
+/// enqueued by SQL its payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as
+/// the concurrency key.
+///
+/// Four deliveries of an endpoint run at a time, over all workers: a slow server holds up its own
+/// events and nobody else's. An operator changes that for an endpoint or all of them, as with any
+/// [key](jobkit::Admin::limit_key).
+///
+/// An event is tried ten times in three days and a quarter. One that is not delivered by then, or
+/// that the endpoint refuses, is a dead letter. Its key is `endpoint/id`, so each event counts, and
+/// one that was enqueued twice counts once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[job(
+    queue = "webhooks", max_attempts = 10, backoff = Self::wait, timeout = "2m",
+    concurrency_key = self.endpoint, concurrency_limit = 4,
+    dead_letter_key = self.event_of_endpoint()
+)]
+pub struct DeliverWebhook {
+    /// The id of the endpoint, as [`Endpoints`](crate::Endpoints) knows it.
+    pub endpoint: String,
+    /// The id of the event, by which the receiver knows it again: the same in every attempt, and in
+    /// the replay of a dead letter. Without one it is that of the
+    /// [job](JobContext::idempotency_key), which a replay does not keep.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// What is sent, byte for byte.
+    pub body: Box<RawValue>,
+}
+
+/// A second or so after an attempt that failed, up to a day: the schedule that Standard Webhooks
+/// gives as an example.
+const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+impl DeliverWebhook {
+    /// The key of the dead letter. The endpoint alone would keep its newest event and lose the
+    /// others; an event without an id has no key.
+    fn event_of_endpoint(&self) -> Option<String> {
+        self.id.as_ref().map(|id| [&self.endpoint, "/", id].concat())
+    }
+
+    /// How long to wait after this attempt.
+    fn wait(attempt: u32) -> Duration {
+        let last = WAITS.len() - 1;
+        let index = usize::try_from(attempt.saturating_sub(1)).unwrap_or(last).min(last);
+        Duration::from_secs(WAITS[index])
+    }
+
+    /// Switches the endpoint off, and discards what waits for it.
+    async fn switch_off(&self, cx: &JobContext<Webhooks>, why: &str) -> jobkit::Result {
+        let webhooks = cx.state();
+        webhooks.endpoints.switch_off(&self.endpoint, why).await?;
+        let key = ["gone-", &cx.idempotency_key()].concat();
+        if let Err(error) = webhooks.discard_waiting(&self.endpoint, why, &key).await {
+            // They find the endpoint switched off, each in its time.
+            tracing::warn!(endpoint = self.endpoint, %error, "jobkit-webhooks: events wait on");
+        }
+        Ok(())
+    }
+
+    /// What is to happen after this answer.
+    async fn conclude(&self, cx: &JobContext<Webhooks>, answer: &Answer) -> jobkit::Result {
+        match answer.verdict() {
+            Verdict::Delivered => Ok(()),
+            Verdict::Gone => {
+                let why = answer.to_string();
+                self.switch_off(cx, &why).await?;
+                Err(JobError::discard(why))
+            }
+            Verdict::Rest(rest) => {
+                if let Err(error) = cx.pause_key(rest).await {
+                    let endpoint = &self.endpoint;
+                    tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint gets no rest");
+                }
+                // Not sooner than it asks for; and ten rests of a second do not use up an event.
+                let wait = rest.max(Self::wait(cx.attempt()));
+                Err(JobError::retry_in(wait, answer.to_string()))
+            }
+            Verdict::Again => Err(answer.to_string().into()),
+            Verdict::Refused => Err(JobError::dead(answer.to_string())),
+        }
+    }
+}
+
+impl Job<Webhooks> for DeliverWebhook {
+    async fn run(self, cx: JobContext<Webhooks>) -> jobkit::Result {
+        let webhooks = cx.state();
+        let Some(endpoint) = webhooks.endpoints.find(&self.endpoint).await? else {
+            return Err(JobError::discard("the endpoint is switched off, or no longer there"));
+        };
+        let id = self.id.clone().unwrap_or_else(|| cx.idempotency_key());
+        match webhooks.post(&endpoint, &id, self.body.get()).await {
+            Ok(answer) => self.conclude(&cx, &answer).await,
+            Err(failure) if failure.is_final() => Err(JobError::dead(failure)),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jobkit::Declared;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_tried_ten_times_in_three_days_and_a_quarter() {
+        let policy = DeliverWebhook::POLICY;
+        assert_eq!(usize::from(policy.max_attempts), WAITS.len() + 1);
+        let all: Duration =
+            (1..u32::from(policy.max_attempts)).map(|n| policy.backoff.delay(n)).sum();
+        assert_eq!(all.as_secs(), (75 * 60 + 35) * 60 + 5);
+        assert_eq!(policy.backoff.delay(u32::MAX), Duration::from_secs(86_400));
+    }
+
+    #[test]
+    fn the_dead_letter_is_of_an_event_and_an_endpoint() {
+        let event = crate::Event::new("order.paid", &7).unwrap().id("msg_1");
+        let keys = [7, 8].map(|endpoint| event.to(endpoint).dead_letter_key());
+        assert_eq!(keys.map(Option::unwrap), ["7/msg_1", "8/msg_1"]);
+    }
+
+    #[test]
+    fn a_payload_without_an_id_reads_and_keeps_its_body() {
+        let payload = r#"{"endpoint": "7", "body": {"a":  1.0}}"#;
+        jobkit::Registration::of::<DeliverWebhook, _>().reads(1, payload).unwrap();
+        let job: DeliverWebhook = serde_json::from_str(payload).unwrap();
+        assert_eq!((job.id.as_deref(), job.body.get()), (None, r#"{"a":  1.0}"#));
+        assert_eq!((job.concurrency_key().as_deref(), job.dead_letter_key()), (Some("7"), None));
+    }
+}

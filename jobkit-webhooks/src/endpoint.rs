@@ -1,0 +1,50 @@
+use std::fmt;
+use std::pin::Pin;
+
+/// Where events are sent, and the secrets by which they are signed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Such as `https://example.com/webhooks`.
+    pub url: String,
+    /// As [`new_secret`](crate::new_secret) makes them. There is one, and two while it is changed:
+    /// the new one, and the old one for as long as the receiver may need to take the new one over.
+    pub secrets: Vec<String>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Your endpoints, wherever you keep them.
+///
+/// An error is one of the attempt: with `?` it is tried again.
+pub trait Endpoints: Send + Sync + 'static {
+    /// The endpoint with this id, the one that was given to [`Event::to`](crate::Event::to);
+    /// `None` when it is not there any more, or switched off: the event is discarded then.
+    fn find(&self, id: &str) -> impl Future<Output = jobkit::Result<Option<Endpoint>>> + Send;
+
+    /// Switches an endpoint off that wants no more events, for a reason to show to its owner. From
+    /// now on [`find`](Self::find) does not find it, and nobody sends events
+    /// [to](crate::Event::to) it, until somebody switches it on again. It may be off already.
+    fn switch_off(&self, id: &str, why: &str) -> impl Future<Output = jobkit::Result> + Send;
+}
+
+type Asked<'a, T> = Pin<Box<dyn Future<Output = jobkit::Result<T>> + Send + 'a>>;
+
+/// [`Endpoints`] of whatever type.
+pub(crate) trait AnyEndpoints: Send + Sync {
+    fn find<'a>(&'a self, id: &'a str) -> Asked<'a, Option<Endpoint>>;
+    fn switch_off<'a>(&'a self, id: &'a str, why: &'a str) -> Asked<'a, ()>;
+}
+
+impl<E: Endpoints> AnyEndpoints for E {
+    fn find<'a>(&'a self, id: &'a str) -> Asked<'a, Option<Endpoint>> {
+        Box::pin(Endpoints::find(self, id))
+    }
+
+    fn switch_off<'a>(&'a self, id: &'a str, why: &'a str) -> Asked<'a, ()> {
+        Box::pin(Endpoints::switch_off(self, id, why))
+    }
+}

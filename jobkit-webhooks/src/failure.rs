@@ -1,0 +1,81 @@
+use std::io;
+use std::time::Duration;
+
+/// Why there is no answer to a request.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The URL is no absolute `http` or `https`, or has a user or a password in it.
+    #[error("the URL of the endpoint is not one of https, without a user")]
+    Url,
+    /// The endpoint has no secret, or one that is not `whsec_` and 24 to 64 bytes in base64.
+    #[error("the endpoint has no secret of 24 to 64 bytes in base64")]
+    Secret,
+    /// The id of the event is empty, or has something else in it than letters, digits and signs of
+    /// ASCII, or a full stop.
+    #[error("the id of the event has no full stop or space, and is ASCII")]
+    Id,
+    /// The host has no public address, and none in a network that is
+    /// [allowed](crate::Webhooks::allow).
+    #[error("{host} is at no public address")]
+    Forbidden {
+        /// The host of the URL.
+        host: String,
+    },
+    /// `http` is for the networks that are [allowed](crate::Webhooks::allow); what is public is
+    /// reached by `https`.
+    #[error("{host} is reached by https alone")]
+    Plain {
+        /// The host of the URL.
+        host: String,
+    },
+    /// The name of the host does not resolve.
+    #[error("{host} is not found")]
+    Resolve {
+        /// The host of the URL.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No connection, or none that TLS trusts.
+    #[error("no connection to {host}")]
+    Connect {
+        /// The host of the URL.
+        host: String,
+        /// What the system or TLS says.
+        source: io::Error,
+    },
+    /// The connection ended, or what came is no HTTP.
+    #[error("no answer from {host}")]
+    Http {
+        /// The host of the URL.
+        host: String,
+        /// What is wrong.
+        source: hyper::Error,
+    },
+    /// There was no answer in [time](crate::Webhooks::timeout).
+    #[error("no answer from {host} within {limit:?}")]
+    Timeout {
+        /// The host of the URL.
+        host: String,
+        /// How long it was waited for.
+        limit: Duration,
+    },
+}
+
+impl Failure {
+    /// Whether the next attempt would fail in the same way: it is about the endpoint as it was
+    /// entered, or about the event.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Url | Self::Secret | Self::Id | Self::Forbidden { .. } | Self::Plain { .. } => {
+                true
+            }
+            Self::Resolve { .. }
+            | Self::Connect { .. }
+            | Self::Http { .. }
+            | Self::Timeout { .. } => false,
+        }
+    }
+}

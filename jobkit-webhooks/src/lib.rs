@@ -1,0 +1,78 @@
+//! Signed webhooks as jobs: events for the endpoints of your customers, enqueued in the transaction
+//! of what happened, signed as [Standard Webhooks](https://www.standardwebhooks.com) has it, and
+//! retried for three days.
+//!
+//! You have a table of endpoints, and implement [`Endpoints`] over it. The worker gets a
+//! [`Webhooks`] as a state, and serves the queue `webhooks`:
+//!
+//! ```no_run
+//! use jobkit::{Admin, Worker, enqueue_all};
+//! use jobkit_webhooks::{Endpoint, Endpoints, Event, Webhooks};
+//! use sqlx::PgPool;
+//!
+//! struct Table(PgPool);
+//!
+//! impl Endpoints for Table {
+//!     async fn find(&self, id: &str) -> jobkit::Result<Option<Endpoint>> {
+//!         let find = "select url, secrets from endpoints
+//!             where id::text = $1 and off_since is null";
+//!         let found: Option<(String, Vec<String>)> =
+//!             sqlx::query_as(find).bind(id).fetch_optional(&self.0).await?;
+//!         Ok(found.map(|(url, secrets)| Endpoint { url, secrets }))
+//!     }
+//!
+//!     async fn switch_off(&self, id: &str, why: &str) -> jobkit::Result {
+//!         let off = "update endpoints set off_since = now(), off_for = $2 where id::text = $1";
+//!         sqlx::query(off).bind(id).bind(why).execute(&self.0).await?;
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # async fn pay(pool: &PgPool, order: i64, endpoints: Vec<i64>) -> anyhow::Result<()> {
+//! // Where something happens:
+//! let mut tx = pool.begin().await?;
+//! // … the statements that pay the order …
+//! let event = Event::new("order.paid", &order)?;
+//! enqueue_all(endpoints.iter().map(|id| event.to(id)), &mut *tx).await?;
+//! tx.commit().await?;
+//! # Ok(()) }
+//!
+//! # async fn serve(pool: PgPool) -> anyhow::Result<()> {
+//! // In the worker:
+//! let webhooks = Webhooks::new(Table(pool.clone()), Admin::new(&pool));
+//! let worker = Worker::new(pool).state(webhooks).queue("webhooks", 50).start().await?;
+//! # worker.stop().await; Ok(()) }
+//! ```
+//!
+//! What becomes of an answer says [`verdict`]; what else can go wrong, [`Failure`]. Each delivery
+//! is a [`DeliverWebhook`], a job like any other. A secret for an endpoint is made by
+//! [`new_secret`]; while it is changed the endpoint has two, and each request has a signature by
+//! each. [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer
+//! enters an endpoint.
+//!
+//! Nobody but you can be reached by an endpoint that somebody enters: names are resolved first, and
+//! what is not public is refused, unless it is in a network that you [allow](Webhooks::allow).
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
+
+mod address;
+mod connection;
+mod delivery;
+mod endpoint;
+mod event;
+mod failure;
+mod signature;
+mod verdict;
+mod webhooks;
+
+pub use ipnet::IpNet;
+pub use rustls;
+
+pub use self::connection::Answer;
+pub use self::delivery::DeliverWebhook;
+pub use self::endpoint::{Endpoint, Endpoints};
+pub use self::event::Event;
+pub use self::failure::Failure;
+pub use self::signature::new_secret;
+pub use self::verdict::{Verdict, verdict};
+pub use self::webhooks::Webhooks;
