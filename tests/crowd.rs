@@ -62,6 +62,7 @@ const PAGES: &str = "
     2 40 /schedules
     3 220 /kinds
     2 140 /kinds/kind?kind=kind_3
+    2 30 /topics
     2 25 /workers
     3 480 /workers/7
     4 610 /concurrency
