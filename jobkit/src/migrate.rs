@@ -70,7 +70,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     160 "0160_queues" readable_by 29,
     185 "0185_endings" readable_by 29,
     195 "0195_bounded" readable_by 29,
-    functions 188 readable_by 29
+    functions 196 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.
