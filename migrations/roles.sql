@@ -76,6 +76,7 @@ grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to j
 grant select on jobkit.bounds, jobkit.kinds, jobkit.sleepers, jobkit.subscriptions
     to jobkit_producer;
 grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
+grant select on sequence jobkit.bounds_id_seq to jobkit_producer;
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
     jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out,
     jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,

@@ -29,8 +29,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    14 5900 /
-    14 6700 /?range=7d
+    15 5900 /
+    15 6700 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -62,6 +62,7 @@ const PAGES: &str = "
     2 40 /schedules
     3 220 /kinds
     2 140 /kinds/kind?kind=kind_3
+    2 30 /topics
     2 25 /workers
     3 480 /workers/7
     4 610 /concurrency
@@ -82,10 +83,10 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    24 9000 /system
+    25 9000 /system
     2 50 /audit
     2 35 /audit?actor=nobody
-    11 5000 /api/v1/overview
+    12 5000 /api/v1/overview
     6 5400 /api/v1/queues
     3 220 /api/v1/kinds
     2 25 /api/v1/workers
@@ -100,7 +101,7 @@ const PAGES: &str = "
     2 1400 /api/v1/dead-letters/groups
     2 28 /api/v1/dead-letters/{dead}
     2 50 /api/v1/audit
-    21 10000 /metrics
+    22 10000 /metrics
 ";
 
 /// Where the job of a word in braces is found.

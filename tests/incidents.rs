@@ -22,7 +22,7 @@ const OLD_JOB: &str = "select jobkit.enqueue('note', '{}');
     update jobkit.jobs set created_at = now() - interval '1 h', run_at = now() - interval '14 min'";
 
 /// The incidents, the words of each being those of no other.
-pub const INCIDENTS: [Incident; 9] = [
+pub const INCIDENTS: [Incident; 10] = [
     Incident {
         what: "no_worker",
         words: &["no worker is alive"],
@@ -36,6 +36,11 @@ pub const INCIDENTS: [Incident; 9] = [
             update jobkit.workers set stopping = true",
     },
     Incident { what: "late_queue", words: &["mail", "14 min", "0 of 8 slots"], sql: OLD_JOB },
+    Incident {
+        what: "full_queue",
+        words: &["mail", "is full", "1 job may wait"],
+        sql: "select jobkit.enqueue('note', '{}'); select jobkit.bound_queue('mail', 1)",
+    },
     Incident {
         what: "unserved",
         words: &["nobody-knows", "has ever announced"],

@@ -18,4 +18,5 @@ pub(crate) mod schedule_form;
 pub(crate) mod schedules;
 pub(crate) mod semaphore;
 pub(crate) mod system;
+pub(crate) mod topics;
 pub(crate) mod workers;

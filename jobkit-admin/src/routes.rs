@@ -48,6 +48,7 @@ const TABLE: &[Endpoint] = endpoints! {
     POST "/schedules/delete" Some(Schedule) => pages::schedules::delete;
     GET "/kinds" Some(View) => pages::kinds::list;
     GET "/kinds/kind" Some(View) => pages::measured::kind;
+    GET "/topics" Some(View) => pages::topics::list;
     GET "/workers" Some(View) => pages::workers::list;
     GET "/workers/{id}" Some(View) => pages::workers::show;
     POST "/workers/{id}/stop" Some(StopWorker) => pages::workers::stop;

@@ -184,6 +184,14 @@ async fn programs_enqueue_by_the_name_of_a_kind() {
     let audited = "jobkit.audit where action = 'enqueue' and actor = 'alice'
         and detail->>'kind' = 'newest'";
     assert_eq!(lab.count(&format!("{audited} and subject_id = {job}")).await, 1);
+    // Without a key it is not unique, whatever its type declares.
+    let again = send(&app, "/api/v1/jobs", body).await;
+    assert_eq!(again.status, StatusCode::CREATED, "{}", again.body);
+    assert_ne!(again.header("location"), url);
+    let unique = r#"{"kind": "newest", "unique_key": "7"}"#;
+    assert_eq!(send(&app, "/api/v1/jobs", unique).await.status, StatusCode::CREATED);
+    let same = send(&app, "/api/v1/jobs", unique).await;
+    assert_eq!(json(&same)["answer"], "existing");
 }
 
 #[tokio::test]
@@ -315,6 +323,10 @@ async fn topics_are_listed_published_to_and_left() {
         (&list["items"][0]["topic"], &subscriber["kind"]),
         (&"order.paid".into(), &"send_receipt_01".into())
     );
+    let page = get(&app, "/topics").await.body;
+    assert!(page.contains(">order.paid</td>"), "{page}");
+    assert!(page.contains("/kinds/kind?kind=send_receipt_01\">send_receipt_01</a>"), "{page}");
+    assert!(page.contains("none"), "{page}");
     let event = r#"{"topic": "order.paid", "args": {"order": 7}}"#;
     let published = send(&app, "/api/v1/topics/publish", event).await;
     assert_eq!(published.status, StatusCode::CREATED, "{}", published.body);

@@ -100,6 +100,7 @@ async fn no_text_is_ever_more_than_a_text() {
         "/queues",
         "/schedules",
         "/kinds",
+        "/topics",
         "/workers",
         "/concurrency",
         "/dead",

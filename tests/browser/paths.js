@@ -7,7 +7,7 @@ const FIXED = [
   "/jobs?state=retrying",
   "/jobs?state=finished", "/jobs?q=nonsense:1", "/jobs?q=kind:nobody", "/queues",
   "/queues/queue?queue=mail", "/schedules", "/schedules/schedule?name=report-000",
-  "/schedules/new", "/schedules/change?name=report-000", "/kinds", "/kinds/kind?kind=send_receipt", "/workers",
+  "/schedules/new", "/schedules/change?name=report-000", "/kinds", "/kinds/kind?kind=send_receipt", "/topics", "/workers",
   "/concurrency", "/concurrency/key?group=sync_account&key=acme",
   "/concurrency/key?group=sync_account&key=nobody", "/dead", "/dead/entries",
   "/dead/entries?state=resolved&queue=mail", "/operations", "/operations/new?verb=replay",

@@ -164,6 +164,12 @@ async fn a_job_is_enqueued_by_the_name_of_its_kind() {
             and args::jsonb = '{\"order_id\": 7}'";
     assert_eq!(said["job"], *text(&lab, stored).await);
     assert_eq!(audited(&lab, "enqueue").await, "ada");
+    // Without a key it is not unique, whatever its type declares.
+    assert_ne!(json(&lab, &enqueue).await["job"], said["job"]);
+    let unique = ["enqueue", "newest", "--unique-key", "7"];
+    let first = json(&lab, &unique).await;
+    assert_eq!(first["answer"], "enqueued");
+    assert_eq!(json(&lab, &unique).await["job"], first["job"]);
     run(&lab, &["enqueue", "newest", "not json"]).await.bad(2);
 }
 

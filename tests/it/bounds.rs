@@ -158,6 +158,25 @@ async fn a_bound_holds_without_workers() {
     lab.check_invariants().await;
 }
 
+/// Enqueues ask nothing before there was a bound; the next statement after the first one asks, also
+/// where it was prepared before, and in a transaction that was open.
+#[tokio::test]
+async fn the_first_bound_holds_for_the_next_statement_of_an_open_transaction() {
+    let lab = Lab::guarded().await;
+    let called = "select pg_sequence_last_value('jobkit.bounds_id_seq') is not null";
+    let mut tx = lab.pool().begin().await.unwrap();
+    Noop.enqueue(&mut *tx).await.unwrap();
+    Noop.enqueue(lab.pool()).await.unwrap();
+    assert!(!lab.value::<bool>(called).await);
+    Admin::new(lab.pool()).bound_queue("default", Some(1)).await.unwrap();
+    assert!(lab.value::<bool>(called).await);
+    assert_eq!(full(Noop.enqueue(&mut *tx).await), ("default".to_owned(), 1, 1));
+    tx.rollback().await.unwrap();
+    lab.run("delete from jobkit.bounds").await;
+    Noop.enqueue(lab.pool()).await.unwrap();
+    lab.check_invariants().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn code_bounds_a_backlog_and_an_operator_goes_before_it() {
     let lab = Lab::guarded().await;

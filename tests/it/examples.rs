@@ -27,6 +27,7 @@ fn examples_are_short() {
     assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
     let dead_letters = read("dead_letters.rs");
     assert!(dead_letters.lines().count() <= 110, "dead_letters.rs may have 110 lines");
+    assert!(read("brakes.rs").lines().count() <= 80, "brakes.rs may have 80 lines");
     let minimal = read("minimal.rs");
     let lines = minimal.lines().filter(|line| !line.trim().is_empty());
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
@@ -46,7 +47,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
         build.args(["--example", "batch", "--example", "checkpoint", "--example", "coalesce"]);
         build.args(["--example", "concurrency", "--example", "limiter"]);
-        build.args(["--example", "results"]);
+        build.args(["--example", "results", "--example", "brakes"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -181,6 +182,21 @@ async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
     // 40 by the rate, after a burst of 5.
     let took: f64 = took.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
     assert!(took >= 1.9, "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_brakes_example_keeps_to_rates_rests_and_expiry() {
+    let lab = Lab::empty().await;
+    let mut command = example("brakes", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    let seconds = |before: &str| -> f64 {
+        let found = said.lines().find_map(|line| line.strip_prefix(before)?.strip_suffix(" s"));
+        found.unwrap_or_else(|| panic!("{said}")).parse().unwrap()
+    };
+    assert!(seconds("globex was called 11 times in ") >= 0.9, "{said}");
+    assert!(seconds("acme was called again after ") >= 2.0, "{said}");
+    assert!(said.contains("the code was discarded: expired"), "{said}");
     lab.check_invariants().await;
 }
 

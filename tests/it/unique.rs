@@ -11,7 +11,8 @@ use sqlx::{Connection, PgConnection};
 
 /// Unique by its account.
 #[derive(Serialize, Deserialize, Clone)]
-#[job(unique_key = self.account, on_duplicate = replace, unique_group = "accounts")]
+#[job(kind = "sync_account", unique_key = self.account, on_duplicate = replace,
+    unique_group = "accounts")]
 struct Sync {
     account: i64,
     reason: String,
@@ -111,6 +112,37 @@ async fn sql_enqueues_unique_jobs_and_says_which() {
     let first: String = lab.value(call).await;
     assert!(first.ends_with(" enqueued"), "{first}");
     assert_eq!(lab.value::<String>(call).await, first.replace("enqueued", "existing"));
+}
+
+/// Whoever enqueues by the name of a kind gives the key, or the job has none.
+#[tokio::test]
+async fn a_declared_unique_key_is_not_known_to_sql_and_admin() {
+    let lab = Lab::guarded().await;
+    let kind = "sync_account";
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts)
+        values ('sync_account', 'default', 0, 3)",
+    )
+    .await;
+    let args = serde_json::json!({"account": 7, "reason": ""});
+    let held = sync(7, "").enqueue(lab.pool()).await.unwrap();
+    let by_sql = format!("select jobkit.enqueue('{kind}', '{args}')");
+    let first: i64 = lab.value(&by_sql).await;
+    assert_ne!(lab.value::<i64>(&by_sql).await, first);
+    let admin = jobkit::Admin::new(lab.pool());
+    let enqueued = admin.enqueue(kind, args.clone()).enqueue_unique().await.unwrap();
+    assert!(matches!(enqueued, Enqueued::New(id) if id != held), "{enqueued:?}");
+    assert_eq!(lab.count("jobkit.jobs where unique_key is null").await, 3);
+    // Said, it is the key that the type has.
+    let same = format!(
+        "select jobkit.enqueue('{kind}', '{args}', p_unique_key => '7',
+            p_unique_group => 'accounts')"
+    );
+    assert_eq!(lab.value::<i64>(&same).await, held.0);
+    let said = admin.enqueue(kind, args).unique_key("7").unique_group("accounts");
+    assert_eq!(said.enqueue_unique().await.unwrap(), Enqueued::Existing(held));
+    assert_eq!(lab.count("jobkit.jobs").await, 4);
+    lab.check_invariants().await;
 }
 
 /// Sixty-four producers at once, of which some roll back: whoever is told of a new job made the

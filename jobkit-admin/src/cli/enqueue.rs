@@ -46,7 +46,7 @@ pub(super) struct Enqueue {
     /// The version of the payload [default: 1]
     #[arg(long, value_name = "NUMBER")]
     payload_version: Option<u16>,
-    /// Its unique key: it is enqueued unless a job has that
+    /// Its unique key: it is enqueued unless a job has that; not known by the kind
     #[arg(long, value_name = "KEY")]
     unique_key: Option<String>,
     /// The group of the unique key [default: the kind]

@@ -45,8 +45,7 @@ pub(crate) fn overview(now: &Overview) -> Value {
     })
 }
 
-/// An item has what all have: what it is, how bad, and what to say of it; and the values of its
-/// own.
+/// What all items have: what it is, how bad, what to say of it; and the values of its own.
 fn attention(item: &Attention) -> Value {
     let mut value = match item {
         Attention::NoWorker { jobs } => json!({"jobs": count(*jobs)}),
@@ -57,6 +56,9 @@ fn attention(item: &Attention) -> Value {
         }),
         Attention::LateQueue { queue, oldest, slots, busy } => json!({
             "queue": queue, "oldest": oldest.as_secs_f64(), "slots": slots, "busy": count(*busy),
+        }),
+        Attention::FullQueue { queue, bound, since } => json!({
+            "queue": queue, "bound": bound, "since": iso(since),
         }),
         Attention::LostWorker { id, name, at, jobs } => json!({
             "id": worker(id), "name": name, "at": iso(at), "jobs": jobs,

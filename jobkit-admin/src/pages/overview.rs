@@ -48,6 +48,7 @@ impl Page<'_> {
                 let queue = show::qualifier("queue", queue);
                 ("failed", "late", format!("/jobs?state=ready&q={queue}"))
             }
+            Attention::FullQueue { .. } => ("failed", "full", to("/queues")),
             Attention::LostWorker { .. } => ("failed", "lost", to("/workers")),
             Attention::StuckJob(stuck) => ("failed", "stuck", format!("/jobs/{}", stuck.job)),
             Attention::StuckOperation { operation, .. } => {

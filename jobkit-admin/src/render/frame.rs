@@ -17,12 +17,13 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, what they need.
-const PLACES: [(&str, &str, &str, Permission); 11] = [
+const PLACES: [(&str, &str, &str, Permission); 12] = [
     ("/", "Overview", "o", Permission::View),
     ("/jobs", "Jobs", "j", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
     ("/schedules", "Schedules", "t", Permission::View),
     ("/kinds", "Kinds", "k", Permission::View),
+    ("/topics", "Topics", "p", Permission::View),
     ("/concurrency", "Concurrency", "c", Permission::View),
     ("/dead", "Dead letters", "d", Permission::View),
     ("/workers", "Workers", "w", Permission::View),

@@ -38,6 +38,11 @@ begin
     if array_remove(p_tags, null) <> '{}' then
         perform jobkit.require_tags(p_tags);
     end if;
+    if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
+        -- A queue that is full refuses all.
+        perform jobkit.require_room(b.queue) from jobkit.bounds b
+        where b.queue = any (p_queue) and b.open_until < v_now;
+    end if;
     if v_ids is null then
         v_ids := array(
             select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind)));
@@ -67,10 +72,7 @@ begin
             unnest(p_priority) as priority, unnest(v_due) as due, unnest(p_group) as grp,
             unnest(p_key) as key, unnest(p_version) as version
     ) i
-    where i.id is not null and (i.due is null or i.due <= v_now)
-        -- A queue that is full refuses all: this fails, or is true.
-        and (not p_bounded or not exists (select from jobkit.bounds b where b.open_until < v_now
-            and b.queue = any (p_queue) and not jobkit.require_room(b.queue)));
+    where i.id is not null and (i.due is null or i.due <= v_now);
     if v_due <> '{}' then
         insert into jobkit.scheduled (run_at, job_id)
         select i.due, i.id from (select unnest(v_ids) as id, unnest(v_due) as due) i

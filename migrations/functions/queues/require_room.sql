@@ -12,7 +12,8 @@ declare
     v_most integer;
     v_full boolean;
 begin
-    select * into v_bound from jobkit.bounds b where b.queue = p_queue;
+    select * into v_bound from jobkit.bounds b
+    where b.queue = p_queue and b.open_until < clock_timestamp();
     v_most := coalesce(v_bound.override, v_bound.announced);
     v_full := v_bound.full_since is not null;
     if v_most is not null and current_setting('transaction_isolation') <> 'serializable'

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::Utc;
 use jobkit::admin::Count;
 use jobkit::admin::overview::Attention;
 use jobkit::{Enqueue, JobId};
@@ -111,6 +112,24 @@ async fn a_paused_queue_needs_attention_while_jobs_wait_in_it() {
     assert_eq!((&**queue, actor.as_deref(), reason.as_deref()), ("slow", Some("ada"), Some("why")));
     assert_eq!(*ready, Count::Exactly(1));
     desk.admin.resume("slow").await.unwrap();
+    assert_eq!(desk.attention().await, []);
+}
+
+#[tokio::test]
+async fn a_full_queue_needs_attention_until_a_tenth_of_its_bound_is_free() {
+    let desk = Desk::new().await;
+    desk.admin.bound_queue("slow", Some(2)).await.unwrap();
+    let jobs = [desk.pay_in("slow", "a").await, desk.pay_in("slow", "b").await];
+    // As the last look found it.
+    assert_eq!(desk.attention().await, []);
+    desk.lab.run("select jobkit.look_at_bounds('slow')").await;
+    let attention = desk.attention().await;
+    let [Attention::FullQueue { queue, bound, since }] = &attention[..] else {
+        panic!("{attention:?}");
+    };
+    assert_eq!((&**queue, *bound, *since <= Utc::now()), ("slow", 2, true));
+    desk.admin.cancel(jobs[0]).await.unwrap();
+    desk.lab.run("select jobkit.look_at_bounds('slow')").await;
     assert_eq!(desk.attention().await, []);
 }
 

@@ -4,8 +4,10 @@ use super::Mutant;
 use crate::races::queues;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
-    require_room: "where b.queue = p_queue;" => "where b.queue = p_queue for update;",
+    require_room: "< clock_timestamp();" => "< clock_timestamp() for update;",
         queues::t230_an_enqueue_waits_for_no_look_at_its_bound;
+    enqueue_all: "if p_bounded and" => "if false and",
+        queues::t235_a_bound_holds_where_nobody_looks;
     look_at_bounds: " skip locked" => "", queues::t231_a_look_passes_over_what_another_looks_at;
     claim_shared: "limit g.room" => "",
         queues::t232_two_claims_of_shared_slots_take_no_more_than_each_has_room;

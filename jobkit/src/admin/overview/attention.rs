@@ -47,6 +47,16 @@ pub enum Attention {
         /// How many of them are taken.
         busy: Count,
     },
+    /// A queue has as many jobs waiting as may, as a worker found when it last looked: enqueues to
+    /// it are refused with [`Error::QueueFull`](crate::Error::QueueFull).
+    FullQueue {
+        /// The queue.
+        queue: String,
+        /// How many jobs of it may wait.
+        bound: u32,
+        /// Since when it is full.
+        since: DateTime<Utc>,
+    },
     /// A worker died within the last hour: its lease lapsed, and its jobs were taken back.
     LostWorker {
         /// Its id.
@@ -114,11 +124,12 @@ pub enum Attention {
 
 impl Attention {
     /// All there are by their names, the most urgent first.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "no_worker",
         "late_worker",
         "unserved",
         "late_queue",
+        "full_queue",
         "lost_worker",
         "stuck_job",
         "stuck_operation",
@@ -137,6 +148,7 @@ impl Attention {
             Self::LateWorker(_) => "late_worker",
             Self::Unserved { .. } => "unserved",
             Self::LateQueue { .. } => "late_queue",
+            Self::FullQueue { .. } => "full_queue",
             Self::LostWorker { .. } => "lost_worker",
             Self::StuckJob(_) => "stuck_job",
             Self::StuckOperation { .. } => "stuck_operation",
@@ -162,6 +174,7 @@ impl Attention {
             Self::LateWorker(_)
             | Self::Unserved { .. }
             | Self::LateQueue { .. }
+            | Self::FullQueue { .. }
             | Self::LostWorker { .. }
             | Self::StuckOperation { .. }
             | Self::OverdueSchedule(_) => Severity::Warning,
@@ -177,16 +190,7 @@ impl Attention {
     pub fn found(&self) -> String {
         match self {
             Self::NoWorker { jobs } => format!("no worker is alive, and {jobs} jobs are there"),
-            Self::LateWorker(WorkerSummary {
-                name, id, heartbeat_age, running, lapsed, ..
-            }) => {
-                let lease = if *lapsed { "has lapsed" } else { "runs out" };
-                let silent = span(*heartbeat_age);
-                format!(
-                    "worker {name} ({id:x}) is silent for {silent}, its lease {lease}, with \
-                     {running} running"
-                )
-            }
+            Self::LateWorker(worker) => silent(worker),
             Self::Unserved { queue, kind, version, announced, jobs } => {
                 let ever = if *announced { "" } else { ", and none has ever announced it" };
                 let of =
@@ -196,6 +200,10 @@ impl Attention {
             Self::LateQueue { queue, oldest, slots, busy } => {
                 let oldest = span(*oldest);
                 format!("queue {queue} is {oldest} late, with {busy} of {slots} slots taken")
+            }
+            Self::FullQueue { queue, bound, .. } => {
+                let jobs = of_jobs(*bound);
+                format!("queue {queue} is full: {jobs} may wait, and enqueues are refused")
             }
             Self::LostWorker { id, name, jobs, .. } => {
                 format!("worker {name} ({id:x}) was lost, with {} in hand", of_jobs(*jobs))
@@ -247,6 +255,9 @@ impl Attention {
             Self::LateQueue { .. } => {
                 "see what its slots are busy with; give it more, or start more workers"
             }
+            Self::FullQueue { .. } => {
+                "see what holds its jobs up, start more workers, or raise its bound"
+            }
             Self::LostWorker { .. } => {
                 "its jobs run again automatically: see why its process ended or froze (out of \
                  memory, a blocked thread, the network)"
@@ -267,6 +278,15 @@ impl Attention {
             Self::PausedQueue { .. } | Self::PausedScope(_) => "resume it once the reason is gone",
         }
     }
+}
+
+fn silent(worker: &WorkerSummary) -> String {
+    let WorkerSummary { name, id, heartbeat_age, running, lapsed, .. } = worker;
+    let lease = if *lapsed { "has lapsed" } else { "runs out" };
+    let silent = span(*heartbeat_age);
+    format!(
+        "worker {name} ({id:x}) is silent for {silent}, its lease {lease}, with {running} running"
+    )
 }
 
 fn of_jobs(number: u32) -> String {

@@ -37,7 +37,7 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Eleven statements, each of which looks at no more than some
+    /// The status of the whole queue. Twelve statements, each of which looks at no more than some
     /// 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
@@ -49,6 +49,7 @@ impl Admin {
         let stuck = link.call(&stuck_jobs(None, MOST.into())).await?;
         attention.extend(stuck.into_iter().map(Attention::StuckJob));
         attention.extend(link.call(&statements::paused_backlogs()).await?);
+        attention.extend(link.call(&statements::full_queues()).await?);
         let mut brakes = link.call(&brakes()).await?;
         brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");
         attention.extend(brakes.into_iter().take(MOST.into()).map(Attention::PausedScope));

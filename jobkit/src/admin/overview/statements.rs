@@ -32,6 +32,12 @@ statements! {
     /// The paused queues with ready jobs.
     fn paused_backlogs() -> PausedBacklogs = include_str!("sql/overview_paused.sql");
 
+    /// The queues that are full, in the order in which they became so, 20 at most.
+    fn full_queues() -> FullQueues
+        = "select b.queue, coalesce(b.override, b.announced) as bound, b.full_since
+            from jobkit.bounds b where b.full_since is not null
+            order by b.full_since, b.queue limit 20";
+
     /// Queues and kinds of jobs that no live worker serves; this many at most.
     fn unserved_kinds(limit: i64) -> UnservedKinds = include_str!("sql/overview_unserved.sql");
 }
@@ -144,6 +150,24 @@ impl Answer for PausedBacklogs {
                 actor: row.read("paused_by")?,
                 reason: row.read("reason")?,
                 ready: row.read("number")?,
+            })
+        };
+        rows.iter().map(queue).collect()
+    }
+}
+
+/// [`Attention::FullQueue`]s.
+pub(crate) enum FullQueues {}
+
+impl Answer for FullQueues {
+    type Read = Vec<Attention>;
+
+    fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
+        let queue = |row: &PgRow| {
+            Ok(Attention::FullQueue {
+                queue: row.read("queue")?,
+                bound: row.read("bound")?,
+                since: row.read("full_since")?,
             })
         };
         rows.iter().map(queue).collect()
