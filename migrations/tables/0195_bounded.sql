@@ -19,5 +19,3 @@ begin
     perform set_config('lock_timeout', '60s', true);
 end
 $$;
--- Whoever enqueues reads it, whatever it was granted before.
-grant select on sequence jobkit.bounds_id_seq to public;
