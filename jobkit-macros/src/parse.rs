@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 34] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 35] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -44,6 +44,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 34] = [
     ("batch", "100"),
     ("linger", "\"50ms\""),
     ("redact", "redact(token)"),
+    ("encrypt", "encrypt(token)"),
     ("result", "Receipt"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
     ("subscribes", "subscribes"),
@@ -92,6 +93,7 @@ pub(crate) struct Args {
     pub(crate) batch: Option<Given<Integer>>,
     pub(crate) linger: Option<Given<LitStr>>,
     pub(crate) redact: Option<Vec<redact::Path>>,
+    pub(crate) encrypt: Option<Given<Vec<redact::Path>>>,
     pub(crate) result: Option<Given<Type>>,
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The word alone.
@@ -152,6 +154,12 @@ impl Args {
             let paths = redact::list(input, &name, example)?;
             refuse_twice()?;
             self.redact = Some(paths);
+            return Ok(());
+        }
+        if known == "encrypt" {
+            let value = redact::list(input, &name, example)?;
+            refuse_twice()?;
+            self.encrypt = Some(Given { name, value });
             return Ok(());
         }
         if known == "upcast" {

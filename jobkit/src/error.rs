@@ -15,6 +15,9 @@ pub enum Error {
         /// What serde said.
         source: serde_json::Error,
     },
+    /// What a kind (the first) encrypts cannot be sealed; nothing was stored. The second says why.
+    #[error("the payload of `{0}` cannot be encrypted: {1}")]
+    Encrypt(String, String),
     /// A payload is larger than 1 MiB. Store the large part elsewhere and enqueue its key.
     #[error(
         "the payload of `{kind}` has {bytes} bytes, more than the {limit} allowed; store the large \

@@ -72,6 +72,9 @@ pub struct Policy {
     /// The [topic](crate::enqueue::Topic) that it subscribes to: what is published there becomes
     /// such a job. `None` for jobs that are only enqueued.
     pub topic: Option<&'static str>,
+    /// Paths whose values are stored encrypted (feature `encrypt`); they are in
+    /// [`redact`](Self::redact) as well.
+    pub encrypt: &'static [&'static str],
 }
 
 /// A topic, the kind that subscribes to it, and an earlier name of that.
@@ -207,6 +210,7 @@ impl Policy {
             batch: None,
             redact: &[],
             topic: None,
+            encrypt: &[],
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Mutant;
 use crate::admin::carried_out;
+use crate::races::reseal;
 use crate::stuck;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -12,6 +13,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         stuck::lost_claims_are_given_back_but_for_the_job_that_cannot_be;
     promote: "if sqlstate like '40%' then" => "if true then",
         stuck::due_jobs_become_ready_beside_one_that_cannot;
+    // Payloads that get another key.
+    reseal: "order by j.id for update skip locked" => "order by j.id for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: "order by d.kind, d.key, d.id for update skip locked" => "order by d.id for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: "order by s.name for update skip locked" => "order by s.name for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: " and j.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
+    reseal: " and d.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
+    reseal: " and s.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
     // The pace of an operation, and its end.
     operate: " or v_operation.next_at > clock_timestamp()" => "",
         carried_out::a_pace_holds_for_all_who_carry_it_out;

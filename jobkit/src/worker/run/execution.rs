@@ -15,13 +15,13 @@ use tracing::{Instrument, Span};
 
 use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
-use self::start::Started;
+use self::start::{Started, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
-use crate::registry::{Known, Registry};
+use crate::registry::Registry;
 use crate::reports::Reports;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Seen, Settlement};
@@ -187,12 +187,12 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
-        let Some(known @ Known { registration, kind, .. }) = self.registry.get(&job.kind) else {
+        let Some(&known) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };
-        job.kind.truncate(kind.len());
-        let policy = registration.policy();
+        job.kind.truncate(known.kind.len());
+        let policy = known.registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
         let (kind, max_attempts) = (policy.kind, job.max_attempts);
@@ -201,11 +201,17 @@ impl Execution {
             let ran = ran.filter(|_| matches!(outcome, Outcome::Expire(_)));
             return Settlement { ran, ..settlement(outcome) };
         }
+        let tampered = match opened(job, known, unrun) {
+            Ok(tampered) => tampered,
+            Err(withheld) => return withheld,
+        };
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
         let span = self.span(job);
         let attempt = self.attempt(claim, job, policy, began, handler, &span);
-        let started = match self.start(known, take(&mut job.payload), attempt.clone(), &span) {
+        let payload = take(&mut job.payload);
+        let start = || self.start(known, payload, attempt.clone(), &span);
+        let started = match tampered.map_or_else(start, |why| Err(why.to_string())) {
             Ok(started) => started,
             Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };

@@ -1,5 +1,6 @@
 //! From a claimed job to the future that its attempt polls.
 
+use std::borrow::Cow;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,14 +9,16 @@ use std::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::Execution;
+use super::ending::{PUT_BACK, withheld};
 use crate::around::{Inside, layered};
 use crate::context::{Attempt, Completing};
+use crate::encryption::{self, Unopened};
 use crate::panics::message;
 use crate::policy::Policy;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Known;
 use crate::reports::{Report, logged_by};
-use crate::store::{ClaimId, ClaimedJob};
+use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
 use crate::worker::run::running::Handler;
 use crate::{JobContext, JobError, JobId, registration};
 
@@ -30,7 +33,7 @@ impl Execution {
     /// Why the payload does not decode. Within layers it is decoded when they run it.
     pub(super) fn start(
         &self,
-        &Known { registration, version, .. }: &Known,
+        Known { registration, version, .. }: Known,
         payload: Box<[u8]>,
         attempt: Arc<Attempt>,
         span: &Span,
@@ -99,6 +102,28 @@ impl Execution {
         });
         logged_by(&attempt);
         attempt
+    }
+}
+
+/// Opens what is sealed in the payload of a job; answers why it does not decode, if so.
+///
+/// # Errors
+/// How a job is given back of which this worker lacks the key.
+pub(super) fn opened(
+    job: &mut ClaimedJob,
+    Known { registration, kind, version }: Known,
+    unrun: impl FnOnce(Outcome) -> Settlement,
+) -> Result<Option<Unopened>, Settlement> {
+    match encryption::opened(registration.policy(), kind, version, &job.payload) {
+        Ok(Cow::Borrowed(_)) => Ok(None),
+        Ok(Cow::Owned(opened)) => {
+            job.payload = opened.into_boxed_slice();
+            Ok(None)
+        }
+        Err(why) if why.missing_key().is_some() => {
+            Err(withheld(unrun(Outcome::Release(Some(PUT_BACK))), job, &why))
+        }
+        Err(tampered) => Ok(Some(tampered)),
     }
 }
 
