@@ -1,7 +1,7 @@
 //! A token that lies encrypted, and another key for it: `cargo run --example encryption`
 
 use anyhow::Context;
-use jobkit::encryption::{self, Keyring};
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;

@@ -30,8 +30,8 @@
 //! **The audit** has who did it: `--actor`, or else the user of the operating system.
 //!
 //! **Payloads of kinds that encrypt fields** are sealed, and resealed, with the keys in
-//! `JOBKIT_KEYS`, as [`Keyring`](jobkit::encryption::Keyring) reads them. Nothing that is sealed is
-//! ever shown open.
+//! `JOBKIT_KEYS`, as [`Keyring`](jobkit::policy::encryption::Keyring) reads them. Nothing that is
+//! sealed is ever shown open.
 //!
 //! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up
 //! and prints unless it is given one; the user's name is whatever people give, and the audit has

@@ -18,7 +18,7 @@ pub(crate) fn read(
     fields: &Fields,
     mistakes: &mut Mistakes,
 ) -> (Vec<String>, Vec<String>) {
-    let redact = args.redact.take().unwrap_or_default();
+    let redact = args.redact.take().map(|given| given.value).unwrap_or_default();
     let mut hidden = fields.paths(Verb::Redact, &redact, mistakes);
     let Some(Given { name, value: encrypt }) = args.encrypt.take() else {
         return (hidden, Vec::new());

@@ -308,8 +308,7 @@ impl Error {
         }
     }
 
-    /// Whether the history has no partition for the day on which a job would expire: somebody has
-    /// dropped its table. The pruner makes it again.
+    /// Whether the history lacks the day of a job's expiry: its table was dropped, to be made anew.
     pub(crate) fn lacks_a_day(&self) -> bool {
         matches!(self, Self::Database(sqlx::Error::Database(answer))
             if answer.code().as_deref() == Some("23514") && answer.table() == Some("finished"))

@@ -7,10 +7,7 @@ pub mod batch;
 mod context;
 mod declared;
 mod driver_error;
-#[cfg(feature = "encrypt")]
-pub mod encryption;
-#[cfg(not(feature = "encrypt"))]
-#[path = "encryption/without.rs"]
+#[cfg_attr(not(feature = "encrypt"), path = "encryption/without.rs")]
 mod encryption;
 pub mod enqueue;
 mod error;

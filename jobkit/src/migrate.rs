@@ -70,7 +70,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     160 "0160_queues" readable_by 29,
     185 "0185_endings" readable_by 29,
     190 "0190_encryption" readable_by 29,
-    functions 190 readable_by 29
+    functions 191 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::unique::Unique;
 use crate::{Backoff, Error};
 
+#[cfg(feature = "encrypt")]
+pub mod encryption;
+
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
 /// `#[job(…)]` fills one in for each struct; [`Pending`](crate::enqueue::Pending) overrides parts

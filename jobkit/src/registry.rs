@@ -163,7 +163,7 @@ impl Registry {
         for Policy { kind, .. } in sealed.filter(|_| !encryption::has_keys()) {
             problems.push(format!(
                 "job `{kind}` encrypts fields, and this process has no keys: give them with \
-                 `jobkit::encryption::keys` first, or run other jobs only"
+                 `jobkit::policy::encryption::keys` first, or run other jobs only"
             ));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use jobkit::encryption::{self, Keyring};
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Job, JobContext, JobError, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Sealed at the enqueue, opened at the run; and what becomes of jobs without a key.
 
 use jobkit::admin::explain::Reason;
-use jobkit::encryption::{self, Keyring};
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::testing::assert_enqueued;
 use jobkit::{Admin, Enqueue, Error, Registration};
 use jobkit_tests::Lab;

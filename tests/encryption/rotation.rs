@@ -3,7 +3,7 @@
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::encryption::SealedWith;
 use jobkit::admin::schedules::ScheduledJob;
-use jobkit::encryption::{self, Keyring};
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Keys of sealed payloads.
 
 use jobkit::admin::encryption::{Resealed, SealedWith};
-use jobkit::encryption::{self, Keyring, KeyringError};
+use jobkit::policy::encryption::{self, Keyring, KeyringError};
 use serde_json::json;
 
 use super::answer::{Answer, Failure, table, tell};

@@ -27,7 +27,7 @@ const NONCE: usize = 24;
 /// 32`.
 ///
 /// ```
-/// use jobkit::encryption::Keyring;
+/// use jobkit::policy::encryption::Keyring;
 ///
 /// // A rotation: first everybody can open with the new key, …
 /// let keys = Keyring::new("2026a", [1; 32])?.with("2026b", [2; 32])?;
@@ -36,7 +36,7 @@ const NONCE: usize = 24;
 /// assert_eq!(format!("{keys:?}"), r#"Keyring(["2026b", "2026a"])"#);
 /// // … and once everything is resealed the old one goes.
 /// let keys = Keyring::new("2026b", [2; 32])?;
-/// # Ok::<(), jobkit::encryption::KeyringError>(())
+/// # Ok::<(), jobkit::policy::encryption::KeyringError>(())
 /// ```
 #[derive(Clone)]
 pub struct Keyring(Vec<(String, XChaCha20Poly1305)>);

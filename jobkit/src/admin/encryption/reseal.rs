@@ -116,7 +116,8 @@ impl<'a> Reseal<'a> {
     }
 
     async fn run(mut self) -> Result<Resealed, Error> {
-        let why = "this process has no keys; give them with `jobkit::encryption::keys` first";
+        let why =
+            "this process has no keys; give them with `jobkit::policy::encryption::keys` first";
         let kind = self.kind.clone().unwrap_or_else(|| "all".to_owned());
         let cipher = cipher().ok_or(Error::Encrypt(kind, why.to_owned()))?;
         let named = self.kind.as_deref().unwrap_or("all");
@@ -272,7 +273,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Encrypt`] where this process has no [keys](crate::encryption::keys).
+    /// [`Error::Encrypt`] where this process has no [keys](crate::policy::encryption::keys).
     pub fn reseal(&self) -> Reseal<'_> {
         Reseal { admin: self, kind: None, progress: Box::new(|_| {}) }
     }
