@@ -49,6 +49,23 @@ async fn sql_takes_no_payload_that_lies_open() {
     }
 }
 
+/// A kind that subscribes encrypts nothing, which the macro sees to. But nobody unsubscribes
+/// automatically, so that one which did subscribe may encrypt by now.
+#[tokio::test]
+async fn what_is_published_lies_open_for_no_kind_that_encrypts() {
+    let _turn = turn(keyring(&[1])).await;
+    let lab = Lab::new().await;
+    worker(&lab).await.stop().await;
+    lab.run("insert into jobkit.subscriptions (topic, kind) values ('linked', 'connect')").await;
+    let admin = Admin::new(lab.pool());
+    let error = admin.publish("linked", &args(1), None).await.unwrap_err().to_string();
+    assert!(error.contains("\"connect\"") && error.contains("lies open"), "{error}");
+    assert!(!error.contains(CANARY), "{error}");
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+    admin.publish("linked", &json!({"account": 1}), None).await.unwrap();
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+}
+
 #[tokio::test]
 async fn who_has_the_keys_seals_for_operators() {
     let _turn = turn(keyring(&[1])).await;

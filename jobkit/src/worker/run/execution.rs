@@ -216,10 +216,7 @@ impl Execution {
         };
         let run = self.run_started(started, policy.timeout, handler, &attempt.span).await;
         let took = began.elapsed();
-        if attempt.completing.end() {
-            // Boxed, and so made only for a handler that completes its job.
-            begun.seen = Some(Box::pin(self.look(claim, &attempt, handler)).await);
-        }
+        begun.seen = self.seen(claim, &attempt, handler).await;
         let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
