@@ -26,6 +26,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reseal::what_has_changed_since_the_look_stays;
     reseal: " and s.args::text = n.before" => "",
         reseal::what_has_changed_since_the_look_stays;
+    promote: "            for update skip locked\n        ));" => "            for update\n        ));",
+        reseal::t243_a_promote_passes_over_a_note_in_hand;
+    // What lies open of a kind that encrypts.
+    enqueue: ", jobkit.require_sealed(p_kind, p_args)" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    fan_out: "unnest(v_to.sealed)" => "unnest('{}'::text[])",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    replay: "perform jobkit.require_sealed(v_entry.kind, p_args);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    create_schedule: "perform jobkit.require_sealed(v_new.kind, p_args::jsonb);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    edit_schedule: "perform jobkit.require_sealed(v_old.kind, p_args::jsonb);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
     // The pace of an operation, and its end.
     operate: " or v_operation.next_at > clock_timestamp()" => "",
         carried_out::a_pace_holds_for_all_who_carry_it_out;
