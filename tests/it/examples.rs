@@ -198,7 +198,7 @@ async fn the_encryption_example_runs_its_job_with_another_key() {
     let lab = Lab::empty().await;
     let mut command = example("encryption", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
-    let shown = r#"shown as {"account":"•••","token":{"jobkit:sealed":"•••"}}"#;
+    let shown = r#"shown as {"token": {"jobkit:sealed": "•••"}, "account": "•••"}"#;
     let rest = "1 jobs resealed with 2026b\naccount 7 with 6 letters of token\n";
     assert_eq!(said, format!("{shown}\n{rest}"));
     lab.check_invariants().await;
