@@ -26,7 +26,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reseal::what_has_changed_since_the_look_stays;
     reseal: " and s.args::text = n.before" => "",
         reseal::what_has_changed_since_the_look_stays;
-    promote: "            for update skip locked\n        ));" => "            for update\n        ));",
+    promote: "            for update skip locked\n        ));" =>
+            "            for update\n        ));",
         reseal::t243_a_promote_passes_over_a_note_in_hand;
     // What lies open of a kind that encrypts.
     enqueue: ", jobkit.require_sealed(p_kind, p_args)" => "",
