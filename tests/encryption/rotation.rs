@@ -73,7 +73,7 @@ async fn what_cannot_be_opened_is_left_and_said() {
     let done = Admin::new(lab.pool()).reseal().await.unwrap();
     assert_eq!((done.jobs, done.left), (0, 1));
     assert!(done.why.unwrap().contains("sealed with the key `key-7`"));
-    assert_eq!(found_in(&lab, "key-7.").await.contains(&"jobs".to_owned()), true);
+    assert!(found_in(&lab, "key-7.").await.contains(&"jobs".to_owned()));
 }
 
 #[tokio::test]
