@@ -79,8 +79,9 @@ grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
 grant select on sequence jobkit.bounds_id_seq to jobkit_producer;
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
     jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out,
-    jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,
-    jobkit.require_tags, jobkit.require_time, jobkit.require_unique, jobkit.some_begin,
+    jobkit.lies_open, jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,
+    jobkit.require_sealed, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
+    jobkit.some_begin,
     jobkit.versioned, jobkit.wake, jobkit.wake_due
     to jobkit_producer;
 

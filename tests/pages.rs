@@ -16,6 +16,7 @@ pages! {
     schedules: "/../docs/schedules.md";
     deploying: "/../docs/deploying.md";
     getting_started: "/../docs/getting-started.md";
+    encryption: "/../docs/encryption.md";
     handlers: "/../docs/handlers.md";
     operating: "/../docs/operating.md";
     testing: "/../docs/testing.md";

@@ -12,6 +12,7 @@
 //! jobkit enqueue send_receipt '{"order_id": 7}'
 //! jobkit dead replay-all --kind charge_card   # says what it would do; does it with --yes
 //! jobkit doctor --json
+//! jobkit reseal --dry-run                     # how many payloads are sealed with which key
 //! jobkit serve                                # a dashboard of its own
 //! jobkit bench                                # what this database can do
 //! ```
@@ -27,6 +28,10 @@
 //! stderr.
 //!
 //! **The audit** has who did it: `--actor`, or else the user of the operating system.
+//!
+//! **Payloads of kinds that encrypt fields** are sealed, and resealed, with the keys in
+//! `JOBKIT_KEYS`, as [`Keyring`](jobkit::policy::encryption::Keyring) reads them. Nothing that is
+//! sealed is ever shown open.
 //!
 //! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up
 //! and prints unless it is given one; the user's name is whatever people give, and the audit has
@@ -52,6 +57,7 @@ mod migrate;
 mod operations;
 mod password;
 mod queues;
+mod reseal;
 mod roles;
 mod schedules;
 mod semaphores;
@@ -132,6 +138,8 @@ enum Command {
     /// Shows bulk actions, and cancels them
     #[command(subcommand)]
     Operations(operations::Operations),
+    /// Seals payloads with another key, or counts them by their keys
+    Reseal(reseal::Reseal),
     /// Looks for what is wrong; its exit status is 1 when something is
     Doctor(doctor::Doctor),
     /// Serves a dashboard of its own
@@ -177,6 +185,7 @@ async fn run(cli: Cli) -> Answered {
         _ => Admin::connect(&url).await?,
     };
     let actor = cli.actor.unwrap_or_else(user);
+    reseal::keys()?;
     let redaction = if cli.reveal { Redaction::Nothing } else { Redaction::Marked };
     let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };
     match cli.command {
@@ -193,6 +202,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Semaphores(command) => command.run(&desk).await,
         Command::Workers(command) => command.run(&desk).await,
         Command::Operations(command) => command.run(&desk).await,
+        Command::Reseal(command) => command.run(&desk).await,
         Command::Doctor(command) => command.run(&desk).await,
         Command::Serve(command) => command.run(&desk).await,
         Command::Bench(command) => command.run(&desk).await,

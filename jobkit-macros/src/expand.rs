@@ -46,19 +46,19 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
 
 /// The settings that the attribute names; the rest is the library's.
 fn policy(model: &JobModel) -> TokenStream {
-    let JobModel { kind, redact, aliases, .. } = model;
+    let JobModel { kind, redact, encrypt, aliases, .. } = model;
     let mut settings = TokenStream::new();
     let mut set = |field: &str, value: TokenStream| {
         let field = Ident::new(field, Span::call_site());
         settings.extend(quote!(#field: #value,));
     };
-    if !aliases.is_empty() {
-        set("aliases", quote!(&[#(#aliases),*]));
-    }
     let upcasts = model.upcasts.iter().map(|(number, _)| *number).collect::<Vec<u16>>();
     for (field, value) in [
+        ("aliases", list(aliases)),
+        ("redact", list(redact)),
+        ("encrypt", list(encrypt)),
         ("version", model.version.map(|version| version.to_token_stream())),
-        ("upcasts", (!upcasts.is_empty()).then(|| quote!(&[#(#upcasts),*]))),
+        ("upcasts", list(&upcasts)),
         ("queue", model.queue.as_ref().map(ToTokens::to_token_stream)),
         ("priority", model.priority.map(|priority| priority.to_token_stream())),
         ("max_attempts", model.max_attempts.map(|attempts| attempts.to_token_stream())),
@@ -86,9 +86,6 @@ fn policy(model: &JobModel) -> TokenStream {
         let optional = quote!(::jobkit::private::optional_key(Self::__jobkit_concurrency_key));
         set("optional_key", optional);
     }
-    if !redact.is_empty() {
-        set("redact", quote!(&[#(#redact),*]));
-    }
     let policy = with(&settings, kind);
     model.topic.as_ref().map_or(policy.clone(), |topic| topic::policy(topic, &policy))
 }
@@ -99,6 +96,11 @@ fn with(settings: &TokenStream, kind: &str) -> TokenStream {
         true => defaults,
         false => quote!(::jobkit::private::Policy { #settings ..#defaults }),
     }
+}
+
+/// Nothing where there is nothing.
+fn list(items: &[impl ToTokens]) -> Option<TokenStream> {
+    (!items.is_empty()).then(|| quote!(&[#(#items),*]))
 }
 
 fn some(value: &impl ToTokens) -> TokenStream {

@@ -6,6 +6,7 @@
 mod backoff;
 mod batch;
 mod duration;
+mod encrypt;
 mod expand;
 mod fallback;
 mod key;

@@ -6,6 +6,7 @@ use syn::{Expr, LitStr, Type, parse_quote};
 use crate::backoff::Backoff;
 use crate::batch::Batch;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
+use crate::encrypt;
 use crate::key;
 use crate::kind;
 use crate::literal::Integer;
@@ -60,6 +61,8 @@ pub(crate) struct JobModel {
     pub(crate) batch: Option<Batch>,
     /// Paths of the payload that are not shown.
     pub(crate) redact: Vec<String>,
+    /// The same, of values that are stored encrypted.
+    pub(crate) encrypt: Vec<String>,
     /// What it returns, if that is kept.
     pub(crate) result: Option<Type>,
     /// When it recurs.
@@ -98,14 +101,11 @@ impl JobModel {
         mistakes: &mut Mistakes,
     ) -> Self {
         refuse_dependent(&args, mistakes);
-        let topic = topic::read(&args, fields, mistakes);
+        let topic = topic::read(&mut args, fields, mistakes);
+        let (redact, encrypt) = encrypt::read(&mut args, fields, mistakes);
         let is_meant = args.mentions("version") || args.mentions("subscribes");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
-        let kind = match &args.kind {
-            Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
-            None if args.mentions("kind") => String::new(),
-            None => kind::of_struct(name, mistakes),
-        };
+        let kind = kind_of(name, &args, mistakes);
         let rate = rate(&args, mistakes);
         let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
         let (terms, batch) = (terms(&args, mistakes), Batch::read(&args, mistakes));
@@ -134,12 +134,22 @@ impl JobModel {
             unique,
             coalesce,
             batch,
-            redact: args.redact.map_or_else(Vec::new, |given| fields.paths(&given, mistakes)),
+            redact,
+            encrypt,
             result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             topic,
             kind,
         }
+    }
+}
+
+/// The kind that is given, or that of the struct.
+fn kind_of(name: &Ident, args: &Args, mistakes: &mut Mistakes) -> String {
+    match &args.kind {
+        Some(kind) => kind::unversioned(&kind.value, "the kind", mistakes),
+        None if args.mentions("kind") => String::new(),
+        None => kind::of_struct(name, mistakes),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
 /// Every argument, with a value that its messages show.
-pub(crate) const ARGUMENTS: [(&str, &str); 34] = [
+pub(crate) const ARGUMENTS: [(&str, &str); 35] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
     ("version", "3"),
@@ -44,6 +44,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 34] = [
     ("batch", "100"),
     ("linger", "\"50ms\""),
     ("redact", "redact(token)"),
+    ("encrypt", "encrypt(token)"),
     ("result", "Receipt"),
     ("schedule", "\"0 3 * * * Europe/Berlin\""),
     ("subscribes", "subscribes"),
@@ -65,16 +66,14 @@ pub(crate) struct Args {
     pub(crate) queue: Option<Given<LitStr>>,
     pub(crate) priority: Option<Given<Integer>>,
     pub(crate) max_attempts: Option<Given<Integer>>,
-    /// `None` inside stands for the word `none`.
+    /// `None` inside stands for the word `none`, also of the next two.
     pub(crate) timeout: Option<Given<Option<LitStr>>>,
+    pub(crate) retention: Option<Given<Option<LitStr>>>,
+    pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
     pub(crate) expires: Option<Given<LitStr>>,
     pub(crate) retry_for: Option<Given<LitStr>>,
-    /// `None` inside stands for the word `none`.
-    pub(crate) retention: Option<Given<Option<LitStr>>>,
     pub(crate) retention_discarded: Option<Given<LitStr>>,
     pub(crate) backoff: Option<Given<Expr>>,
-    /// `None` inside stands for the word `none`.
-    pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
     pub(crate) max_cycles: Option<Given<Integer>>,
     pub(crate) dead_letter_key: Option<Given<Expr>>,
     pub(crate) concurrency_key: Option<Given<Expr>>,
@@ -91,7 +90,8 @@ pub(crate) struct Args {
     pub(crate) coalesce_group: Option<Given<LitStr>>,
     pub(crate) batch: Option<Given<Integer>>,
     pub(crate) linger: Option<Given<LitStr>>,
-    pub(crate) redact: Option<Vec<redact::Path>>,
+    pub(crate) redact: Option<Given<Vec<redact::Path>>>,
+    pub(crate) encrypt: Option<Given<Vec<redact::Path>>>,
     pub(crate) result: Option<Given<Type>>,
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The word alone.
@@ -136,39 +136,39 @@ impl Args {
         };
         let twice = self.names.contains(&known);
         self.names.push(known);
-        let refuse_twice = || match twice {
-            true => {
-                Err(Error::new_spanned(&name, format!("`{name}` is given twice: keep one of them")))
-            }
-            false => Ok(()),
+        let refuse_twice = || {
+            let message = format_args!("`{name}` is given twice: keep one of them");
+            if twice { Err(Error::new_spanned(&name, message)) } else { Ok(()) }
         };
-        if known == "subscribes" {
-            literal::none(input, &name)?;
-            refuse_twice()?;
-            self.subscribes = Some(name);
-            return Ok(());
+        match known {
+            "subscribes" => {
+                literal::none(input, &name)?;
+                refuse_twice()?;
+                self.subscribes = Some(name);
+            }
+            "redact" | "encrypt" => {
+                let value = redact::list(input, &name, example)?;
+                refuse_twice()?;
+                let list = if known == "redact" { &mut self.redact } else { &mut self.encrypt };
+                *list = Some(Given { name, value });
+            }
+            "upcast" => {
+                let value = version::list(input, &name, example)?;
+                refuse_twice()?;
+                self.upcast = Some(Given { name, value });
+            }
+            "result" => {
+                let value = value(input, &name, example)?;
+                refuse_twice()?;
+                self.result = Some(Given { name, value });
+            }
+            _ => {
+                let value = value(input, &name, example)?;
+                refuse_twice()?;
+                self.set(name, value, example)?;
+            }
         }
-        if known == "redact" {
-            let paths = redact::list(input, &name, example)?;
-            refuse_twice()?;
-            self.redact = Some(paths);
-            return Ok(());
-        }
-        if known == "upcast" {
-            let value = version::list(input, &name, example)?;
-            refuse_twice()?;
-            self.upcast = Some(Given { name, value });
-            return Ok(());
-        }
-        if known == "result" {
-            let value = value(input, &name, example)?;
-            refuse_twice()?;
-            self.result = Some(Given { name, value });
-            return Ok(());
-        }
-        let value = value(input, &name, example)?;
-        refuse_twice()?;
-        self.set(name, value, example)
+        Ok(())
     }
 
     fn set(&mut self, name: Ident, value: Expr, example: &str) -> Result<()> {

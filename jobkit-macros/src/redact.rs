@@ -1,4 +1,5 @@
-//! `redact(…)`: which keys of the payload hold what must not be shown.
+//! `redact(…)` and `encrypt(…)`: which keys of the payload hold what must not be shown, or not lie
+//! open.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -24,47 +25,80 @@ pub(crate) struct Fields(Vec<Field>, Option<Type>);
 pub(crate) struct Path(Vec<Ident>);
 
 impl Path {
-    fn text(&self) -> String {
-        let names: Vec<String> = self.0.iter().map(|name| name.unraw().to_string()).collect();
-        names.join(".")
+    /// Its names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|name| name.unraw().to_string()).collect()
     }
 
-    fn tokens(&self) -> TokenStream {
+    pub(crate) fn text(&self) -> String {
+        self.names().join(".")
+    }
+
+    pub(crate) fn tokens(&self) -> TokenStream {
         self.0.iter().cloned().map(TokenTree::Ident).collect()
     }
 }
 
-/// Reads the list behind `redact`.
+/// What is done to the fields of a list.
+#[derive(Clone, Copy)]
+pub(crate) enum Verb {
+    Redact,
+    Encrypt,
+}
+
+impl Verb {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Redact => "redact",
+            Self::Encrypt => "encrypt",
+        }
+    }
+}
+
+/// Reads the list behind `redact` or `encrypt`.
 pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Vec<Path>> {
     if !input.peek(token::Paren) {
         // The rest is taken, or it would be a mistake of its own.
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
-        let message = format!("`redact` lists fields in parentheses: write `{example}`");
+        let message = format!("`{name}` lists fields in parentheses: write `{example}`");
         return Err(Error::new_spanned(name, message));
     }
     let inside;
     parenthesized!(inside in input);
     let tokens: TokenStream = inside.parse()?;
-    let paths = Punctuated::<Path, Token![,]>::parse_terminated_with;
-    let paths = (|input: ParseStream<'_>| paths(input, path)).parse2(tokens)?;
+    let paths = (|input: ParseStream<'_>| paths(input, name)).parse2(tokens)?;
     if paths.is_empty() {
-        let message = format!("`redact` hides nothing: name a field, `{example}`, or leave it out");
+        let does = if name == "encrypt" { "seals" } else { "hides" };
+        let message =
+            format!("`{name}` {does} nothing: name a field, `{example}`, or leave it out");
         return Err(Error::new_spanned(name, message));
     }
-    Ok(paths.into_iter().collect())
+    Ok(paths)
 }
 
-fn path(input: ParseStream<'_>) -> Result<Path> {
+/// All of them, with commas between.
+fn paths(input: ParseStream<'_>, list: &Ident) -> Result<Vec<Path>> {
+    let mut paths = Vec::new();
+    while !input.is_empty() {
+        paths.push(path(input, list)?);
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    Ok(paths)
+}
+
+fn path(input: ParseStream<'_>, list: &Ident) -> Result<Path> {
     if !input.peek(syn::Ident::peek_any) {
         let next: TokenTree = input.parse()?;
         let message = match &next {
             TokenTree::Literal(literal) => {
                 let bare = literal.to_string().replace('"', "");
-                format!("`redact` lists fields without quotes: write `redact({bare})`")
+                format!("`{list}` lists fields without quotes: write `{list}({bare})`")
             }
-            _ => "`redact` lists fields: write `redact(token, card.number)`".to_owned(),
+            _ => format!("`{list}` lists fields: write `{list}(token, card.number)`"),
         };
         return Err(Error::new_spanned(next, message));
     }
@@ -103,7 +137,7 @@ impl Fields {
     }
 
     /// The paths in the payload that these fields may have there.
-    pub(crate) fn paths(&self, given: &[Path], mistakes: &mut Mistakes) -> Vec<String> {
+    pub(crate) fn paths(&self, verb: Verb, given: &[Path], mistakes: &mut Mistakes) -> Vec<String> {
         let (mut paths, mut seen) = (Vec::new(), Vec::new());
         for path in given {
             let text = path.text();
@@ -115,12 +149,18 @@ impl Fields {
             seen.push(text);
             let name = path.0[0].unraw().to_string();
             let Some(field) = self.0.iter().find(|field| field.name == name) else {
-                mistakes.add(&path.0[0], self.unknown(&name));
+                mistakes.add(&path.0[0], self.unknown(verb, &name));
                 continue;
             };
             if field.flattened {
-                let message = "a flattened field has no key of its own in the payload: take \
-                     `#[serde(flatten)]` off, or it would be shown";
+                let instead = match verb {
+                    Verb::Redact => "it would be shown",
+                    Verb::Encrypt => "it would lie open",
+                };
+                let message = format_args!(
+                    "a flattened field has no key of its own in the payload: take \
+                     `#[serde(flatten)]` off, or {instead}"
+                );
                 mistakes.add(&path.0[0], message);
             }
             let rest: String =
@@ -130,15 +170,14 @@ impl Fields {
         paths
     }
 
-    fn unknown(&self, name: &str) -> String {
+    fn unknown(&self, verb: Verb, name: &str) -> String {
+        let start = format!("no field `{name}` to {}", verb.word());
         match nearest(name, self.names()) {
-            Some(meant) => format!("no field `{name}` to redact: did you mean `{meant}`?"),
-            None if self.0.is_empty() => {
-                format!("no field `{name}` to redact: this struct has no named fields")
-            }
+            Some(meant) => format!("{start}: did you mean `{meant}`?"),
+            None if self.0.is_empty() => format!("{start}: this struct has no named fields"),
             None => {
                 let names = listed(self.names().collect::<Vec<_>>().into_iter());
-                format!("no field `{name}` to redact: the fields are {names}")
+                format!("{start}: the fields are {names}")
             }
         }
     }

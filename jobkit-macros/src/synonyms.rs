@@ -12,7 +12,7 @@ pub(crate) enum Meant {
 }
 
 /// Words of others for our arguments.
-const SYNONYMS: [(&str, &[&str]); 22] = [
+const SYNONYMS: [(&str, &[&str]); 23] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
     ("queue", &["queue_name", "channel"]),
@@ -37,6 +37,7 @@ const SYNONYMS: [(&str, &[&str]); 22] = [
     ("batch", &["batch_size", "max_batch", "chunk", "chunk_size", "bulk"]),
     ("linger", &["batch_timeout", "flush_after", "max_wait"]),
     ("subscribes", &["subscribe", "topic", "event", "on_event", "listens", "listens_to"]),
+    ("encrypt", &["encrypted", "seal", "sealed", "cipher"]),
     ("redact", &["secret", "sensitive", "hide", "hidden", "mask", "skip"]),
 ];
 

@@ -10,7 +10,7 @@ use crate::parse::{Args, Given};
 use crate::redact::Fields;
 
 /// The topic that a job subscribes to.
-pub(crate) fn read(args: &Args, fields: &Fields, mistakes: &mut Mistakes) -> Option<Type> {
+pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) -> Option<Type> {
     let name = args.subscribes.as_ref()?;
     refuse_keys(args, mistakes);
     for (given, said) in [
@@ -24,6 +24,12 @@ pub(crate) fn read(args: &Args, fields: &Fields, mistakes: &mut Mistakes) -> Opt
             );
             mistakes.add(given, message);
         }
+    }
+    if let Some(encrypt) = args.encrypt.take() {
+        let message = "a job that subscribes has nothing to `encrypt`, since what is published is \
+                       stored for all who subscribe: publish an id, or let it enqueue another \
+                       job, which has the `encrypt`";
+        mistakes.add(encrypt.name, message);
     }
     let wrapped = fields.wrapped().cloned();
     if wrapped.is_none() {

@@ -15,6 +15,9 @@ pub enum Error {
         /// What serde said.
         source: serde_json::Error,
     },
+    /// What a kind (the first) encrypts cannot be sealed; nothing was stored. The second says why.
+    #[error("the payload of `{0}` cannot be encrypted: {1}")]
+    Encrypt(String, String),
     /// A payload is larger than 1 MiB. Store the large part elsewhere and enqueue its key.
     #[error(
         "the payload of `{kind}` has {bytes} bytes, more than the {limit} allowed; store the large \
@@ -305,8 +308,7 @@ impl Error {
         }
     }
 
-    /// Whether the history has no partition for the day on which a job would expire: somebody has
-    /// dropped its table. The pruner makes it again.
+    /// Whether the history lacks the day of a job's expiry: its table was dropped, to be made anew.
     pub(crate) fn lacks_a_day(&self) -> bool {
         matches!(self, Self::Database(sqlx::Error::Database(answer))
             if answer.code().as_deref() == Some("23514") && answer.table() == Some("finished"))

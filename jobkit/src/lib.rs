@@ -7,6 +7,8 @@ pub mod batch;
 mod context;
 mod declared;
 mod driver_error;
+#[cfg_attr(not(feature = "encrypt"), path = "encryption/without.rs")]
+mod encryption;
 pub mod enqueue;
 mod error;
 mod error_text;

@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::unique::Unique;
 use crate::{Backoff, Error};
 
+#[cfg(feature = "encrypt")]
+pub mod encryption;
+
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
 /// `#[job(…)]` fills one in for each struct; [`Pending`](crate::enqueue::Pending) overrides parts
@@ -72,6 +75,9 @@ pub struct Policy {
     /// The [topic](crate::enqueue::Topic) that it subscribes to: what is published there becomes
     /// such a job. `None` for jobs that are only enqueued.
     pub topic: Option<&'static str>,
+    /// Paths whose values are stored encrypted (feature `encrypt`); they are in
+    /// [`redact`](Self::redact) as well.
+    pub encrypt: &'static [&'static str],
 }
 
 /// A topic, the kind that subscribes to it, and an earlier name of that.
@@ -207,6 +213,7 @@ impl Policy {
             batch: None,
             redact: &[],
             topic: None,
+            encrypt: &[],
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::batch::{self, BatchJob};
 use crate::context::Attempt;
 use crate::declared::Declared;
+use crate::encryption;
 use crate::enqueue::Draft;
 use crate::policy::Policy;
 use crate::returned::Returned;
@@ -116,11 +117,11 @@ impl Registration {
     /// # Errors
     /// What is wrong, with the path inside the payload.
     pub fn reads(&self, version: u16, payload: &str) -> Result<(), String> {
-        self.key_of(version, payload.as_bytes()).map(drop)
+        self.key_of(self.policy.kind, version, payload.as_bytes()).map(drop)
     }
 
-    /// Decodes the payload and makes the handler's future; `Err` says, with the path inside the
-    /// payload, why it does not decode.
+    /// Decodes an [opened](encryption::opened) payload and makes the handler's future; `Err` says,
+    /// with the path inside the payload, why it does not decode.
     pub(crate) fn start(
         &self,
         version: u16,
@@ -131,9 +132,17 @@ impl Registration {
         (self.start)(Stored::new(payload, version, &self.policy), attempt, states)
     }
 
-    /// The concurrency key of the job with this payload; `Err` as for [`start`](Self::start).
-    pub(crate) fn key_of(&self, version: u16, payload: &[u8]) -> Result<Option<String>, String> {
-        (self.key)(Stored::new(payload, version, &self.policy))
+    /// The concurrency key of the job that is stored with this payload, under this kind or alias;
+    /// `Err` as for [`start`](Self::start), and where it cannot be opened.
+    pub(crate) fn key_of(
+        &self,
+        kind: &str,
+        version: u16,
+        payload: &[u8],
+    ) -> Result<Option<String>, String> {
+        let opened = encryption::opened(&self.policy, kind, version, payload);
+        let opened = opened.map_err(|why| why.to_string())?;
+        (self.key)(Stored::new(&opened, version, &self.policy))
     }
 }
 

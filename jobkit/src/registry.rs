@@ -2,6 +2,7 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::Registration;
+use crate::encryption;
 use crate::limits::{ATTEMPTS, BATCHES, LINGERS, NAME_BYTES, PRIORITIES, VERSIONS};
 use crate::policy::{Batch, Concurrency, Policy, Subscription};
 use crate::schedule::Declaration;
@@ -120,6 +121,7 @@ impl Registry {
     pub(crate) fn problems(&self, states: &States) -> Vec<String> {
         let mut problems = self.declared_problems();
         self.missing_states(states, &mut problems);
+        self.missing_keys(&mut problems);
         problems
     }
 
@@ -152,6 +154,17 @@ impl Registry {
                      other jobs only, with `Worker::only` or `Worker::jobs`"
                 ));
             }
+        }
+    }
+
+    /// Without any key it could run none of these jobs.
+    fn missing_keys(&self, problems: &mut Vec<String>) {
+        let sealed = self.policies().into_iter().filter(|policy| !policy.encrypt.is_empty());
+        for Policy { kind, .. } in sealed.filter(|_| !encryption::has_keys()) {
+            problems.push(format!(
+                "job `{kind}` encrypts fields, and this process has no keys: give them with \
+                 `jobkit::policy::encryption::keys` first, or run other jobs only"
+            ));
         }
     }
 

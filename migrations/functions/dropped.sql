@@ -97,3 +97,7 @@ drop function if exists
 drop function if exists
     jobkit.dead_letters_between(text, text, text, timestamptz, bigint, timestamptz, bigint),
     jobkit.ended_in(text, bigint, integer, bigint);
+drop function if exists
+    jobkit.announce(
+        text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
+        integer[], text[], boolean[], interval[], interval[], interval[]);

@@ -1,5 +1,6 @@
-//! What a kind redacts is shown nowhere: a value that is easily found goes through everything that
-//! jobs can become, and is looked for wherever something is shown.
+//! What a kind redacts is shown nowhere, and what it encrypts lies nowhere: values that are easily
+//! found go through everything that jobs can become, and are looked for wherever something is shown
+//! or stored.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use axum::Router;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::admin::schedules::{ScheduleEdit, ScheduledJob};
 use jobkit::batch::{BatchJob, Member};
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::report::AttemptLog;
 use jobkit::schedule::Schedule;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Registration, WorkerHandle, job};
@@ -27,6 +29,9 @@ use crate::site::{filled, get};
 /// What is looked for: the same in every escape.
 const CANARY: &str = "4711470815";
 
+/// The same, in a field that is encrypted.
+const SECRET: &str = "8150741174";
+
 /// Columns of payloads and results, where it may be.
 const PAYLOADS: [&str; 7] = [
     "jobs.args",
@@ -42,12 +47,17 @@ fn token() -> String {
     format!("tok\"en <{CANARY}>")
 }
 
+fn secret() -> String {
+    format!("sec\"ret <{SECRET}>")
+}
+
 /// Says what it knows, in the way that it is told.
 #[derive(Serialize, Deserialize, Clone)]
 #[job(kind = "canary", max_attempts = 2, backoff = fixed("1ms"), retention = "1h",
-    result = Receipt, redact(token))]
+    result = Receipt, redact(token), encrypt(secret))]
 struct Sing {
     token: String,
+    secret: String,
     how: How,
 }
 
@@ -68,19 +78,19 @@ struct Receipt {
 
 impl Job for Sing {
     async fn run(self, cx: JobContext) -> jobkit::Result<Receipt> {
-        let Self { token, how } = self;
-        tracing::info!(token, "singing {token}");
-        cx.progress(1, 2, &format!("sang {token}"));
+        let Self { token, secret, how } = self;
+        tracing::info!(token, secret, "singing {token} {secret}");
+        cx.progress(1, 2, &format!("sang {token} {secret}"));
         cx.checkpoint(&token).await?;
         match how {
-            How::Fail => Err(anyhow::anyhow!("{token:?} is wrong").context(token).into()),
-            How::Panic => panic!("no {token}"),
-            How::Die => Err(JobError::dead(format!("{token} is dead"))),
-            How::Discard => Err(JobError::discard(token)),
+            How::Fail => Err(anyhow::anyhow!("{token:?} is wrong").context(secret).into()),
+            How::Panic => panic!("no {token} and no {secret}"),
+            How::Die => Err(JobError::dead(format!("{token} is dead, {secret:?} as well"))),
+            How::Discard => Err(JobError::discard(token + &secret)),
             How::Return => Ok(Receipt { token }),
             How::Wait => {
                 cx.cancelled().await;
-                Err(token.into())
+                Err((token + &secret).into())
             }
         }
     }
@@ -88,20 +98,28 @@ impl Job for Sing {
 
 /// Says what one of them knows, as the error of all.
 #[derive(Serialize, Deserialize)]
-#[job(kind = "canaries", batch = 2, linger = "1s", max_attempts = 1, redact(token))]
+#[job(
+    kind = "canaries",
+    batch = 2,
+    linger = "1s",
+    max_attempts = 1,
+    redact(token),
+    encrypt(secret)
+)]
 struct Chorus {
     token: String,
+    secret: String,
 }
 
 impl BatchJob for Chorus {
     async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
         let known = batch.iter().find(|member| member.token.contains(CANARY));
-        Err(known.map_or_else(String::new, |member| member.token.clone()).into())
+        Err(known.map_or_else(String::new, |member| member.token.clone() + &member.secret).into())
     }
 }
 
 fn sing(how: How) -> Sing {
-    Sing { token: token(), how }
+    Sing { token: token(), secret: secret(), how }
 }
 
 /// What this thread logs, but for what the handlers here log, which is their own.
@@ -138,7 +156,7 @@ async fn world(lab: &Lab) -> WorkerHandle {
         sing(how).enqueue(pool).await.unwrap();
     }
     for token in [token(), "another token".to_owned()] {
-        Chorus { token }.enqueue(pool).await.unwrap();
+        Chorus { token, secret: secret() }.enqueue(pool).await.unwrap();
     }
     sing(Return).options().after(Duration::from_secs(3600)).enqueue(pool).await.unwrap();
     let jobs = [Registration::of::<Sing, _>(), Registration::of_batch::<Chorus, _>()];
@@ -154,7 +172,7 @@ async fn world(lab: &Lab) -> WorkerHandle {
 
 /// What operators do with payloads.
 async fn operate(admin: &Admin) {
-    let later = json!({ "token": token(), "how": "Wait" });
+    let later = json!({ "token": token(), "secret": secret(), "how": "Wait" });
     let at = chrono::Utc::now() + Duration::from_secs(3600);
     admin.enqueue("canary", later.clone()).at(at).await.unwrap();
     let by_hand = ScheduledJob::new("canary", later.clone());
@@ -188,6 +206,18 @@ pub(crate) async fn stored(lab: &Lab, text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// What is sealed, without the key's id, as far as it is enough to find it.
+async fn ciphertexts(lab: &Lab) -> Vec<String> {
+    lab.value(
+        r#"select array_agg(distinct m[1]) from (
+            select args::text from jobkit.jobs union all select args::text from jobkit.finished
+            union all select args::text from jobkit.dead_letters
+            union all select args::text from jobkit.schedules
+        ) a (args), regexp_matches(a.args, '"key-1\.([A-Za-z0-9_-]{20})', 'g') m"#,
+    )
+    .await
 }
 
 /// What the dashboard answers to everything that can be got: pages, JSON, the export, metrics.
@@ -263,7 +293,8 @@ fn dashboard(lab: &Lab, redaction: Redaction) -> Router {
 }
 
 #[tokio::test]
-async fn what_is_redacted_is_shown_nowhere() {
+async fn what_is_redacted_is_shown_nowhere_and_what_is_encrypted_lies_nowhere() {
+    encryption::keys(Keyring::new("key-1", [1; 32]).unwrap());
     // With a single subscriber the threads of other tests decide what is logged.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let (log, _logged) = logged();
@@ -275,24 +306,36 @@ async fn what_is_redacted_is_shown_nowhere() {
     assert_eq!(elsewhere.collect::<Vec<_>>(), Vec::<&String>::new(), "{stored:?}");
     assert_eq!(stored.len(), PAYLOADS.len(), "it is in all payloads: {stored:?}");
 
-    let tells = |served: Vec<(String, String)>| -> Vec<String> {
-        served.into_iter().filter(|(_, body)| body.contains(CANARY)).map(|(path, _)| path).collect()
+    assert_eq!(self::stored(&lab, SECRET).await, Vec::<String>::new());
+
+    let tells = |served: &[(String, String)], texts: &[String]| -> Vec<String> {
+        let tells = |body: &str| texts.iter().any(|text| body.contains(text.as_str()));
+        served.iter().filter(|(_, body)| tells(body)).map(|(path, _)| path.clone()).collect()
     };
-    let hidden = tells(served(&dashboard(&lab, Redaction::Marked), &lab).await);
-    assert_eq!(hidden, Vec::<String>::new());
-    let shown = tells(served(&dashboard(&lab, Redaction::Nothing), &lab).await);
+    let sealed = ciphertexts(&lab).await;
+    assert!(sealed.len() > 10, "{sealed:?}");
+    let all = [vec![CANARY.to_owned(), SECRET.to_owned()], sealed.clone()].concat();
+    let marked = served(&dashboard(&lab, Redaction::Marked), &lab).await;
+    assert_eq!(tells(&marked, &all), Vec::<String>::new());
+    let whole = served(&dashboard(&lab, Redaction::Nothing), &lab).await;
+    // Who sees everything sees ciphertext.
+    assert_eq!(tells(&whole, &all[1..2]), Vec::<String>::new());
+    assert!(!tells(&whole, &sealed).is_empty());
+    let shown = tells(&whole, &all[..1]);
     for place in ["/jobs/", "/dead/", "/dead/export", "/schedules/", "/audit", "/api/v1/"] {
         assert!(shown.iter().any(|path| path.starts_with(place)), "{place} shows it: {shown:?}");
     }
     for form in [&[][..], &["--json"]] {
-        assert!(!printed(&lab, form).await.contains(CANARY), "{form:?}");
+        let printed = ("printed".to_owned(), printed(&lab, form).await);
+        assert_eq!(tells(&[printed], &all), Vec::<String>::new(), "{form:?}");
     }
-    assert!(printed(&lab, &["--reveal"]).await.contains(CANARY));
+    let revealed = printed(&lab, &["--reveal"]).await;
+    assert!(revealed.contains(CANARY) && !revealed.contains(SECRET));
     worker.stop().await;
     let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
     for said in ["jobkit: attempt failed", "a dead letter", "•••"] {
         assert!(log.contains(said), "{said}: {log}");
     }
-    let told = log.lines().filter(|line| line.contains(CANARY)).collect::<Vec<_>>();
-    assert_eq!(told, Vec::<&str>::new());
+    let lines: Vec<_> = log.lines().map(|line| (line.to_owned(), line.to_owned())).collect();
+    assert_eq!(tells(&lines, &all), Vec::<String>::new());
 }

@@ -47,7 +47,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
         let mut build = cargo(&["build", "--quiet", "--example", "quickstart"]);
         build.args(["--example", "batch", "--example", "checkpoint", "--example", "coalesce"]);
         build.args(["--example", "concurrency", "--example", "limiter"]);
-        build.args(["--example", "results", "--example", "brakes"]);
+        build.args(["--example", "encryption", "--example", "results", "--example", "brakes"]);
         build.args(["--example", "dead_letters", "--example", "demo"]);
         assert!(build.args(PACKAGE).status().await.unwrap().success(), "the examples build");
     };
@@ -206,6 +206,17 @@ async fn the_results_example_waits_for_its_answers() {
     let mut command = example("results", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
     assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_encryption_example_runs_its_job_with_another_key() {
+    let lab = Lab::empty().await;
+    let mut command = example("encryption", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    let shown = r#"shown as {"token": {"jobkit:sealed": "•••"}, "account": "•••"}"#;
+    let rest = "1 jobs resealed with 2026b\naccount 7 with 6 letters of token\n";
+    assert_eq!(said, format!("{shown}\n{rest}"));
     lab.check_invariants().await;
 }
 

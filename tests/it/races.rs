@@ -35,6 +35,7 @@ pub(crate) mod reap;
 pub(crate) mod recovery;
 pub(crate) mod replayers;
 pub(crate) mod reports;
+pub(crate) mod reseal;
 pub(crate) mod schedules;
 pub(crate) mod settle;
 pub(crate) mod succession;

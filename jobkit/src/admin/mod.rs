@@ -25,6 +25,7 @@ pub mod audit;
 pub mod brakes;
 pub mod dead_letters;
 pub mod doctor;
+pub mod encryption;
 pub mod explain;
 pub mod jobs;
 pub mod kinds;
@@ -117,6 +118,8 @@ pub use self::severity::Severity;
 /// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |
 /// | | [`violations`](Self::violations) | promises that do not hold |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |
+/// | [encryption] | [`sealed`](Self::sealed) | with which keys payloads are sealed |
+/// | | [`reseal`](Self::reseal) | seals them with another |
 /// | [audit] | [`acting_as`](Self::acting_as) | names who acts |
 /// | | [`audit`](Self::audit) | who did what |
 ///
@@ -188,6 +191,13 @@ impl Admin {
         link.close().await;
         Ok(answer)
     }
+}
+
+/// What a function of ours says of a call that it refuses.
+fn refusal(error: &Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("database error: ").unwrap_or(&text);
+    text.strip_prefix("jobkit: ").unwrap_or(text).to_owned()
 }
 
 /// A filter as the database and an operation have it: only what it says.

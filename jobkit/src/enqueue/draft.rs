@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use crate::declared::Declared;
+use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::{
@@ -55,7 +56,7 @@ impl NewJob {
         let policy = J::POLICY;
         let metadata = terms(&overrides)?.within(overrides.metadata);
         let metadata = metadata.ok_or(Error::Metadata)?;
-        let (args, metadata) = payload(policy.kind, job, metadata.as_ref())?;
+        let (args, metadata) = payload(policy.kind, policy.encrypt, job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -138,9 +139,10 @@ fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, 
     }))
 }
 
-/// The JSON of a job, or of what is published, and of its metadata.
+/// The JSON of a job, or of what is published, with these paths sealed, and of its metadata.
 pub(super) fn payload(
     kind: &'static str,
+    encrypt: &[&str],
     job: &impl Serialize,
     metadata: Option<&serde_json::Value>,
 ) -> Result<(Box<RawValue>, Option<Box<RawValue>>), Error> {
@@ -150,6 +152,7 @@ pub(super) fn payload(
     if limits::escapes_surrogate(args.get()) {
         serde_json::from_str::<serde_json::Value>(args.get()).map_err(encode)?;
     }
+    let args = sealed(kind, encrypt, args)?;
     let text = metadata.as_deref().map_or("", RawValue::get);
     let bytes = args.get().len() + text.len();
     if bytes > PAYLOAD_BYTES {
@@ -158,6 +161,19 @@ pub(super) fn payload(
     limits::json("payload", "nesting of the payload", args.get())?;
     limits::json("metadata", "nesting of the metadata", text)?;
     Ok((args, metadata))
+}
+
+/// The JSON of a job with what its kind encrypts sealed.
+fn sealed(
+    kind: &'static str,
+    encrypt: &[&str],
+    args: Box<RawValue>,
+) -> Result<Box<RawValue>, Error> {
+    let sealed = encryption::sealed(kind, encrypt, args.get(), Reading::Job);
+    match sealed.map_err(|why| Error::Encrypt(kind.to_owned(), why))? {
+        Some(json) => RawValue::from_string(json).map_err(|source| Error::Encode { kind, source }),
+        None => Ok(args),
+    }
 }
 
 /// A key that fits.

@@ -103,7 +103,7 @@ const fn check<T: Topic>() {
 
 /// Checks what is published, so that nothing in it can fail in the database.
 fn insert<T: Topic>(event: &T) -> Result<Insert, Error> {
-    let (args, mut metadata) = payload(T::NAME, event, None)?;
+    let (args, mut metadata) = payload(T::NAME, &[], event, None)?;
     carry([(args.get().len(), &mut metadata)]);
     Ok(Insert::publish(T::NAME, T::VERSION, args, metadata))
 }

@@ -129,6 +129,8 @@ pub(crate) struct Settlement {
     pub(crate) keyed_in: Option<usize>,
     /// Set when the handler ran, or came too late to.
     pub(crate) ran: Option<Ran>,
+    /// Why it is given back, which is noted: it is no fault of the job.
+    pub(crate) withheld: Option<String>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
     /// It was refused on its own, and noted as stuck.
@@ -181,6 +183,7 @@ impl Settlement {
             took: Duration::ZERO,
             keyed_in: None,
             ran: None,
+            withheld: None,
             stand_in: false,
             stuck: false,
             written: Written::No,
@@ -215,6 +218,12 @@ impl Settlement {
             Written::Yes => None,
             Written::Unknown => Some(Ending::Lost),
         }
+    }
+
+    /// What is recorded of a failure, or noted of a job that is given back.
+    fn error(&self) -> Option<&str> {
+        let failure = self.outcome.failure().map(|failure| &*failure.error);
+        failure.or(self.withheld.as_deref())
     }
 }
 
@@ -286,7 +295,7 @@ impl Call for Settle<'_> {
             .bind(column.clone().map(|s| s.claim.n).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(sparse(column.clone().map(|s| Some(&*s.outcome.failure()?.error))))
+            .bind(sparse(column.clone().map(Settlement::error)))
             .bind(sparse(column.clone().map(|s| s.outcome.why())))
             .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))

@@ -55,6 +55,7 @@ statements! {
 #[derive(Debug)]
 pub(crate) struct StoredJob {
     pub(crate) id: i64,
+    pub(crate) kind: String,
     pub(crate) version: u16,
     pub(crate) queue: String,
     pub(crate) priority: i16,
@@ -74,8 +75,8 @@ pub(crate) struct StoredJob {
 }
 
 from_row! {
-    StoredJob { id, version, queue, priority, attempt, max_attempts, run_at, created_at, due_in,
-        concurrency_key, dead_letter_key, unique_key, args, tags, metadata, state }
+    StoredJob { id, kind, version, queue, priority, attempt, max_attempts, run_at, created_at,
+        due_in, concurrency_key, dead_letter_key, unique_key, args, tags, metadata, state }
 }
 
 /// Calls of handlers, on their way to whoever has the connection.

@@ -1,6 +1,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::Declared;
+use crate::encryption;
 use crate::stored::Stored;
 
 /// The job that a worker reads from a payload of this version, as an old release stored it; fails
@@ -27,6 +28,9 @@ use crate::stored::Stored;
 /// ```
 #[track_caller]
 pub fn assert_decodes<J: Declared + DeserializeOwned>(version: u16, payload: &str) -> J {
-    let job = Stored::new(payload.as_bytes(), version, &J::POLICY).job();
-    job.unwrap_or_else(|error| panic!("{}: {error}", J::POLICY.kind))
+    let kind = J::POLICY.kind;
+    let opened = encryption::opened(&J::POLICY, kind, version, payload.as_bytes());
+    let opened = opened.unwrap_or_else(|error| panic!("{kind}: {error}"));
+    let job = Stored::new(&opened, version, &J::POLICY).job();
+    job.unwrap_or_else(|error| panic!("{kind}: {error}"))
 }

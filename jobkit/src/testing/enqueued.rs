@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::session::Session;
+use crate::encryption;
 use crate::policy::Policy;
 use crate::store::{Call, StoredJob, stored_jobs};
 use crate::stored::Stored;
@@ -57,7 +58,10 @@ impl<J> Deref for Enqueued<J> {
 
 impl<J: Declared + DeserializeOwned> Enqueued<J> {
     fn read(stored: StoredJob) -> sqlx::Result<Self> {
-        let job = Stored::new(stored.args.as_bytes(), stored.version, &J::POLICY).job();
+        let (policy, args) = (J::POLICY, stored.args.as_bytes());
+        let opened = encryption::opened(&policy, &stored.kind, stored.version, args);
+        let opened = opened.map_err(|error| sqlx::Error::Decode(error.to_string().into()))?;
+        let job = Stored::new(&opened, stored.version, &policy).job();
         let job = job.map_err(|error| sqlx::Error::Decode(error.into()))?;
         Ok(Self {
             job,

@@ -88,7 +88,7 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
 /// What is wrong with a payload, unless it is left alone.
 fn unread(registry: &Registry, name: &str, args: &str) -> Option<Result<(), String>> {
     let known = registry.get(name)?;
-    let read = || known.registration.reads(known.version, args);
+    let read = || known.registration.key_of(known.kind, known.version, args.as_bytes()).map(drop);
     // The function behind `upcast` may panic.
     Some(catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("reading it panics".into())))
 }

@@ -20,7 +20,8 @@ begin
     perform jobkit.require_read_committed();
     perform jobkit.require_options(p_queue, null, p_max_attempts, variadic p_concurrency);
     perform jobkit.require_time(p_run_at);
-    select d.state, d.replay_id, d.generation, d.job_id, d.unique_scope, d.unique_key into v_entry
+    select d.state, d.replay_id, d.generation, d.job_id, d.unique_scope, d.unique_key, d.kind
+    into v_entry
     from jobkit.dead_letters d where d.id = p_id for update;
     if not found then
         outcome := 'missing';
@@ -28,6 +29,7 @@ begin
         outcome := case v_entry.state when 'replaying' then 'already' else 'resolved' end;
         job_id := v_entry.replay_id;
     else
+        perform jobkit.require_sealed(v_entry.kind, p_args);
         if v_entry.unique_key is not null then
             job_id := jobkit.retake_key(v_entry.unique_scope, v_entry.unique_key, v_entry.job_id);
         end if;

@@ -19,7 +19,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_kind jobkit.kinds;
-    v_bytes bigint;
+    v_bytes constant integer := octet_length(concat(p_args, p_metadata));
     v_unique record;
     v_scope constant text[] := array[
         case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end];
@@ -38,14 +38,14 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
     end if;
-    v_bytes := octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
     if v_bytes > 1024 * 1024 then
         raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
     perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
-        p_concurrency_key, p_dead_letter_key);
+        p_concurrency_key, p_dead_letter_key),
+        case when v_kind.encrypt <> '{}' then jobkit.require_sealed(p_kind, p_args) end;
     perform jobkit.refuse(case when p_args is null then 'the payload is null'
         when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,

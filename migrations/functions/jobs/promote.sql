@@ -59,17 +59,21 @@ begin
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
-    if promoted < p_limit then
-        -- And what nobody has met again: it has ended, or goes on.
-        delete from jobkit.stuck_jobs s
-        where s.retry_at <= v_now and s.transition = 'promote'
-            or s.retry_at < v_now - interval '5 min';
-    end if;
     -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
     select min(s.run_at) - clock_timestamp() into next_in
     from jobkit.scheduled s where s.run_at < 'infinity' and s.job_id <> all (v_stuck);
     -- And those that waited for the rate or the pause of their key.
     select * into v_keys from jobkit.grant_due(500);
+    if promoted < p_limit then
+        -- And what nobody has met again: it has ended, or goes on. Last, and past what is locked:
+        -- a settle that notes such a job may hold keys.
+        delete from jobkit.stuck_jobs s where s.job_id = any (array(
+            select o.job_id from jobkit.stuck_jobs o
+            where o.retry_at <= v_now and o.transition = 'promote'
+                or o.retry_at < v_now - interval '5 min'
+            for update skip locked
+        ));
+    end if;
     promoted := promoted + v_keys.granted;
     next_in := least(next_in, v_keys.next_in);
 end

@@ -1,4 +1,5 @@
--- settle_one: any outcome, for one job whose row is held; returns what it became.
+-- settle_one: any outcome, for one job whose row is held; returns what it became. One that is given
+-- back with an error cannot be opened by this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
     p_reason text, p_delay interval, p_keep interval, p_took interval,
@@ -8,7 +9,7 @@ language plpgsql as $$
 declare
     v_attempt constant integer := p_job.attempt + 1;
     v_ending text := p_outcome;
-    v_run_at constant timestamptz := clock_timestamp() + coalesce(p_delay, '0');
+    v_run_at timestamptz := clock_timestamp() + coalesce(p_delay, '0');
     v_reason text := coalesce(p_reason, 'exhausted');
     v_by bigint;                                 -- who has its unique key by now
 begin
@@ -47,6 +48,11 @@ begin
         when v_ending = 'release' and p_delay is null then
             perform jobkit.run_again(p_job);
         when v_ending in ('retry', 'snooze', 'release') then
+            if v_ending = 'release' and p_error is not null then
+                perform jobkit.stick('open', array[p_job.id], array[p_error], p_worker);
+                select s.retry_at into v_run_at
+                from jobkit.stuck_jobs s where s.job_id = p_job.id;
+            end if;
             update jobkit.jobs j set run_at = v_run_at,
                 attempt = j.attempt + (v_ending = 'retry')::integer,
                 snoozes = j.snoozes + (v_ending = 'snooze')::integer,

@@ -23,6 +23,7 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', v_new.kind
             using errcode = 'JK004';
     end if;
+    perform jobkit.require_sealed(v_new.kind, p_args::jsonb);
     delete from jobkit.schedules s where s.name = v_new.name and s.removed_at is not null;
     insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
         overlap, jitter, kind, version, queue, priority, max_attempts, concurrency_group,

@@ -27,6 +27,7 @@ begin
             using errcode = 'JK004',
                 hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
     end if;
+    perform jobkit.require_sealed(v_old.kind, p_args::jsonb);
     v_new := jsonb_populate_record(v_old, p_changes);
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)

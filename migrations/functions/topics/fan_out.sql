@@ -17,13 +17,16 @@ begin
     select count(*)::integer as jobs, array_agg(k.kind order by k.kind) as kind,
         array_agg(k.queue order by k.kind) as queue,
         array_agg(k.priority order by k.kind) as priority,
-        array_agg(k.max_attempts order by k.kind) as max_attempts
+        array_agg(k.max_attempts order by k.kind) as max_attempts,
+        array_agg(k.kind order by k.kind) filter (where k.encrypt <> '{}') as sealed
     into v_to
     from jobkit.subscriptions s join jobkit.kinds k on k.kind = s.kind
     where s.topic = p_topic;
     if v_to.jobs = 0 then
         return;
     end if;
+    -- One that subscribes encrypts nothing; but it may have done so, or be about to.
+    perform jobkit.require_sealed(s.kind, p_args::jsonb) from unnest(v_to.sealed) as s (kind);
     v_jobs := array(select e.id from jobkit.enqueue_all(v_to.kind, v_to.queue, v_to.priority,
         v_to.max_attempts, '{}', '{}', '{}', '{}', array_fill(p_args, array[v_to.jobs]), '{}',
         array_fill(v_metadata, array[v_to.jobs]), '{}',

@@ -50,6 +50,7 @@ const CALLS: &[(&str, &str)] = &[
     ("replay_due", "9"),
     ("require_brake", "'kind', 'act'"),
     ("reschedule", "array[2]::bigint[], null"),
+    ("reseal", "'job', '{2}', '{x}', '{y}', 'k', 'somebody'"),
     ("resume", "'other'"),
     ("resume_key", "'g', 'k'"),
     ("resume_schedule", "'nightly', 'somebody'"),

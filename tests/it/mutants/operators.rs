@@ -2,6 +2,7 @@
 
 use super::Mutant;
 use crate::admin::carried_out;
+use crate::races::reseal;
 use crate::stuck;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -12,6 +13,33 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         stuck::lost_claims_are_given_back_but_for_the_job_that_cannot_be;
     promote: "if sqlstate like '40%' then" => "if true then",
         stuck::due_jobs_become_ready_beside_one_that_cannot;
+    // Payloads that get another key.
+    reseal: "order by j.id for update skip locked" => "order by j.id for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: "order by d.kind, d.key, d.id for update skip locked" => "order by d.id for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: "order by s.name for update skip locked" => "order by s.name for update",
+        reseal::what_somebody_has_in_hand_is_passed_over;
+    reseal: " and j.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
+    reseal: " and d.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
+    reseal: " and s.args::text = n.before" => "",
+        reseal::what_has_changed_since_the_look_stays;
+    promote: "            for update skip locked\n        ));" =>
+            "            for update\n        ));",
+        reseal::t243_a_promote_passes_over_a_note_in_hand;
+    // What lies open of a kind that encrypts.
+    enqueue: "case when v_kind.encrypt <> '{}' then" => "case when false then",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    fan_out: "unnest(v_to.sealed)" => "unnest('{}'::text[])",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    replay: "perform jobkit.require_sealed(v_entry.kind, p_args);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    create_schedule: "perform jobkit.require_sealed(v_new.kind, p_args::jsonb);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    edit_schedule: "perform jobkit.require_sealed(v_old.kind, p_args::jsonb);" => "",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
     // The pace of an operation, and its end.
     operate: " or v_operation.next_at > clock_timestamp()" => "",
         carried_out::a_pace_holds_for_all_who_carry_it_out;

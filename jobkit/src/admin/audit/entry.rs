@@ -16,12 +16,12 @@ pub struct AuditEntry {
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
     /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
-    /// `publish` and `unsubscribe`.
+    /// `publish` and `unsubscribe`; `reseal`.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
     /// several at once; `queue`, `kind`, `all`, `schedule`, `topic`,
-    /// `concurrency_group`, `concurrency_key`, `operation` or
-    /// `worker`.
+    /// `concurrency_group`, `concurrency_key`, `operation`, `worker`
+    /// or `payloads`.
     pub subject: String,
     /// To which one; `None` when it was several, or when it has no id.
     pub subject_id: Option<i64>,

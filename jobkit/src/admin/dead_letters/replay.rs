@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::dead_letter::{DeadLetter, DeadLetterId};
 use super::statements::{self, Overrides};
-use crate::admin::Admin;
+use crate::admin::encryption::sealed;
+use crate::admin::{Admin, refusal};
 use crate::enqueue::draft;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES};
 use crate::registry::{Known, Registry};
@@ -41,6 +42,16 @@ pub enum ReplayError {
     /// should have instead; otherwise as all of [`Admin`].
     #[error(transparent)]
     Failed(#[from] Error),
+}
+
+impl ReplayError {
+    /// The error that an answer of the function is.
+    fn of(error: Error) -> Self {
+        match error.code().as_deref() {
+            Some("JK010") => Self::Undecodable(refusal(&error)),
+            _ => Self::Failed(error.or_busy()),
+        }
+    }
 }
 
 type Replaying<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
@@ -97,9 +108,12 @@ impl Replay<'_> {
             let entry = link.call(&statements::whole_dead_letters(&[self.id.0])).await?.pop();
             let entry = entry.ok_or(ReplayError::NotFound)?;
             self.overrides.concurrency = concurrency(&entry, &text)?;
+            if let Some(sealed) = sealed(&mut link, &entry.summary.kind, args).await? {
+                self.overrides.args = Some(sealed);
+            }
         }
         let replay = statements::replay(self.id, self.admin.actor(), &self.overrides);
-        let (outcome, job) = link.call(&replay).await.map_err(Error::or_busy)?;
+        let (outcome, job) = link.call(&replay).await.map_err(ReplayError::of)?;
         link.close().await;
         match (&*outcome, job) {
             ("replay", Some(job)) => Ok(job),
@@ -125,8 +139,10 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
     limits::payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
     let registry = Registry::linked();
     let name = versioned(&entry.summary.kind, entry.version);
-    let Some(Known { registration, version, .. }) = registry.get(&name) else { return Ok(None) };
-    let key = registration.key_of(*version, text.as_bytes()).map_err(ReplayError::Undecodable)?;
+    let Some(known) = registry.get(&name) else { return Ok(None) };
+    let Known { registration, kind, version } = known;
+    let key = registration.key_of(kind, *version, text.as_bytes());
+    let key = key.map_err(ReplayError::Undecodable)?;
     let key = draft::key("concurrency key", key)?;
     let keyed = registration.policy().concurrency.zip(key);
     Ok(Some(match keyed {

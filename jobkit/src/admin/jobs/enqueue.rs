@@ -8,7 +8,8 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::statements;
-use crate::admin::Admin;
+use crate::admin::encryption::sealed;
+use crate::admin::{Admin, refusal};
 use crate::enqueue::draft::{Uniqueness, key};
 use crate::hooks::{Sent, carry_value, sent};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
@@ -41,17 +42,10 @@ pub enum EnqueueError {
 impl EnqueueError {
     /// The error that an answer of `jobkit.enqueue` or `jobkit.publish` is.
     pub(in crate::admin) fn of(error: Error, kind: &str) -> Self {
-        let said = || match &error {
-            Error::Database(sqlx::Error::Database(answer)) => {
-                let text = answer.message();
-                text.strip_prefix("jobkit: ").unwrap_or(text).to_owned()
-            }
-            other => other.to_string(),
-        };
         match error.code().as_deref() {
             Some("JK003") => Self::UnknownKind(kind.to_owned()),
-            Some("JK004") => Self::Key(said()),
-            Some("JK005" | "JK008") => Self::Option(said()),
+            Some("JK004") => Self::Key(refusal(&error)),
+            Some("JK005" | "JK008" | "JK010") => Self::Option(refusal(&error)),
             _ => Self::Failed(error),
         }
     }
@@ -197,6 +191,8 @@ impl ByKind<'_> {
         carry_value(|| self.args.to_string().len(), &mut self.wishes.metadata);
         let Self { admin, kind, args, wishes } = &self;
         let mut link = admin.link();
+        let sealed = sealed(&mut link, kind, args).await?;
+        let args = sealed.as_ref().unwrap_or(args);
         let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
         let answer = link.call(&enqueue).await;
         let (job, answer) = answer.map_err(|error| EnqueueError::of(error, kind))?;
@@ -223,7 +219,7 @@ impl ByKind<'_> {
         }
         if let Some(registration) = Registry::linked().of_kind(&self.kind) {
             let own = registration
-                .key_of(wishes.version.unwrap_or(1), text.as_bytes())
+                .key_of(&self.kind, wishes.version.unwrap_or(1), text.as_bytes())
                 .map_err(EnqueueError::Undecodable)?;
             if registration.policy().concurrency.is_some() && wishes.concurrency_key.is_none() {
                 wishes.concurrency_key = own;

@@ -262,6 +262,10 @@ impl Attention {
                 "its jobs run again automatically: see why its process ended or froze (out of \
                  memory, a blocked thread, the network)"
             }
+            Self::StuckJob(stuck) if stuck.transition == "open" => {
+                "give the workers of its queue the key that its payload is sealed with; the job \
+                 then continues automatically"
+            }
             Self::StuckJob(_) => {
                 "mend what the server says (a damaged page, a full disk, a missing replica \
                  identity); the job then continues automatically"

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
+use crate::admin::refusal;
 use crate::enqueue::draft::key;
 use crate::limits::{self, NAME_BYTES};
 use crate::registry::Registry;
@@ -26,14 +27,8 @@ pub enum ScheduleError {
 impl ScheduleError {
     /// The error that an answer of the functions is.
     pub(super) fn of(error: Error) -> Self {
-        match (&error, error.code().as_deref()) {
-            (
-                Error::Database(sqlx::Error::Database(answer)),
-                Some("JK003" | "JK004" | "JK005" | "JK008"),
-            ) => {
-                let text = answer.message();
-                Self::Refused(text.strip_prefix("jobkit: ").unwrap_or(text).to_owned())
-            }
+        match error.code().as_deref() {
+            Some("JK003" | "JK004" | "JK005" | "JK008" | "JK010") => Self::Refused(refusal(&error)),
             _ => Self::Failed(error),
         }
     }
@@ -94,12 +89,17 @@ impl ScheduledJob {
         self
     }
 
-    /// What is to be stored, but for the first instant; and the payload.
+    /// The kind, and the payload.
+    pub(super) fn payload(&self) -> (String, Value) {
+        (self.kind.clone(), self.args.clone())
+    }
+
+    /// What is to be stored, but for the first instant and the payload.
     pub(super) fn stored(
         self,
         name: &str,
         schedule: &Schedule,
-    ) -> Result<(Value, String, Times), ScheduleError> {
+    ) -> Result<(Value, Times), ScheduleError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let times = schedule.check().map_err(ScheduleError::Refused)?;
@@ -118,7 +118,7 @@ impl ScheduledJob {
             "concurrency_key": key, "version": Some(version).filter(|version| *version != 1),
         });
         catch_up_of(schedule.catch_up, &mut stored);
-        Ok((stored, self.args.to_string(), times))
+        Ok((stored, times))
     }
 }
 
@@ -155,7 +155,8 @@ pub(super) fn key_of(
         let why = format!("jobs of the kind `{kind}` are unique, which would have firing wait");
         return Err(ScheduleError::Refused(why));
     }
-    let key = registration.key_of(version, text.as_bytes()).map_err(ScheduleError::Refused)?;
+    let key =
+        registration.key_of(kind, version, text.as_bytes()).map_err(ScheduleError::Refused)?;
     Ok(Some(key.filter(|_| registration.policy().concurrency.is_some())))
 }
 

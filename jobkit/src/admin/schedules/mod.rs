@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::admin::encryption::sealed;
 use crate::admin::{Admin, let_hands_change};
 use crate::limits::{self, NAME_BYTES};
 use crate::schedule::{Schedule, Times, decide};
@@ -67,8 +68,11 @@ impl Admin {
         schedule: impl Into<Schedule>,
         job: ScheduledJob,
     ) -> Result<bool, ScheduleError> {
-        let (mut stored, args, times) = job.stored(name, &schedule.into())?;
+        let (kind, args) = job.payload();
+        let (mut stored, times) = job.stored(name, &schedule.into())?;
         let mut link = self.link();
+        let sealed = sealed(&mut link, &kind, &args).await?;
+        let args = sealed.unwrap_or(args).to_string();
         stored["next_at"] = next(&mut link, &times).await?.into();
         let create = statements::create_schedule(&stored, &args, self.actor());
         let created = link.call(&create).await.map_err(ScheduleError::of)?;
@@ -85,7 +89,7 @@ impl Admin {
     pub async fn edit_schedule(
         &self,
         name: &str,
-        edit: ScheduleEdit,
+        mut edit: ScheduleEdit,
     ) -> Result<bool, ScheduleError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let (mut stored, times) = edit.stored()?;
@@ -95,6 +99,9 @@ impl Admin {
             let Some((kind, version)) = kind else { return Ok(false) };
             if let Some(key) = edit::key_of(&kind, version.cast_unsigned(), args)? {
                 stored["concurrency_key"] = key.into();
+            }
+            if let Some(sealed) = sealed(&mut link, &kind, args).await? {
+                edit.args = Some(sealed);
             }
         }
         if let Some(times) = times {

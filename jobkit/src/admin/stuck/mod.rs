@@ -9,16 +9,18 @@ use crate::JobId;
 pub(super) mod statements;
 
 /// A job with which a transition fails although nothing is wrong with the job: its row is damaged,
-/// the disk of its table is full, …. Others go on; this one is tried again and again, and never
-/// charged for it. Displayed, it is a sentence without its full stop.
+/// the disk of its table is full, …; or the worker that claimed it lacks the
+/// [key](crate::policy::Policy::encrypt) of its payload. Others go on; this one is tried again and
+/// again, and never charged for it. Displayed, it is a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StuckJob {
     /// The job.
     pub job: JobId,
-    /// What cannot be done with it: `claim`, `settle`, `release`, `reap` or `promote`.
+    /// What cannot be done with it: `claim`, `settle`, `release`, `reap` or `promote`; or
+    /// `open`, of a payload that is sealed.
     pub transition: String,
-    /// What the server says.
+    /// What the server says, or the worker.
     pub error: String,
     /// Since when.
     pub since: DateTime<Utc>,

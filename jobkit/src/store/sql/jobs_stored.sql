@@ -1,7 +1,8 @@
 -- The live jobs of some kinds, whatever their state, as the test of an application sees them.
 -- $1 kinds
-select j.id, coalesce(j.version, 1) as version, j.queue, j.priority, j.attempt, j.max_attempts,
-    j.run_at, j.created_at, case when j.run_at > clock_timestamp() and j.run_at < 'infinity'
+select j.id, j.kind, coalesce(j.version, 1) as version, j.queue, j.priority, j.attempt,
+    j.max_attempts, j.run_at, j.created_at,
+    case when j.run_at > clock_timestamp() and j.run_at < 'infinity'
         then j.run_at - clock_timestamp() end as due_in,
     j.concurrency_key, j.dead_letter_key, j.unique_key, j.args::text as args,
     coalesce(j.tags, '{}') as tags, j.metadata,

@@ -14,14 +14,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::completed::{missing, told};
-use self::ending::{Run, expired, outcome, panicked, undecodable, without_a_run};
-use self::start::Started;
+use self::ending::{
+    PUT_BACK, Run, expired, outcome, panicked, undecodable, withheld, without_a_run,
+};
+use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
-use crate::registry::{Known, Registry};
+use crate::registry::Registry;
 use crate::reports::Reports;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Seen, Settlement};
@@ -187,35 +189,35 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
-        let Some(known @ Known { registration, kind, .. }) = self.registry.get(&job.kind) else {
+        let Some(&known) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };
-        job.kind.truncate(kind.len());
-        let policy = registration.policy();
+        job.kind.truncate(known.kind.len());
+        let policy = known.registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
-        let (kind, max_attempts) = (policy.kind, job.max_attempts);
-        let ran = Some(Ran { queue, kind, attempt: number, max_attempts, waited });
+        let ran = Some(begins(job, policy, waited));
         if let Some(outcome) = unfit.or_else(|| expired(job, policy, waited)) {
             let ran = ran.filter(|_| matches!(outcome, Outcome::Expire(_)));
             return Settlement { ran, ..settlement(outcome) };
         }
+        let opened = opened(job, known);
+        if let Some(why) = missing_key(&opened) {
+            return withheld(unrun(Outcome::Release(Some(PUT_BACK))), job, why);
+        }
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
-        let span = self.span(job);
-        let attempt = self.attempt(claim, job, policy, began, handler, &span);
-        let started = match self.start(known, take(&mut job.payload), attempt.clone(), &span) {
+        let attempt = self.attempt(claim, job, policy, began, handler);
+        let start = |()| self.start(known, take(&mut job.payload), attempt.clone());
+        let started = match opened.map_err(|why| why.to_string()).and_then(start) {
             Ok(started) => started,
             Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
         };
-        let run = self.run_started(started, policy.timeout, handler, &span).await;
+        let run = self.run_started(started, policy.timeout, handler, &attempt.span).await;
         let took = began.elapsed();
-        if attempt.completing.end() {
-            // Boxed, and so made only for a handler that completes its job.
-            begun.seen = Some(Box::pin(self.look(claim, &attempt, handler)).await);
-        }
-        let settlement = span.in_scope(|| {
+        begun.seen = self.seen(claim, &attempt, handler).await;
+        let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
             self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
@@ -310,6 +312,12 @@ impl Execution {
         }
         sleep(grace).await;
     }
+}
+
+/// The attempt that begins.
+fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
+    let (queue, attempt, max_attempts) = (job.queue, job.attempt, job.max_attempts);
+    Ran { queue, kind: policy.kind, attempt, max_attempts, waited }
 }
 
 /// How long a job is kept that ends like this.

@@ -27,12 +27,26 @@ const MISSING: &str = "the handler succeeded, but the transaction in which it me
                        the job was not committed";
 
 impl Execution {
+    /// What became of the job, if its handler completed it, or meant to.
+    pub(super) async fn seen(
+        &self,
+        claim: ClaimId,
+        attempt: &Attempt,
+        handler: &Handler,
+    ) -> Option<Seen> {
+        if !attempt.completing.end() {
+            return None;
+        }
+        // Boxed, and so made only for such a handler.
+        Some(Box::pin(self.look(claim, attempt, handler)).await)
+    }
+
     /// Waits until it is known what became of the job: a transaction may go on without its handler,
     /// which lost the answer to its commit, or gave it away. Nothing may be written before.
     ///
     /// It waits in no lock, since others ask through the same connection, and not in the settler's
     /// path.
-    pub(super) async fn look(&self, claim: ClaimId, attempt: &Attempt, handler: &Handler) -> Seen {
+    async fn look(&self, claim: ClaimId, attempt: &Attempt, handler: &Handler) -> Seen {
         let (began, mut rest, mut last) = (Instant::now(), SOON, None::<Instant>);
         let worker = claim.worker;
         let seen = |n, written| {

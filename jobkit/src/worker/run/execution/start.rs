@@ -1,5 +1,6 @@
 //! From a claimed job to the future that its attempt polls.
 
+use std::borrow::Cow;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tracing::{Instrument, Span};
 use super::Execution;
 use crate::around::{Inside, layered};
 use crate::context::{Attempt, Completing};
+use crate::encryption::{self, Unopened};
 use crate::panics::message;
 use crate::policy::Policy;
 use crate::redact::{hidden_texts, scrubbed};
@@ -30,19 +32,19 @@ impl Execution {
     /// Why the payload does not decode. Within layers it is decoded when they run it.
     pub(super) fn start(
         &self,
-        &Known { registration, version, .. }: &Known,
+        Known { registration, version, .. }: Known,
         payload: Box<[u8]>,
         attempt: Arc<Attempt>,
-        span: &Span,
     ) -> Result<Started, String> {
         let Some(stack) = self.layers.of(registration.policy().kind) else {
             let start =
                 || registration.start(version, &payload, Arc::clone(&attempt), &self.states);
-            let started = span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
+            let started = attempt.span.in_scope(|| catch_unwind(AssertUnwindSafe(start)));
             let started = started.unwrap_or_else(|panic| Err(message(&*panic)));
             let started = started.map_err(|error| scrubbed(&error, attempt.report.hidden()))?;
             return Ok((started, None));
         };
+        let span = attempt.span.clone();
         let cx = JobContext::new(Arc::clone(&attempt), Arc::new(()));
         let states = Arc::clone(&self.states);
         let handler = async move {
@@ -51,12 +53,12 @@ impl Execution {
             let started = started.unwrap_or_else(|panic| Err(message(&*panic)));
             started.map_err(JobError::undecodable)?.await
         };
-        let (future, inside) = layered(stack, cx, Box::pin(handler.instrument(span.clone())));
+        let (future, inside) = layered(stack, cx, Box::pin(handler.instrument(span)));
         Ok((future, Some(inside)))
     }
 
     /// The span of an attempt.
-    pub(super) fn span(&self, job: &ClaimedJob) -> Span {
+    fn span(&self, job: &ClaimedJob) -> Span {
         let queue = self.slots.name(job.queue);
         tracing::info_span!(
             "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue,
@@ -64,7 +66,7 @@ impl Execution {
         )
     }
 
-    /// What its context tells an attempt, whose span was just made.
+    /// What its context tells an attempt.
     pub(super) fn attempt(
         &self,
         claim: ClaimId,
@@ -72,8 +74,8 @@ impl Execution {
         policy: &Policy,
         began: Instant,
         handler: &Handler,
-        span: &Span,
     ) -> Arc<Attempt> {
+        let span = self.span(job);
         let queues = self.slots.queues();
         let queue = &queues[job.queue];
         let slots = self.slots.pools()[queue.pool].slots;
@@ -91,7 +93,7 @@ impl Execution {
             tags: take(&mut job.tags),
             metadata: job.metadata.take(),
             stop: Arc::clone(&handler.stop),
-            span: span.clone(),
+            span,
             reach: self.reach.clone(),
             report: Report::of(claim, began, hidden, &self.reports),
             keep: policy.retention,
@@ -100,6 +102,26 @@ impl Execution {
         logged_by(&attempt);
         attempt
     }
+}
+
+/// Opens what is sealed in the payload of a job.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub(super) fn opened(
+    job: &mut ClaimedJob,
+    Known { registration, kind, version }: Known,
+) -> Result<(), Unopened> {
+    let opened = encryption::opened(registration.policy(), kind, version, &job.payload)?;
+    if let Cow::Owned(opened) = opened {
+        job.payload = opened.into_boxed_slice();
+    }
+    Ok(())
+}
+
+/// Why a payload is not opened, if this worker lacks its key.
+pub(super) fn missing_key(opened: &Result<(), Unopened>) -> Option<&Unopened> {
+    opened.as_ref().err().filter(|why| why.missing_key().is_some())
 }
 
 /// The values of a payload that no text may show.

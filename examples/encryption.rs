@@ -1,0 +1,44 @@
+//! A token that lies encrypted, and another key for it: `cargo run --example encryption`
+
+use anyhow::Context;
+use jobkit::policy::encryption::{self, Keyring};
+use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+
+/// Fetches what is new, with the token that the user has given.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "feeds", encrypt(token))]
+struct FetchFeed {
+    account: i64,
+    token: String,
+}
+
+impl Job for FetchFeed {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        println!("account {} with {} letters of token", self.account, self.token.len());
+        Ok(())
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    jobkit::migrate(&pool).await?;
+    // From a secret of the platform: `Keyring::from_env()`.
+    encryption::keys(Keyring::new("2026a", [1; 32])?);
+    let id = FetchFeed { account: 7, token: "s3cret".to_owned() }.enqueue(&pool).await?;
+    let admin = Admin::new(&pool);
+    if let Some(job) = admin.job(id).await? {
+        println!("shown as {}", job.args);
+    }
+    // A new key seals, and the old one still opens; then everything is sealed with the new one.
+    encryption::keys(Keyring::new("2026b", [2; 32])?.with("2026a", [1; 32])?);
+    let resealed = admin.reseal().await?;
+    println!("{} jobs resealed with {}", resealed.jobs, resealed.key);
+    encryption::keys(Keyring::new("2026b", [2; 32])?);
+    let worker = Worker::new(pool.clone()).queue("feeds", 10).start().await?;
+    admin.await_end(id, std::time::Duration::from_secs(60)).await?;
+    worker.stop().await;
+    Ok(())
+}

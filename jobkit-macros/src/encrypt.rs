@@ -1,0 +1,113 @@
+//! `encrypt(…)`: which keys of the payload are stored encrypted.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::Expr;
+use syn::ext::IdentExt;
+
+use crate::mistakes::Mistakes;
+use crate::parse::{Args, Given};
+use crate::redact::{Fields, Path, Verb};
+
+/// Whether jobkit is built with what the attribute needs.
+const IS_BUILT: bool = cfg!(feature = "encrypt");
+
+/// The paths that are not shown, and the encrypted ones among them.
+pub(crate) fn read(
+    args: &mut Args,
+    fields: &Fields,
+    mistakes: &mut Mistakes,
+) -> (Vec<String>, Vec<String>) {
+    let redact = args.redact.take().map(|given| given.value).unwrap_or_default();
+    let mut hidden = fields.paths(Verb::Redact, &redact, mistakes);
+    let Some(Given { name, value: encrypt }) = args.encrypt.take() else {
+        return (hidden, Vec::new());
+    };
+    if !IS_BUILT {
+        let message = "`encrypt` needs the feature of this name: write `jobkit = { version = \
+                       \"…\", features = [\"encrypt\"] }` in Cargo.toml";
+        mistakes.add(name, message);
+    }
+    let sealed = fields.paths(Verb::Encrypt, &encrypt, mistakes);
+    refuse_nested(&encrypt, mistakes);
+    refuse_keys(args, &encrypt, mistakes);
+    hidden.extend(sealed.iter().filter(|path| !hidden.contains(path)).cloned().collect::<Vec<_>>());
+    (hidden, sealed)
+}
+
+/// What is inside of a sealed value is sealed with it.
+fn refuse_nested(encrypt: &[Path], mistakes: &mut Mistakes) {
+    for path in encrypt {
+        let names = path.names();
+        let around = encrypt.iter().map(Path::names);
+        let around =
+            around.filter(|other| other.len() < names.len()).find(|other| names.starts_with(other));
+        if let Some(around) = around {
+            let around = around.join(".");
+            let message = format_args!("`{around}` is encrypted as a whole: leave this out");
+            mistakes.add(path.tokens(), message);
+        }
+    }
+}
+
+/// A key is stored as it is, for everybody to compare.
+fn refuse_keys(args: &Args, encrypt: &[Path], mistakes: &mut Mistakes) {
+    for key in [&args.concurrency_key, &args.dead_letter_key, &args.unique_key, &args.coalesce_key]
+    {
+        let Some(Given { name, value }) = key else { continue };
+        for path in encrypt {
+            if let Some(found) = mentioned(value, &path.names()) {
+                let text = path.text();
+                let message = format_args!(
+                    "`{text}` is encrypted, and `{name}` would be stored as it is: make the key \
+                     of another field, or of a keyed hash that the program stores beside it"
+                );
+                mistakes.add(found, message);
+            }
+        }
+    }
+}
+
+/// Where an expression reads this path, something in it, or all around it.
+fn mentioned(expr: &Expr, path: &[String]) -> Option<TokenStream> {
+    in_tokens(expr.to_token_stream(), path)
+}
+
+fn in_tokens(tokens: TokenStream, path: &[String]) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (place, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Ident(ident) if ident == "self" => {
+                let read = fields_behind(&tokens[place + 1..]);
+                let names: Vec<String> = read.iter().map(|name| name.unraw().to_string()).collect();
+                let common = names.len().min(path.len());
+                if common > 0 && names[..common] == path[..common] {
+                    let end = place + 1 + 2 * read.len();
+                    return Some(tokens[place..end].iter().cloned().collect());
+                }
+            }
+            TokenTree::Group(group) => {
+                if let Some(found) = in_tokens(group.stream(), path) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The names in `.card.number`; not the method in `.card.number()`.
+fn fields_behind(tokens: &[TokenTree]) -> Vec<Ident> {
+    let mut names = Vec::new();
+    let mut rest = tokens;
+    while let [TokenTree::Punct(dot), TokenTree::Ident(name), behind @ ..] = rest {
+        let is_call = matches!(behind.first(), Some(TokenTree::Group(_)));
+        if dot.as_char() != '.' || is_call {
+            break;
+        }
+        names.push(name.clone());
+        rest = behind;
+    }
+    names
+}

@@ -1,0 +1,280 @@
+//! Another key for what is sealed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+
+use super::statements::{self, Sealed};
+use crate::Error;
+use crate::admin::{Admin, let_hands_change};
+use crate::encryption::{Cipher, cipher, keys_in, resealed};
+use crate::limits::{self, NAME_BYTES};
+use crate::store::Link;
+
+/// How many payloads one statement looks at.
+const PAGE: usize = 500;
+
+/// How often everything is gone through: what somebody has in hand, or what moves from one place to
+/// another meanwhile, is met the next time.
+const PASSES: u32 = 10;
+
+/// How many payloads have something sealed with a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SealedWith {
+    /// The id of the key.
+    pub key: String,
+    /// Of live jobs.
+    pub jobs: u64,
+    /// Of dead letters.
+    pub dead_letters: u64,
+    /// Of schedules.
+    pub schedules: u64,
+}
+
+/// What came of resealing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resealed {
+    /// The key that payloads are sealed with now.
+    pub key: String,
+    /// How many live jobs were resealed.
+    pub jobs: u64,
+    /// How many dead letters.
+    pub dead_letters: u64,
+    /// How many schedules.
+    pub schedules: u64,
+    /// How many are still sealed with other keys: this process lacks those, or somebody had the row
+    /// in hand all the time.
+    pub left: u64,
+    /// Why one of those cannot be resealed, and which it is.
+    pub why: Option<String>,
+}
+
+/// Where payloads are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Schedule,
+    Job,
+    DeadLetter,
+}
+
+/// What fires comes first, then what runs, then what may run again: each moves to the next.
+const PLACES: [Place; 3] = [Place::Schedule, Place::Job, Place::DeadLetter];
+
+impl Place {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Job => "job",
+            Self::DeadLetter => "dead_letter",
+        }
+    }
+
+    /// The next ones after this id or name; nothing: from the first on.
+    async fn page(
+        self,
+        link: &mut Link,
+        kind: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<Vec<Sealed>, Error> {
+        let id = after.and_then(|after| after.parse().ok()).unwrap_or(i64::MIN);
+        let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
+        match self {
+            Self::Job => link.call(&statements::sealed_jobs(id, kind, limit)).await,
+            Self::DeadLetter => link.call(&statements::sealed_dead_letters(id, kind, limit)).await,
+            Self::Schedule => {
+                let name = after.unwrap_or_default();
+                link.call(&statements::sealed_schedules(name, kind, limit)).await
+            }
+        }
+    }
+}
+
+type Doing<'a> = Pin<Box<dyn Future<Output = Result<Resealed, Error>> + Send + 'a>>;
+
+/// Payloads that are about to be resealed, see [`Admin::reseal`].
+#[must_use = "nothing is resealed until this is awaited"]
+pub struct Reseal<'a> {
+    admin: &'a Admin,
+    kind: Option<String>,
+    progress: Box<dyn FnMut(&Resealed) + Send + 'a>,
+}
+
+impl<'a> Reseal<'a> {
+    /// Only payloads of this kind; of one that has or had another name, say that, too.
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Calls this after each page of 500 in which something was resealed.
+    pub fn progress(mut self, progress: impl FnMut(&Resealed) + Send + 'a) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    async fn run(mut self) -> Result<Resealed, Error> {
+        let why =
+            "this process has no keys; give them with `jobkit::policy::encryption::keys` first";
+        let kind = self.kind.clone().unwrap_or_else(|| "all".to_owned());
+        let cipher = cipher().ok_or(Error::Encrypt(kind, why.to_owned()))?;
+        let named = self.kind.as_deref().unwrap_or("all");
+        limits::name("kind", named, NAME_BYTES)?;
+        let mut link = self.admin.link();
+        let mut done = Resealed { key: cipher.key(), ..Resealed::default() };
+        for pass in 0..PASSES {
+            let_hands_change(pass).await;
+            (done.left, done.why) = (0, None);
+            let mut refused = 0;
+            for place in PLACES {
+                refused += self.pass(&mut link, place, &*cipher, &mut done).await?;
+            }
+            // Nothing is left that another pass could do.
+            if done.left == refused {
+                break;
+            }
+        }
+        link.close().await;
+        Ok(done)
+    }
+
+    /// Goes through one place; answers how many cannot be resealed here at all.
+    async fn pass(
+        &mut self,
+        link: &mut Link,
+        place: Place,
+        cipher: &dyn Cipher,
+        done: &mut Resealed,
+    ) -> Result<u64, Error> {
+        let (mut after, mut refused) = (None::<String>, 0);
+        loop {
+            let page = place.page(link, self.kind.as_deref(), after.as_deref()).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|last| last.id.clone());
+            let mut page_done = Vec::new();
+            for Sealed { id, kind, args } in &page {
+                let Some(args) = args else { continue };
+                match resealed(kind, args, cipher) {
+                    Ok(None) => {}
+                    Ok(Some(json)) => page_done.push((id.as_str(), args.as_str(), json)),
+                    Err(why) => {
+                        refused += 1;
+                        done.left += 1;
+                        done.why = Some(format!("{} {id}: {why}", place.word()));
+                    }
+                }
+            }
+            if !page_done.is_empty() {
+                let count = self.write(link, place, &done.key, &page_done).await?;
+                let found = u64::try_from(page_done.len()).unwrap_or(u64::MAX);
+                done.left += found.saturating_sub(count);
+                *done.of(place) += count;
+                (self.progress)(done);
+            }
+            if is_last {
+                return Ok(refused);
+            }
+        }
+    }
+
+    async fn write(
+        &mut self,
+        link: &mut Link,
+        place: Place,
+        key: &str,
+        page: &[(&str, &str, String)],
+    ) -> Result<u64, Error> {
+        let ids: Vec<_> = page.iter().map(|(id, ..)| *id).collect();
+        let before: Vec<_> = page.iter().map(|(_, before, _)| *before).collect();
+        let after: Vec<_> = page.iter().map(|(.., after)| &**after).collect();
+        let actor = self.admin.actor();
+        let write = statements::reseal(place.word(), &ids, &before, &after, key, actor);
+        link.call(&write).await.map(u64::from)
+    }
+}
+
+/// A count for each place.
+macro_rules! counts {
+    ($($counted:ident)*) => {$(
+        impl $counted {
+            fn of(&mut self, place: Place) -> &mut u64 {
+                match place {
+                    Place::Schedule => &mut self.schedules,
+                    Place::Job => &mut self.jobs,
+                    Place::DeadLetter => &mut self.dead_letters,
+                }
+            }
+        }
+    )*};
+}
+
+counts! { Resealed SealedWith }
+
+impl fmt::Debug for Reseal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reseal").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl<'a> IntoFuture for Reseal<'a> {
+    type Output = Result<Resealed, Error>;
+    type IntoFuture = Doing<'a>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl Admin {
+    /// Counts the payloads of live jobs, dead letters and schedules that have something sealed, by
+    /// the ids of the keys: one that is not among them can be thrown away. It reads all of them,
+    /// 500 to a statement, and needs no keys.
+    ///
+    /// The history is not counted: nothing of it runs again, and it expires. Without its key it
+    /// cannot be read any more.
+    pub async fn sealed(&self, kind: Option<&str>) -> Result<Vec<SealedWith>, Error> {
+        let mut link = self.link();
+        let mut keys = BTreeMap::new();
+        for place in PLACES {
+            let mut after = None::<String>;
+            loop {
+                let page = place.page(&mut link, kind, after.as_deref()).await?;
+                let is_last = page.len() < PAGE;
+                after = page.last().map(|last| last.id.clone());
+                for key in page.iter().filter_map(|one| one.args.as_deref()).flat_map(keys_in) {
+                    let key = key.0;
+                    let none =
+                        SealedWith { key: key.clone(), jobs: 0, dead_letters: 0, schedules: 0 };
+                    *keys.entry(key).or_insert(none).of(place) += 1;
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        link.close().await;
+        Ok(keys.into_values().collect())
+    }
+
+    /// Seals the payloads of live jobs, dead letters and schedules with the key that this process
+    /// seals with, where they are sealed with others. Await it.
+    ///
+    /// It goes through all of them, page by page, beside workers and producers; a job that runs
+    /// meanwhile is not disturbed. It may be called again at any time, also after it was broken
+    /// off: what is done stays done, and is noted in the audit page by page.
+    ///
+    /// ```no_run
+    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
+    /// let resealed = admin.reseal().progress(|so_far| println!("{} jobs", so_far.jobs)).await?;
+    /// assert_eq!(resealed.left, 0, "{:?}", resealed.why);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Encrypt`] where this process has no [keys](crate::policy::encryption::keys).
+    pub fn reseal(&self) -> Reseal<'_> {
+        Reseal { admin: self, kind: None, progress: Box::new(|_| {}) }
+    }
+}

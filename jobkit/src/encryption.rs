@@ -1,0 +1,148 @@
+//! Seals and opens fields of payloads; what users see of it is in [`crate::policy::encryption`].
+
+mod envelope;
+mod keyring;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use self::envelope::Sealing;
+pub(crate) use self::envelope::{Reading, keys_in, resealed};
+pub use self::keyring::{Keyring, KeyringError};
+use crate::lock::Lock;
+use crate::policy::Policy;
+
+/// How values are sealed and opened: a [`Keyring`], or what you make of a key service of yours.
+///
+/// The associated bytes say where a value belongs: kind and path. An implementation must
+/// authenticate them together with the value, so that nobody moves it elsewhere.
+pub trait Cipher: Send + Sync + 'static {
+    /// The id of the key that seals from now on: 1 to 64 letters, digits, `_` and `-` of ASCII. It
+    /// is stored beside each value, for everybody to see.
+    fn key(&self) -> String;
+
+    /// Seals a value with this key, which is one that [`key`](Self::key) has named.
+    ///
+    /// # Errors
+    /// Why it cannot; nothing is stored then. The text is shown.
+    fn seal(
+        &self,
+        key: &str,
+        plain: &[u8],
+        associated: &[u8],
+    ) -> Result<Vec<u8>, Box<dyn StdError + Send + Sync>>;
+
+    /// Opens what was sealed with this key.
+    ///
+    /// # Errors
+    /// [`OpenError`] says whose fault it is.
+    fn open(&self, key: &str, sealed: &[u8], associated: &[u8]) -> Result<Vec<u8>, OpenError>;
+}
+
+/// Why a value was not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The key is not to be had here, or not now: the job is put back, uncharged.
+    #[error("the key is not to be had here")]
+    NoKey,
+    /// It is not what was sealed, or not for this place: the payload does not decode.
+    #[error("it is not what was sealed for this place")]
+    Tampered,
+}
+
+static CIPHER: Lock<Option<Arc<dyn Cipher>>> = Lock::new(None);
+
+/// From now on this process seals and opens with these keys, for all it enqueues and all its
+/// workers. Call it at the start; again, and the new keys take the place of the old ones.
+pub fn keys(cipher: impl Cipher) {
+    *CIPHER.lock() = Some(Arc::new(cipher));
+}
+
+/// What this process seals and opens with.
+pub(crate) fn cipher() -> Option<Arc<dyn Cipher>> {
+    CIPHER.lock().clone()
+}
+
+pub(crate) fn has_keys() -> bool {
+    CIPHER.lock().is_some()
+}
+
+/// Why a payload cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unopened {
+    /// This process lacks the key with this id.
+    NoKey(String),
+    /// What is at this path.
+    Tampered(String),
+}
+
+impl Unopened {
+    /// The id of the key that is missing, if that is why.
+    pub(crate) fn missing_key(&self) -> Option<&str> {
+        match self {
+            Self::NoKey(key) => Some(key),
+            Self::Tampered(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Unopened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKey(key) => write!(
+                f,
+                "the payload is sealed with the key `{key}`, which this process does not have"
+            ),
+            Self::Tampered(path) => write!(
+                f,
+                "the payload does not decode at `{path}`: it is not what was sealed there"
+            ),
+        }
+    }
+}
+
+/// The JSON with these paths sealed; `None` where there is nothing to seal.
+///
+/// # Errors
+/// Why it cannot be sealed.
+pub(crate) fn sealed(
+    kind: &str,
+    paths: &[impl AsRef<str>],
+    json: &str,
+    reading: Reading,
+) -> Result<Option<String>, String> {
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let cipher = cipher().ok_or(
+        "this process has no keys; give them with `jobkit::policy::encryption::keys` before the \
+         first enqueue",
+    )?;
+    let paths = paths.iter().map(|path| path.as_ref().split('.').collect()).collect();
+    Sealing { kind, paths, cipher: &*cipher, reading }.seal(json).map(Some)
+}
+
+/// The payload of a job that is stored under this kind or alias, with what is sealed in it opened.
+/// An older version may have sealed other fields.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub(crate) fn opened<'p>(
+    policy: &Policy,
+    kind: &str,
+    version: u16,
+    payload: &'p [u8],
+) -> Result<Cow<'p, [u8]>, Unopened> {
+    if policy.encrypt.is_empty() && version == policy.version {
+        return Ok(Cow::Borrowed(payload));
+    }
+    // What is no text is no JSON, which the decoding says.
+    let Ok(json) = std::str::from_utf8(payload) else { return Ok(Cow::Borrowed(payload)) };
+    let opened = envelope::opened(kind, json, cipher().as_deref())?;
+    Ok(opened.map_or(Cow::Borrowed(payload), |json| Cow::Owned(json.into_bytes())))
+}

@@ -1,0 +1,20 @@
+-- require_sealed: refuses a payload in which something lies open that its kind encrypts. What is
+-- enqueued by type comes from a binary that seals it; this is for what names the kind.
+create or replace function jobkit.require_sealed(p_kind text, p_args jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_path text;
+begin
+    select p.path into v_path
+    from jobkit.kinds k, unnest(k.encrypt) as p (path)
+    where k.kind = p_kind and jobkit.lies_open(p_args, string_to_array(p.path, '.')) limit 1;
+    if found then
+        raise exception 'jobkit: jobs of the kind "%" have "%" encrypted, and here it lies open',
+            p_kind, v_path
+            using errcode = 'JK010', hint = 'Enqueue it with a program that has its type or its '
+                'keys.';
+    end if;
+end
+$$;
