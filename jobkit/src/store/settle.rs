@@ -39,6 +39,12 @@ pub(crate) enum Outcome {
     Cancel(Failure),
     /// Given back, uncharged: at once, or after a while; buried when it has no attempt left.
     Release(Option<Duration>),
+    /// Given back, uncharged, for a worker that can open it: after `delay`, which the database
+    /// makes longer each time. It notes `why`: that is no fault of the job.
+    Withhold {
+        why: String,
+        delay: Duration,
+    },
 }
 
 /// Why an attempt failed.
@@ -66,7 +72,7 @@ impl Outcome {
             Self::Discard(_) => "discard",
             Self::Expire(_) => "expire",
             Self::Cancel(_) => "cancel",
-            Self::Release(_) => "release",
+            Self::Release(_) | Self::Withhold { .. } => "release",
         }
     }
 
@@ -77,7 +83,20 @@ impl Outcome {
             | Self::Discard(failure)
             | Self::Expire(failure)
             | Self::Cancel(failure) => Some(failure),
-            Self::Finish(_) | Self::Snooze(_) | Self::Release(_) => None,
+            Self::Finish(_) | Self::Snooze(_) | Self::Release(_) | Self::Withhold { .. } => None,
+        }
+    }
+
+    /// Whether the attempt never began, or is not charged: no failed attempt may stand in for that.
+    pub(crate) fn is_given_back(&self) -> bool {
+        matches!(self, Self::Release(_) | Self::Withhold { .. })
+    }
+
+    /// What is recorded of a failure, or noted of a job that is given back.
+    fn error(&self) -> Option<&str> {
+        match self {
+            Self::Withhold { why, .. } => Some(why),
+            _ => Some(&*self.failure()?.error),
         }
     }
 
@@ -108,7 +127,9 @@ impl Outcome {
     /// When it is to run again.
     pub(crate) fn delay(&self) -> Option<Duration> {
         match self {
-            Self::Retry { delay, .. } | Self::Snooze(delay) => Some(*delay),
+            Self::Retry { delay, .. } | Self::Snooze(delay) | Self::Withhold { delay, .. } => {
+                Some(*delay)
+            }
             Self::Release(delay) => *delay,
             _ => None,
         }
@@ -129,8 +150,6 @@ pub(crate) struct Settlement {
     pub(crate) keyed_in: Option<usize>,
     /// Set when the handler ran, or came too late to.
     pub(crate) ran: Option<Ran>,
-    /// Why it is given back, which is noted: it is no fault of the job.
-    pub(crate) withheld: Option<String>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
     /// It was refused on its own, and noted as stuck.
@@ -183,7 +202,6 @@ impl Settlement {
             took: Duration::ZERO,
             keyed_in: None,
             ran: None,
-            withheld: None,
             stand_in: false,
             stuck: false,
             written: Written::No,
@@ -218,12 +236,6 @@ impl Settlement {
             Written::Yes => None,
             Written::Unknown => Some(Ending::Lost),
         }
-    }
-
-    /// What is recorded of a failure, or noted of a job that is given back.
-    fn error(&self) -> Option<&str> {
-        let failure = self.outcome.failure().map(|failure| &*failure.error);
-        failure.or(self.withheld.as_deref())
     }
 }
 
@@ -295,7 +307,7 @@ impl Call for Settle<'_> {
             .bind(column.clone().map(|s| s.claim.n).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
             .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(sparse(column.clone().map(Settlement::error)))
+            .bind(sparse(column.clone().map(|s| s.outcome.error())))
             .bind(sparse(column.clone().map(|s| s.outcome.why())))
             .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
             .bind(sparse(column.clone().map(|s| time(s.keep))))

@@ -151,7 +151,7 @@ impl<S: Session> Draining<S> {
             match news {
                 News::Asked(asked) => asked.make(connection).await,
                 News::Outcome(outcome) => {
-                    let ended = trial.settle(connection, *outcome).await?;
+                    let ended = trial.settle(connection, outcome).await?;
                     self.left = self.left.saturating_sub(ended.len());
                     self.report.runs.extend(ended.into_iter().map(Run::new));
                 }

@@ -123,7 +123,7 @@ fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
         (None, Requested::Finish(_)) => Outcome::Finished,
         (None, Requested::Retry { delay, .. }) => Outcome::Retried(*delay),
         (None, Requested::Snooze(delay)) => Outcome::Snoozed(*delay),
-        (None, Requested::Release(_)) => Outcome::Released,
+        (None, Requested::Release(_) | Requested::Withhold { .. }) => Outcome::Released,
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Taken {
 /// What a trial has to do with its connection.
 pub(crate) enum News {
     /// Write this outcome.
-    Outcome(Box<Settlement>),
+    Outcome(Settlement),
     /// Make this call for a handler.
     Asked(Asked),
 }
@@ -182,7 +182,7 @@ impl Trial {
     pub(crate) async fn news(&mut self) -> News {
         tokio::select! {
             biased;
-            Some(outcome) = self.outcomes.recv() => News::Outcome(Box::new(outcome)),
+            Some(outcome) = self.outcomes.recv() => News::Outcome(outcome),
             Some(asked) = self.mailbox.recv() => News::Asked(asked),
         }
     }

@@ -14,9 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::completed::{missing, told};
-use self::ending::{
-    PUT_BACK, Run, expired, outcome, panicked, undecodable, withheld, without_a_run,
-};
+use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, without_a_run};
 use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
@@ -204,7 +202,7 @@ impl Execution {
         }
         let opened = opened(job, known);
         if let Some(why) = missing_key(&opened) {
-            return withheld(unrun(Outcome::Release(Some(PUT_BACK))), job, why);
+            return unrun(withheld(job, why));
         }
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::ledger::Ledger;
-use crate::store::{Outcome, Settlement};
+use crate::store::Settlement;
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;
@@ -123,14 +123,14 @@ pub(super) fn take_next(
 /// Whether somebody waits for this outcome: the next job of its key for the permit, or any worker
 /// for the job itself.
 fn is_awaited(settlement: &Settlement) -> bool {
-    settlement.keyed_in.is_some() || matches!(settlement.outcome, Outcome::Release(_))
+    settlement.keyed_in.is_some() || settlement.outcome.is_given_back()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::returned::Returned;
-    use crate::store::ClaimId;
+    use crate::store::{ClaimId, Outcome};
 
     const CLAIM: ClaimId = ClaimId { worker: 1, n: 1 };
 

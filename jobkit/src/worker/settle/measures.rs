@@ -26,7 +26,8 @@ impl Measures {
     pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
         let Some(ran) = settlement.ran else { return };
         let outcome = match (ending, &settlement.outcome) {
-            (Some(Ending::Lost), _) | (None, Outcome::Release(_)) => return,
+            (Some(Ending::Lost), _) => return,
+            (None, outcome) if outcome.is_given_back() => return,
             (Some(Ending::Buried), _) => "bury",
             (Some(Ending::Cancelled), _) => "cancel",
             (Some(Ending::Superseded), _) => "supersede",

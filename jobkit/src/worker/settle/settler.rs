@@ -206,7 +206,7 @@ impl Settler {
             debug_assert!(suspects.is_empty(), "they are left to the claimer");
             self.dispatch.done(reservation);
         }
-        if !settled.unblocked.is_empty() || group.iter().any(is_given_back) {
+        if !settled.unblocked.is_empty() || group.iter().any(|s| s.outcome.is_given_back()) {
             self.wake.ring_for(settled.unblocked);
         } else {
             self.wake.ring_if_held();
@@ -300,7 +300,7 @@ impl Settler {
                 (None, Outcome::Snooze(_)) => &self.counters.snoozed,
                 (Some(Ending::Superseded), _)
                 | (None, Outcome::Discard(_) | Outcome::Expire(_)) => &self.counters.discarded,
-                (None, Outcome::Release(_)) => &self.counters.released,
+                (None, Outcome::Release(_) | Outcome::Withhold { .. }) => &self.counters.released,
             };
             counter.add(1);
             self.log(settlement, ending);
@@ -331,14 +331,9 @@ fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
     match group.len() {
         2.. if may_be_one || held_up => Remedy::Split,
         1 if error.lacks_a_day() => Remedy::Later(Duration::from_secs(2)),
-        1 if refused && !group[0].stand_in && !is_given_back(&group[0]) => Remedy::StandIn,
+        1 if refused && !group[0].stand_in && !group[0].outcome.is_given_back() => Remedy::StandIn,
         1 if held_up => Remedy::Later(Duration::from_secs(2)),
         1 if may_be_one => Remedy::Stuck,
         _ => Remedy::Repeat,
     }
-}
-
-/// Whether the attempt never began, or is not charged: no failed attempt may stand in for that.
-fn is_given_back(settlement: &Settlement) -> bool {
-    matches!(settlement.outcome, Outcome::Release(_))
 }

@@ -20,7 +20,7 @@ fn outcome(settlement: &Settlement, ending: Option<Ending>) -> Option<hooks::Out
         (None, Outcome::Finish(_)) => hooks::Outcome::Finish,
         (None, Outcome::Retry { .. }) => hooks::Outcome::Retry,
         (None, Outcome::Snooze(_)) => hooks::Outcome::Snooze,
-        (None, Outcome::Release(_)) => hooks::Outcome::Release,
+        (None, Outcome::Release(_) | Outcome::Withhold { .. }) => hooks::Outcome::Release,
     })
 }
 

@@ -14,7 +14,7 @@ use crate::policy::Policy;
 use crate::redact::scrubbed;
 use crate::returned::Returned;
 use crate::stop::Stop;
-use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome, Settlement};
+use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
 use crate::terms::Terms;
 use crate::{JobError, Result, StopReason};
 
@@ -68,15 +68,14 @@ pub(super) fn undecodable(error: &str, policy: &Policy, attempt: u32) -> Outcome
 
 /// A job that is sealed with a key which this worker lacks. Another one may have it: the job is put
 /// back, uncharged however often, and noted with the reason.
-pub(super) fn withheld(settlement: Settlement, job: &ClaimedJob, why: &Unopened) -> Settlement {
-    let id = settlement.job;
+pub(super) fn withheld(job: &ClaimedJob, why: &Unopened) -> Outcome {
     tracing::warn!(
-        job.id = id,
+        job.id = job.id,
         job.kind = %job.kind,
         key = why.missing_key(),
         "jobkit: job put back: this worker lacks the key that its payload is sealed with"
     );
-    Settlement { withheld: Some(why.to_string()), ..settlement }
+    Outcome::Withhold { why: why.to_string(), delay: PUT_BACK }
 }
 
 /// How long a failed attempt of this kind waits for the next.
@@ -154,7 +153,7 @@ fn timed_out(policy: &Policy, verdict: Verdict) -> JobError {
 }
 
 /// How long a job waits that a worker cannot open, for the first time: the database doubles it.
-pub(super) const PUT_BACK: Duration = Duration::from_secs(10);
+const PUT_BACK: Duration = Duration::from_secs(10);
 /// How long a job waits that was released although nobody asked for it.
 const RELEASED: Duration = Duration::from_secs(1);
 /// Why a job is buried of which something cannot be read.
