@@ -71,24 +71,41 @@ impl Place {
             Self::DeadLetter => "dead_letter",
         }
     }
+}
 
-    /// The next ones after this id or name; nothing: from the first on.
-    async fn page(
-        self,
-        link: &mut Link,
-        kind: Option<&str>,
-        after: Option<&str>,
-    ) -> Result<Vec<Sealed>, Error> {
-        let id = after.and_then(|after| after.parse().ok()).unwrap_or(i64::MIN);
+/// Goes through one place.
+struct Pages<'k> {
+    place: Place,
+    kind: Option<&'k str>,
+    /// The last id or name that was seen; none: before the first.
+    after: Option<String>,
+    is_over: bool,
+}
+
+impl<'k> Pages<'k> {
+    fn of(place: Place, kind: Option<&'k str>) -> Self {
+        Self { place, kind, after: None, is_over: false }
+    }
+
+    /// The next page; none after the last.
+    async fn next(&mut self, link: &mut Link) -> Result<Option<Vec<Sealed>>, Error> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let Self { place, kind, ref after, .. } = *self;
+        let id = after.as_ref().and_then(|after| after.parse().ok()).unwrap_or(i64::MIN);
         let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
-        match self {
-            Self::Job => link.call(&statements::sealed_jobs(id, kind, limit)).await,
-            Self::DeadLetter => link.call(&statements::sealed_dead_letters(id, kind, limit)).await,
-            Self::Schedule => {
-                let name = after.unwrap_or_default();
+        let page = match place {
+            Place::Job => link.call(&statements::sealed_jobs(id, kind, limit)).await,
+            Place::DeadLetter => link.call(&statements::sealed_dead_letters(id, kind, limit)).await,
+            Place::Schedule => {
+                let name = after.as_deref().unwrap_or_default();
                 link.call(&statements::sealed_schedules(name, kind, limit)).await
             }
-        }
+        }?;
+        self.is_over = page.len() < PAGE;
+        self.after = page.last().map(|last| last.id.clone());
+        Ok(Some(page))
     }
 }
 
@@ -118,10 +135,9 @@ impl<'a> Reseal<'a> {
     async fn run(mut self) -> Result<Resealed, Error> {
         let why =
             "this process has no keys; give them with `jobkit::policy::encryption::keys` first";
-        let kind = self.kind.clone().unwrap_or_else(|| "all".to_owned());
-        let cipher = cipher().ok_or(Error::Encrypt(kind, why.to_owned()))?;
-        let named = self.kind.as_deref().unwrap_or("all");
-        limits::name("kind", named, NAME_BYTES)?;
+        let kind = self.kind.as_deref().unwrap_or("all");
+        let cipher = cipher().ok_or_else(|| Error::Encrypt(kind.to_owned(), why.to_owned()))?;
+        limits::name("kind", kind, NAME_BYTES)?;
         let mut link = self.admin.link();
         let mut done = Resealed { key: cipher.key(), ..Resealed::default() };
         for pass in 0..PASSES {
@@ -148,11 +164,9 @@ impl<'a> Reseal<'a> {
         cipher: &dyn Cipher,
         done: &mut Resealed,
     ) -> Result<u64, Error> {
-        let (mut after, mut refused) = (None::<String>, 0);
-        loop {
-            let page = place.page(link, self.kind.as_deref(), after.as_deref()).await?;
-            let is_last = page.len() < PAGE;
-            after = page.last().map(|last| last.id.clone());
+        let (kind, mut refused) = (self.kind.clone(), 0);
+        let mut pages = Pages::of(place, kind.as_deref());
+        while let Some(page) = pages.next(link).await? {
             let mut page_done = Vec::new();
             for Sealed { id, kind, args } in &page {
                 let Some(args) = args else { continue };
@@ -173,10 +187,8 @@ impl<'a> Reseal<'a> {
                 *done.of(place) += count;
                 (self.progress)(done);
             }
-            if is_last {
-                return Ok(refused);
-            }
         }
+        Ok(refused)
     }
 
     async fn write(
@@ -238,19 +250,13 @@ impl Admin {
         let mut link = self.link();
         let mut keys = BTreeMap::new();
         for place in PLACES {
-            let mut after = None::<String>;
-            loop {
-                let page = place.page(&mut link, kind, after.as_deref()).await?;
-                let is_last = page.len() < PAGE;
-                after = page.last().map(|last| last.id.clone());
+            let mut pages = Pages::of(place, kind);
+            while let Some(page) = pages.next(&mut link).await? {
                 for key in page.iter().filter_map(|one| one.args.as_deref()).flat_map(keys_in) {
                     let key = key.0;
                     let none =
                         SealedWith { key: key.clone(), jobs: 0, dead_letters: 0, schedules: 0 };
                     *keys.entry(key).or_insert(none).of(place) += 1;
-                }
-                if is_last {
-                    break;
                 }
             }
         }
