@@ -5,6 +5,7 @@ mod crowd;
 mod databases;
 pub mod incidents;
 mod lab;
+mod log;
 pub mod model;
 #[cfg(doctest)]
 mod pages;
@@ -14,5 +15,6 @@ mod watch;
 
 pub use crate::crowd::{Crowd, Page};
 pub use crate::lab::{Lab, Session, behind_pooler, wait};
+pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};
 pub use crate::watch::{Seen, Watch};

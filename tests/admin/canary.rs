@@ -2,8 +2,6 @@
 //! found go through everything that jobs can become, and are looked for wherever something is shown
 //! or stored.
 
-use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,7 +13,7 @@ use jobkit::report::AttemptLog;
 use jobkit::schedule::Schedule;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Registration, WorkerHandle, job};
 use jobkit_admin::{Access, Dashboard, Permissions, Redaction, routes};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Log};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::process::Command;
@@ -123,23 +121,11 @@ fn sing(how: How) -> Sing {
 }
 
 /// What this thread logs, but for what the handlers here log, which is their own.
-fn logged() -> (Arc<Mutex<Vec<u8>>>, tracing::subscriber::DefaultGuard) {
-    struct Log(Arc<Mutex<Vec<u8>>>);
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let log = Arc::<Mutex<Vec<u8>>>::default();
-    let writes = Arc::clone(&log);
+fn logged() -> (Log, tracing::subscriber::DefaultGuard) {
+    let log = Log::default();
     let targets = Targets::new().with_default(LevelFilter::TRACE);
     let targets = targets.with_target(module_path!(), LevelFilter::OFF);
-    let lines = layer().with_ansi(false).with_writer(move || Log(Arc::clone(&writes)));
+    let lines = layer().with_ansi(false).with_writer(log.clone());
     let all = tracing_subscriber::registry().with(lines.with_filter(targets));
     (log, tracing::subscriber::set_default(all.with(AttemptLog::new())))
 }
@@ -332,7 +318,7 @@ async fn what_is_redacted_is_shown_nowhere_and_what_is_encrypted_lies_nowhere() 
     let revealed = printed(&lab, &["--reveal"]).await;
     assert!(revealed.contains(CANARY) && !revealed.contains(SECRET));
     worker.stop().await;
-    let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     for said in ["jobkit: attempt failed", "a dead letter", "•••"] {
         assert!(log.contains(said), "{said}: {log}");
     }

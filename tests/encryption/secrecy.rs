@@ -1,42 +1,15 @@
 //! Neither what is sealed nor its ciphertext is anywhere where somebody looks.
 
-use std::io;
-use std::sync::{Arc, Mutex};
-
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::admin::schedules::ScheduledJob;
 use jobkit::{Admin, Enqueue, JobId};
 use jobkit_admin::Permissions;
-use jobkit_tests::Lab;
-use tracing_subscriber::fmt::MakeWriter;
+use jobkit_tests::{Lab, Log};
 
 use crate::connect::{Connect, keyring, tells, turn, worker};
 use crate::shell::command;
 use crate::site::{dashboard, get};
-
-/// Everything that this process logs.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 /// The pages and documents that have, or could have, something of a payload.
 fn paths(job: i64, live: i64, letter: i64) -> Vec<String> {
@@ -162,7 +135,7 @@ async fn neither_secrets_nor_ciphertext_are_shown_logged_or_measured() {
         admin.audit(&AuditFilter::all(), None, 50).await.unwrap(),
     );
     assert!(!shows(&seen), "{seen}");
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     assert!(log.contains("jobkit.run") && log.contains("attempt failed"), "{log}");
     assert_eq!(log.lines().find(|line| shows(line)), None);
 }

@@ -1,58 +1,11 @@
 //! What a worker's log says of a job, when warnings are all that is logged.
 
-use std::io;
-use std::sync::{Arc, Mutex};
-
 use jobkit::{Enqueue, Job, JobContext, Registration, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Log};
 use serde::{Deserialize, Serialize};
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::Level;
 
 use crate::jobs::{self, Act, EFFECTS, Then};
-
-/// What was logged by this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-impl Log {
-    /// Listens to warnings and errors from now on.
-    fn listen() -> (Self, DefaultGuard) {
-        Self::listen_to(tracing::Level::WARN)
-    }
-
-    fn listen_to(level: tracing::Level) -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let format = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone());
-        let listener = format.with_max_level(level).finish();
-        (log, tracing::subscriber::set_default(listener))
-    }
-
-    /// The lines that contain this.
-    fn lines(&self, part: &str) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.lines().filter(|line| line.contains(part)).map(str::to_owned).collect()
-    }
-}
 
 /// Fails with an error whose text panics.
 #[derive(Serialize, Deserialize)]
@@ -86,7 +39,7 @@ fn all_say(lines: &[String], number: usize, facts: &[&str]) {
 
 #[tokio::test]
 async fn a_warning_says_which_job_failed_and_which_is_dead() {
-    let (log, _guard) = Log::listen();
+    let (log, _guard) = Log::listen(Level::WARN);
     let lab = Lab::new().await;
     lab.run(EFFECTS).await;
     let kinds = jobs::all().into_iter().chain([Registration::of::<Unsayable, _>()]);
@@ -140,7 +93,7 @@ async fn a_reaper_says_which_crashed_jobs_are_dead() {
         delete from jobkit.workers",
     )
     .await;
-    let (log, _guard) = Log::listen();
+    let (log, _guard) = Log::listen(Level::WARN);
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
     let worker = worker.start().await.unwrap();
     lab.until("exists (select from jobkit.dead_letters)").await;
@@ -154,7 +107,7 @@ async fn a_reaper_says_which_crashed_jobs_are_dead() {
 /// logged, no id is used up, and it is no error.
 #[tokio::test]
 async fn t162_an_instant_that_many_workers_see_is_told_once() {
-    let (log, _guard) = Log::listen_to(tracing::Level::DEBUG);
+    let (log, _guard) = Log::listen(Level::DEBUG);
     let lab = Lab::new().await;
     let mut workers = Vec::new();
     for _ in 0..4 {

@@ -1,13 +1,10 @@
 //! What a claim reads, whatever the backlog and whatever the statistics say of it: on the installed
 //! function, by the server's own counters and by the plans it really ran.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use jobkit::admin::jobs::Cancelled;
 use jobkit::admin::operations::BulkAction;
 use jobkit::{Admin, JobId};
-use jobkit_tests::{Lab, Session, Watch};
+use jobkit_tests::{Lab, Log, Session, Watch};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
 
@@ -79,43 +76,25 @@ async fn fill_keyed(lab: &Lab, ids: std::ops::RangeInclusive<i64>) {
     lab.run(&format!("update jobkit.jobs {keyed}; update jobkit.ready {keyed}")).await;
 }
 
-/// Keeps what the server says.
-#[derive(Clone, Default)]
-struct Notices(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Notices {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(text)
+/// Returns once notices of a session arrive. Another test may just have been the first to get one,
+/// without a subscriber, and then none is passed on until interest is asked for anew.
+async fn heard(log: &Log, session: &mut Session) {
+    for _ in 0..100 {
+        session.run("do $$ begin raise notice 'heard'; end $$").await.unwrap();
+        if log.take().contains("heard") {
+            return;
+        }
+        tracing::callsite::rebuild_interest_cache();
     }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    panic!("notices do not arrive");
 }
 
-impl Notices {
-    /// Returns once notices of a session arrive. Another test may just have been the first to get
-    /// one, without a subscriber, and then none is passed on until interest is asked for anew.
-    async fn listen(&self, session: &mut Session) {
-        for _ in 0..100 {
-            session.run("do $$ begin raise notice 'heard'; end $$").await.unwrap();
-            let text = std::mem::take(&mut *self.0.lock().unwrap());
-            if String::from_utf8(text).unwrap().contains("heard") {
-                return;
-            }
-            tracing::callsite::rebuild_interest_cache();
-        }
-        panic!("notices do not arrive");
-    }
-
-    /// The plans so far of statements that lock rows of `ready`, or take them out.
-    fn plans(&self) -> Vec<String> {
-        let text = std::mem::take(&mut *self.0.lock().unwrap());
-        let text = String::from_utf8(text).unwrap();
-        let of_ready = |plan: &&str| plan.contains("Delete on ready") || plan.contains("LockRows");
-        let plans = text.split("Query Text: ").skip(1).filter(of_ready);
-        plans.map(str::to_owned).collect()
-    }
+/// The plans so far of statements that lock rows of `ready`, or take them out.
+fn plans(log: &Log) -> Vec<String> {
+    let text = log.take();
+    let of_ready = |plan: &&str| plan.contains("Delete on ready") || plan.contains("LockRows");
+    let plans = text.split("Query Text: ").skip(1).filter(of_ready);
+    plans.map(str::to_owned).collect()
 }
 
 /// The counters of a table, in this transaction.
@@ -136,7 +115,7 @@ async fn touched(session: &mut Session, table: &str) -> Touched {
 }
 
 /// Claims, looks at what that touched, and gives it back.
-async fn look(lab: &Lab, notices: &Notices, when: &str) {
+async fn look(lab: &Lab, log: &Log, when: &str) {
     for mode in ["force_generic_plan", "force_custom_plan", "auto"] {
         let function = "function jobkit.claim";
         lab.run(&format!("alter {function} set plan_cache_mode = {mode}")).await;
@@ -148,10 +127,10 @@ async fn look(lab: &Lab, notices: &Notices, when: &str) {
                 session.run(&format!("set auto_explain.{setting}")).await.unwrap();
             }
             session.run("set auto_explain.log_nested_statements = on; begin").await.unwrap();
-            notices.listen(&mut session).await;
+            heard(log, &mut session).await;
             let sql = format!("select count(job_id) from {}", claim("default", from, SLOTS));
             let jobs: i64 = session.value(&sql).await.unwrap();
-            let plans = notices.plans();
+            let plans = plans(log);
             let what = format!("{when}, {mode}, {from:?}: {plans:#?}");
             assert!(!plans.is_empty(), "no plan was seen: {what}");
             for bad in ["Seq Scan", "Sort", "Bitmap"] {
@@ -194,22 +173,15 @@ const KINDS: &str = "case when i % 3 = 0 then 'noop' else 'act' end";
 /// Looks at claims before and after there are so many jobs.
 async fn a_claim_reads_what_it_takes_of(rows: i64, lab: Lab) {
     let lab = still(lab).await;
-    let notices = Notices::default();
-    let writer = notices.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(Level::INFO)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
-    look(&lab, &notices, "empty").await;
+    let (log, _guard) = Log::listen(Level::INFO);
+    look(&lab, &log, "empty").await;
     fill(&lab, 1..=rows, QUEUES, KINDS).await;
-    look(&lab, &notices, "filled since the statistics were taken").await;
+    look(&lab, &log, "filled since the statistics were taken").await;
     lab.run("analyze jobkit.ready, jobkit.jobs").await;
-    look(&lab, &notices, "fresh statistics").await;
+    look(&lab, &log, "fresh statistics").await;
     lab.run("delete from jobkit.ready where job_id > 20; delete from jobkit.jobs where id > 20")
         .await;
-    look(&lab, &notices, "emptied since the statistics were taken").await;
+    look(&lab, &log, "emptied since the statistics were taken").await;
     lab.run("truncate jobkit.ready, jobkit.jobs").await;
 }
 

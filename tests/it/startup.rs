@@ -1,16 +1,14 @@
 //! What a worker checks before it starts, and what it says about it.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jobkit::policy::{Concurrency, Policy};
 use jobkit::{Admin, Declared, Enqueue, Error, Job, JobContext, Registration, Worker, enqueue_all};
-use jobkit_tests::{Lab, wait};
+use jobkit_tests::{Lab, Log, wait};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use tracing::subscriber::DefaultGuard;
+use tracing::Level;
 
 use crate::jobs::{self, Act, Noop, Then};
 
@@ -251,79 +249,54 @@ async fn an_unreachable_server_is_said_to_be_so_in_time() {
     }
 }
 
-/// What is logged on this thread while it lives: a test that runs on one thread sees its workers'
-/// tasks, and nothing of other tests.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(text)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn listen() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false);
-        let subscriber = subscriber.with_writer(move || writer.clone()).finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    fn count(&self, text: &str) -> usize {
-        let log = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        log.lines().filter(|line| line.contains("WARN") && line.contains(text)).count()
-    }
+/// How many warnings contain this.
+fn warned(log: &Log, text: &str) -> usize {
+    log.lines(text).iter().filter(|line| line.contains("WARN")).count()
 }
 
 #[tokio::test]
 async fn waiting_jobs_of_an_unserved_queue_are_mentioned() {
-    let (log, _guard) = Log::listen();
+    let (log, _guard) = Log::listen(Level::INFO);
     let lab = Lab::guarded().await;
     for queue in ["default", "forgotten", "elsewhere"] {
         Noop.options().queue(queue).enqueue(lab.pool()).await.unwrap();
     }
     let other = lab.worker().jobs([Registration::of::<Act, _>()]).state(lab.pool().clone());
     let other = other.queue("elsewhere", 1).start().await.unwrap();
-    let before = log.count("forgotten");
+    let before = warned(&log, "forgotten");
     let worker = noop_worker(&lab).start().await.unwrap();
-    assert_eq!((before, log.count("forgotten")), (1, 2));
-    assert_eq!(log.count("queue=\"elsewhere\" jobkit: jobs wait in a queue"), 0);
-    assert_eq!(log.count("synchronous_commit"), 0);
+    assert_eq!((before, warned(&log, "forgotten")), (1, 2));
+    assert_eq!(warned(&log, "queue=\"elsewhere\" jobkit: jobs wait in a queue"), 0);
+    assert_eq!(warned(&log, "synchronous_commit"), 0);
     worker.stop().await;
     other.stop().await;
 }
 
 #[tokio::test]
 async fn unknown_kinds_are_mentioned_once_and_left_alone() {
-    let (log, _guard) = Log::listen();
+    let (log, _guard) = Log::listen(Level::INFO);
     let lab = Lab::guarded().await;
     let strange = (0..5).map(|_| Act::then(Then::Succeed));
     jobkit::enqueue_all(strange, lab.pool()).await.unwrap();
     let worker = noop_worker(&lab).start().await.unwrap();
     let mentioned = "job.kind=\"act\" job.version=1 queue=\"default\"";
-    wait(Duration::from_secs(30), mentioned, async || log.count(mentioned) == 1).await;
+    wait(Duration::from_secs(30), mentioned, async || warned(&log, mentioned) == 1).await;
     Noop.enqueue(lab.pool()).await.unwrap();
     lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;
     worker.stop().await;
-    assert_eq!(log.count("act"), 1);
+    assert_eq!(warned(&log, "act"), 1);
     assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
 }
 
 #[tokio::test]
 async fn commits_that_may_be_lost_are_mentioned() {
-    let (log, _guard) = Log::listen();
+    let (log, _guard) = Log::listen(Level::INFO);
     let lab = Lab::guarded().await;
     let name: String = lab.value("select current_database()").await;
     lab.run(&format!("alter database {name} set synchronous_commit = off")).await;
     noop_worker(&lab).start().await.unwrap().stop().await;
-    assert_eq!(log.count("synchronous_commit=\"off\""), 1);
-    assert_eq!(log.count("turn synchronous_commit on"), 1);
+    assert_eq!(warned(&log, "synchronous_commit=\"off\""), 1);
+    assert_eq!(warned(&log, "turn synchronous_commit on"), 1);
 }
 
 /// A role of its own for one test, and a pool that connects as it.

@@ -1,14 +1,12 @@
 //! A secret is shown nowhere: it is easily found, goes through everything that a delivery can
 //! become, and is looked for in the database, which is what pages show, and in the log.
 
-use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jobkit::Enqueue;
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Log};
 use jobkit_webhooks::{Event, Webhooks};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
@@ -30,21 +28,9 @@ fn secret() -> String {
 }
 
 /// What is logged, on whatever thread.
-fn logged() -> Arc<Mutex<Vec<u8>>> {
-    struct Log(Arc<Mutex<Vec<u8>>>);
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let log = Arc::<Mutex<Vec<u8>>>::default();
-    let writes = Arc::clone(&log);
-    let lines = layer().with_ansi(false).with_writer(move || Log(Arc::clone(&writes)));
+fn logged() -> Log {
+    let log = Log::default();
+    let lines = layer().with_ansi(false).with_writer(log.clone());
     tracing_subscriber::registry().with(lines).init();
     log
 }
@@ -120,7 +106,7 @@ async fn a_secret_is_shown_nowhere() {
     assert_eq!(lab.count("jobkit.dead_letters").await, 22, "all but those of /ok and /gone");
 
     // Before the look at the database, whose statements are logged as well.
-    let log = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     assert!(log.contains("jobkit"), "the log was not kept");
     for canary in canaries() {
         assert!(!log.contains(&canary), "{canary} was logged");
