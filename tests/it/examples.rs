@@ -135,13 +135,16 @@ async fn the_quickstart_names_the_file_that_failed() {
     assert_eq!(lab.count("jobkit.dead_letters where reason = 'dead'").await, 1);
 }
 
+/// As much of a file as the example hashes: it looks at who waits ten times a second.
+const LARGEST: usize = 4 * 1024 * 1024;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
     let (lab, folder) = (Lab::empty().await, Folder::new());
     for file in 0..12 {
         for account in ["acme", "größe & co"] {
             let path = format!("{account}/deeper/{file}");
-            folder.write(path.as_bytes(), &file.to_string().repeat(512 * 1024));
+            folder.write(path.as_bytes(), &file.to_string().repeat(LARGEST));
         }
     }
     folder.write(b"of nobody", "1");
