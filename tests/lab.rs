@@ -1,7 +1,8 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use jobkit::Worker;
+use jobkit::report::Counts;
+use jobkit::{Worker, WorkerHandle};
 use private_postgres::Pooler;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection, PgPool};
@@ -257,6 +258,14 @@ pub fn behind_pooler(url: &str, settings: &str) -> Result<(Pooler, PgConnectOpti
     let pooler = pooler.ok_or("PgBouncer is missing: apt-get install pgbouncer")?;
     let options = options.port(pooler.port()).extra_float_digits(None).statement_cache_capacity(0);
     Ok((pooler, options))
+}
+
+/// What a worker has counted once so many jobs are finished: it counts an outcome when it has the
+/// answer, which is after everybody can see it.
+pub async fn counted(worker: &WorkerHandle, finished: u64) -> Counts {
+    let counted = async || worker.counts().finished >= finished;
+    wait(PATIENCE, "the worker has counted what is finished", counted).await;
+    worker.counts()
 }
 
 /// Waits for a condition, looking every 10 ms; fails with `what` after `patience`.

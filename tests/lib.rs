@@ -14,7 +14,7 @@ pub mod tables;
 mod watch;
 
 pub use crate::crowd::{Crowd, Page};
-pub use crate::lab::{Lab, Session, behind_pooler, wait};
+pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
 pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};
 pub use crate::watch::{Seen, Watch};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jobkit::{Enqueue, Job, JobContext, Registration, Worker, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, counted};
 use serde::{Deserialize, Serialize};
 use sqlx::AssertSqlSafe;
 use tokio::sync::Notify;
@@ -87,7 +87,7 @@ async fn a_job_that_cannot_be_read_is_buried_and_its_neighbours_run() {
     );
     assert_eq!(lab.count(&buried).await, 2);
     assert_eq!(lab.count(&format!("jobkit.finished where job_id = {next}")).await, 1);
-    let counts = worker.counts();
+    let counts = counted(&worker, 11).await;
     assert_eq!((counts.finished, counts.lost, counts.unanswered), (11, 0, 0));
     worker.stop().await;
     lab.check_invariants().await;
@@ -105,7 +105,7 @@ async fn a_job_from_the_ends_of_time_runs_like_any_other() {
     .await;
     let worker = worker(&lab, &Arc::new(Notify::new())).start().await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
-    let counts = worker.counts();
+    let counts = counted(&worker, 3).await;
     worker.stop().await;
     assert_eq!((counts.finished, counts.buried), (3, 0));
 }
@@ -124,7 +124,7 @@ async fn an_outcome_counts_although_what_it_lets_run_cannot_be_read() {
     lab.until("exists (select from jobkit.dead_letters where reason = 'undecodable')").await;
     end.notify_one();
     lab.until("not exists (select from jobkit.jobs)").await;
-    let counts = worker.counts();
+    let counts = counted(&worker, 2).await;
     worker.stop().await;
     assert_eq!((counts.finished, counts.buried, counts.lost), (2, 1, 0));
     assert!(counts.handed_over > 0);

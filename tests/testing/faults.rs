@@ -42,7 +42,8 @@ async fn an_outcome_that_was_not_sent_is_sent_again() {
     Act { then: Then::Finish }.enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.finished where outcome = 'finish')").await;
     lab.until("not exists (select from jobkit.claims)").await;
-    assert_eq!((worker.counts().finished, worker.counts().lost), (1, 0));
+    let counts = jobkit_tests::counted(&worker, 1).await;
+    assert_eq!((counts.finished, counts.lost), (1, 0));
     worker.stop().await;
     lab.check_invariants().await;
 }
