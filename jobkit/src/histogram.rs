@@ -4,6 +4,10 @@ use serde::Serialize;
 
 /// How many buckets there are.
 const BUCKETS: usize = 61;
+/// The first bound, in nanoseconds: those of even buckets are it times a power of two.
+const BASE: u64 = 100_000;
+/// The second one, of which the same holds for odd buckets.
+const BETWEEN: u64 = 141_421;
 
 /// How often something took how long: counts in buckets whose bounds grow by the square root of
 /// two, from 0.1 ms to 21 hours.
@@ -87,21 +91,18 @@ impl Histogram {
 
 /// The longest time that a bucket counts.
 fn bound(bucket: usize) -> Option<Duration> {
-    let base: u64 = if bucket.is_multiple_of(2) { 100_000 } else { 141_421 };
+    let base = if bucket.is_multiple_of(2) { BASE } else { BETWEEN };
     (bucket < BUCKETS - 1).then(|| Duration::from_nanos(base << (bucket / 2)))
 }
 
+/// The bucket that counts a time.
 fn bucket(time: Duration) -> usize {
-    let (mut from, mut to) = (0, BUCKETS - 1);
-    while from < to {
-        let middle = usize::midpoint(from, to);
-        if bound(middle).is_some_and(|bound| time > bound) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    from
+    let Ok(nanos) = u64::try_from(time.as_nanos()) else { return BUCKETS - 1 };
+    // The first bound of a whole power of two that is no shorter; and perhaps the one before.
+    let doublings = nanos.div_ceil(BASE).next_power_of_two().ilog2();
+    let bucket = 2 * doublings as usize;
+    let is_before = doublings > 0 && nanos <= BETWEEN << (doublings - 1);
+    (bucket - usize::from(is_before)).min(BUCKETS - 1)
 }
 
 #[cfg(test)]

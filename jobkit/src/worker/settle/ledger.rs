@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::lock::Lock;
 use crate::store::ClaimId;
@@ -26,12 +26,12 @@ struct State {
     /// they did, has not begun.
     given_up: BTreeSet<i64>,
     /// Jobs whose settle will be tried again later.
-    put_off: HashSet<i64>,
+    put_off: BTreeSet<i64>,
     /// Given-up calls that asked for one job.
     suspect: Vec<i64>,
     /// Jobs with a claim of their own, or about to get one: the number of the one that brought
     /// them, and of that.
-    parted: HashMap<i64, (i64, i64)>,
+    parted: BTreeMap<i64, (i64, i64)>,
 }
 
 /// A copy of the ledger, for one heartbeat.
@@ -227,9 +227,9 @@ impl State {
             held: BTreeMap::new(),
             waiting: BTreeSet::new(),
             given_up: BTreeSet::new(),
-            put_off: HashSet::new(),
+            put_off: BTreeSet::new(),
             suspect: Vec::new(),
-            parted: HashMap::new(),
+            parted: BTreeMap::new(),
         }
     }
 

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::histogram::Histogram;
 use crate::lock::Lock;
@@ -11,7 +11,7 @@ use crate::worker::claim::slots::Queue;
 pub(crate) struct Measures(Lock<Counted>);
 
 /// By index of the queue, kind and outcome.
-pub(crate) type Counted = HashMap<(usize, &'static str, &'static str), Cell>;
+pub(crate) type Counted = BTreeMap<(usize, &'static str, &'static str), Cell>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
