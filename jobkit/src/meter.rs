@@ -15,14 +15,14 @@ pub(crate) fn enqueued(kind: impl Into<Cow<'static, str>>, jobs: usize) {
 /// An attempt has its outcome; `times` are how long it ran and how long it had waited, if it ran.
 pub(crate) fn ended(
     kind: &'static str,
-    queue: &Arc<str>,
+    queue: impl FnOnce() -> Arc<str>,
     outcome: &'static str,
     times: Option<(Duration, Duration)>,
 ) {
     #[cfg(feature = "metrics")]
     {
-        let queue = || metrics::SharedString::from(Arc::clone(queue));
-        let labels = [("kind", kind.into()), ("queue", queue()), ("outcome", outcome.into())];
+        let queue = metrics::SharedString::from(queue());
+        let labels = [("kind", kind.into()), ("queue", queue), ("outcome", outcome.into())];
         metrics::counter!("jobkit_attempts_total", &labels).increment(1);
         let Some((took, waited)) = times else { return };
         let of_kind = &labels[..2];

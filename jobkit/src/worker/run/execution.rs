@@ -84,7 +84,8 @@ impl Execution {
             return;
         };
         let claimed = Instant::now();
-        tokio::spawn(async move {
+        // Boxed, since tokio moves the future of a task seven times before it is first polled.
+        tokio::spawn(Box::pin(async move {
             let (id, queue) = (job.id, job.queue);
             if let Some(clear) = clear {
                 tokio::select! {
@@ -110,7 +111,7 @@ impl Execution {
             this.send(settlement);
             this.running.leave(&handler);
             this.give_back(queue, suspect);
-        });
+        }));
     }
 
     /// A slot is free: the next job that waits for it begins.
@@ -187,7 +188,7 @@ impl Execution {
         // Not values: what is kept while the handler runs is moved with its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
-        let Some(&known) = self.registry.get(&job.kind) else {
+        let Some(known) = self.registry.get(&job.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };

@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::mem::replace;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,13 +128,10 @@ impl Settler {
         self.record(&over, &[]);
         batch.sort_by_key(|settlement| (settlement.claim.worker, settlement.job));
         let mut work: Vec<Vec<Settlement>> = Vec::new();
-        for settlement in batch {
-            match work.last_mut() {
-                Some(group) if group[0].claim.worker == settlement.claim.worker => {
-                    group.push(settlement);
-                }
-                _ => work.push(vec![settlement]),
-            }
+        while let Some(worker) = batch.first().map(|settlement| settlement.claim.worker) {
+            let later = batch.partition_point(|settlement| settlement.claim.worker == worker);
+            let later = batch.split_off(later);
+            work.push(replace(&mut batch, later));
         }
         let (mut failures, mut stuck) = (0, Stuck::new());
         while let Some(mut group) = work.pop() {
@@ -253,13 +251,16 @@ impl Settler {
 
     /// Logs a job that became a dead letter, and one whose end differs from the one requested.
     fn log(&self, settlement: &Settlement, ending: Option<Ending>) {
+        if ending.is_none() && !matches!(settlement.outcome, Outcome::Bury { .. }) {
+            return;
+        }
         let kind = settlement.ran.map(|ran| ran.kind);
         let queue = settlement.ran.map(|ran| self.slots.name(ran.queue));
         let queue = queue.as_deref();
         let attempt = settlement.ran.map(|ran| ran.attempt);
         let (job, requested) = (settlement.job, settlement.outcome.as_str());
-        match (ending, &settlement.outcome) {
-            (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => tracing::error!(
+        match ending {
+            Some(Ending::Buried) | None => tracing::error!(
                 job.id = job,
                 job.kind = kind,
                 queue,
@@ -268,7 +269,7 @@ impl Settler {
                 error = settlement.outcome.failure().map(|failure| &*failure.error),
                 "jobkit.bury: a dead letter"
             ),
-            (Some(ending), _) => tracing::info!(
+            Some(ending) => tracing::info!(
                 job.id = job,
                 job.kind = kind,
                 queue,
@@ -277,7 +278,6 @@ impl Settler {
                 ?ending,
                 "jobkit: settled otherwise"
             ),
-            (None, _) => {}
         }
     }
 

@@ -33,9 +33,8 @@ pub(super) fn tell(
 ) {
     let Some(outcome) = outcome(settlement, ending) else { return meter::lost() };
     if let Some(Ran { kind, queue, waited, .. }) = settlement.ran {
-        let queue = slots.name(queue);
         let times = (outcome != hooks::Outcome::Expire).then_some((settlement.took, waited));
-        meter::ended(kind, &queue, outcome.as_str(), times);
+        meter::ended(kind, || slots.name(queue), outcome.as_str(), times);
     }
     if let Some(hooks) = hooks {
         let again_in = settlement.outcome.delay().filter(|_| ending.is_none());

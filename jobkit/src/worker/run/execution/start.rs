@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use super::Execution;
 use crate::around::{Inside, layered};
@@ -32,10 +32,11 @@ impl Execution {
     /// Why the payload does not decode. Within layers it is decoded when they run it.
     pub(super) fn start(
         &self,
-        Known { registration, version, .. }: Known,
+        known: &Known,
         payload: Box<[u8]>,
         attempt: Arc<Attempt>,
     ) -> Result<Started, String> {
+        let &Known { ref registration, version, .. } = known;
         let Some(stack) = self.layers.of(registration.policy().kind) else {
             let start =
                 || registration.start(version, &payload, Arc::clone(&attempt), &self.states);
@@ -44,7 +45,7 @@ impl Execution {
             let started = started.map_err(|error| scrubbed(&error, attempt.report.hidden()))?;
             return Ok((started, None));
         };
-        let span = attempt.span.clone();
+        let (registration, span) = (*registration, attempt.span.clone());
         let cx = JobContext::new(Arc::clone(&attempt), Arc::new(()));
         let states = Arc::clone(&self.states);
         let handler = async move {
@@ -57,15 +58,6 @@ impl Execution {
         Ok((future, Some(inside)))
     }
 
-    /// The span of an attempt.
-    fn span(&self, job: &ClaimedJob) -> Span {
-        let queue = self.slots.name(job.queue);
-        tracing::info_span!(
-            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue,
-            attempt = job.attempt, otel.kind = tracing::field::Empty
-        )
-    }
-
     /// What its context tells an attempt.
     pub(super) fn attempt(
         &self,
@@ -75,10 +67,13 @@ impl Execution {
         began: Instant,
         handler: &Handler,
     ) -> Arc<Attempt> {
-        let span = self.span(job);
         let queues = self.slots.queues();
         let queue = &queues[job.queue];
         let slots = self.slots.pools()[queue.pool].slots;
+        let span = tracing::info_span!(
+            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue.name,
+            attempt = job.attempt, otel.kind = tracing::field::Empty
+        );
         let hidden = hidden(&job.payload, policy);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
@@ -110,9 +105,9 @@ impl Execution {
 /// Why it cannot be opened.
 pub(super) fn opened(
     job: &mut ClaimedJob,
-    Known { registration, kind, version }: Known,
+    Known { registration, kind, version }: &Known,
 ) -> Result<(), Unopened> {
-    let opened = encryption::opened(registration.policy(), kind, version, &job.payload)?;
+    let opened = encryption::opened(registration.policy(), kind, *version, &job.payload)?;
     if let Cow::Owned(opened) = opened {
         job.payload = opened.into_boxed_slice();
     }
