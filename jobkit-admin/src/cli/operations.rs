@@ -142,9 +142,9 @@ fn whole(operation: &Operation, results: &[OperationResult]) -> String {
         ("done", format!("{} of {}", large(&operation.done), total(operation))),
         (
             "asked to stop",
-            Some(operation.asked)
-                .filter(|asked| *asked > 0)
-                .map(|asked| large(&asked))
+            Some(operation.stop_requested)
+                .filter(|jobs| *jobs > 0)
+                .map(|jobs| large(&jobs))
                 .unwrap_or_default(),
         ),
         ("skipped", large(&operation.skipped)),

@@ -288,7 +288,7 @@ pub(crate) fn operation(operation: &jobkit::admin::operations::Operation) -> Val
         "total": operation.total,
         "counted": operation.counted,
         "done": operation.done,
-        "asked": operation.asked,
+        "stop_requested": operation.stop_requested,
         "skipped": operation.skipped,
         "error": operation.error,
         "created_at": iso(&operation.created_at),

@@ -18,9 +18,9 @@ pub(super) fn cancel(words: &str) -> BulkAction {
 
 /// How many matched, ended at once, and were asked to stop.
 fn ended(operation: &Operation) -> [u64; 3] {
-    let Operation { total, done, asked, skipped, .. } = *operation;
+    let Operation { total, done, stop_requested, skipped, .. } = *operation;
     assert_eq!((total, skipped), (Some(done), 0));
-    [done, done - asked, asked]
+    [done, done - stop_requested, stop_requested]
 }
 
 /// How many matched, moved, and were refused.

@@ -48,13 +48,13 @@ async fn a_job_that_is_just_changing_hands_ends_as_soon_as_it_is_put_down() {
     let hold = format!("begin; select from jobkit.ready where job_id = {} for update", jobs[0]);
     other.run(&hold).await.unwrap();
     let cancelled = desk.all(&cancel("")).await;
-    assert_eq!((cancelled.total, cancelled.done, cancelled.asked), (Some(2), 2, 1));
+    assert_eq!((cancelled.total, cancelled.done, cancelled.stop_requested), (Some(2), 2, 1));
     let moved = desk.all(&BulkAction::Reschedule(JobQuery::default(), None)).await;
     assert_eq!((moved.total, moved.done, moved.skipped), (Some(1), 0, 1));
     other.run("commit").await.unwrap();
     // It is marked: a claim hands it out to be ended only, and so does this.
     let cancelled = desk.all(&cancel("")).await;
-    assert_eq!((cancelled.done, cancelled.asked), (1, 0));
+    assert_eq!((cancelled.done, cancelled.stop_requested), (1, 0));
     desk.lab.check_invariants().await;
 }
 
@@ -93,7 +93,7 @@ async fn a_bulk_discard_beside_real_workers_leaves_nothing_behind() {
         desk.lab.until(runs).await;
         let discarded = desk.all(&BulkAction::Discard(JobQuery::default())).await;
         assert_eq!((discarded.done, discarded.skipped), (jobs.len() as u64, 0));
-        assert!(discarded.done - discarded.asked >= 388 - 20, "{discarded:?}");
+        assert!(discarded.done - discarded.stop_requested >= 388 - 20, "{discarded:?}");
         desk.lab.until("not exists (select from jobkit.jobs)").await;
         desk.lab.check_invariants().await;
         assert_eq!(desk.lab.count("jobkit.semaphores").await, 0);

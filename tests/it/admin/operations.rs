@@ -82,7 +82,10 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
     let ended = desk.finish(begun.id, 10).await;
     assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 28, 0));
     assert!(ended.started_at.is_some() && ended.ended_at.is_some());
-    assert_eq!(ended.asked, 1, "the running one was asked to stop, which is what was wanted");
+    assert_eq!(
+        ended.stop_requested, 1,
+        "the running one was asked to stop, which is what was wanted"
+    );
     assert_eq!(desk.admin.operation_results(begun.id).await.unwrap(), []);
     ready.extend([blocked, later]);
     for job in ready {

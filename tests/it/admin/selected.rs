@@ -35,7 +35,7 @@ async fn only_the_selected_jobs_are_cancelled_and_it_says_of_which_it_could_not(
     desk.admin.cancel(gone).await.unwrap();
     let ended = desk.finish(begun.id, 7).await;
     assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 23, 2));
-    assert!(desk.job(running).await.cancel_requested && ended.asked == 1);
+    assert!(desk.job(running).await.cancel_requested && ended.stop_requested == 1);
     let mut told =
         vec![(gone.0, "ended by itself".to_owned()), (nobody.0, "ended by itself".to_owned())];
     told.sort();

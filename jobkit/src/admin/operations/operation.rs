@@ -82,7 +82,7 @@ pub struct Operation {
     /// How many were changed as requested.
     pub done: u64,
     /// How many of these were running jobs, which were asked to stop: they end as soon as they do.
-    pub asked: u64,
+    pub stop_requested: u64,
     /// How many could not be changed; for 1,000 of them
     /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
     pub skipped: u64,

@@ -52,6 +52,6 @@ from_column! { OperationState: &str => OperationState::of; }
 
 from_row! {
     Operation { id, verb, filter, reason, run_at, per_second, actor, idempotency_key, state, total,
-        counted, done, asked, skipped, error, created_at, started_at, ended_at }
+        counted, done, stop_requested, skipped, error, created_at, started_at, ended_at }
     OperationResult { subject: "subject_id", outcome }
 }
