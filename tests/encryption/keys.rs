@@ -1,10 +1,14 @@
 //! Sealed at the enqueue, opened at the run; and what becomes of jobs without a key.
 
+use std::time::Duration;
+
 use jobkit::admin::explain::Reason;
 use jobkit::policy::encryption::{self, Keyring};
-use jobkit::testing::assert_enqueued;
-use jobkit::{Admin, Enqueue, Error, Registration};
+use jobkit::testing::{Drain, Outcome, advance, assert_enqueued};
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 
 use crate::connect::{CANARY, Connect, found_in, keyring, nothing_lies_open, ran, turn, worker};
 
@@ -180,6 +184,55 @@ impl encryption::Cipher for Broken {
     fn open(&self, _: &str, _: &[u8], _: &[u8]) -> Result<Vec<u8>, encryption::OpenError> {
         Err(encryption::OpenError::NoKey)
     }
+}
+
+/// Completes in a transaction of its own.
+#[derive(Serialize, Deserialize)]
+#[job(kind = "connect_within", encrypt(token), retention = "1h")]
+struct Within {
+    token: String,
+}
+
+impl Job<PgPool> for Within {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        assert_eq!(self.token, CANARY);
+        let mut tx = cx.state().begin().await?;
+        cx.complete_in(&mut tx).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+#[tokio::test]
+async fn a_sealed_job_completes_in_a_transaction_of_its_own() {
+    let _turn = turn(keyring(&[7])).await;
+    let lab = Lab::new().await;
+    let job = Within { token: CANARY.to_owned() }.enqueue(lab.pool()).await.unwrap();
+    let worker = lab.worker().state(lab.pool().clone()).jobs([Registration::of::<Within, _>()]);
+    let worker = worker.queue("default", 1).start().await.unwrap();
+    lab.until("count(*) = 0 from jobkit.jobs").await;
+    worker.stop().await;
+    let finished = format!("jobkit.finished where job_id = {job} and outcome = 'finish'");
+    assert_eq!(lab.count(&finished).await, 1);
+    nothing_lies_open(&lab).await;
+    assert!(found_in(&lab, "jobkit:sealed").await.contains(&"finished".to_owned()));
+}
+
+/// In the test's own transaction, as a worker does: without the key it is put back, uncharged.
+#[tokio::test]
+async fn a_test_drains_what_is_sealed() {
+    let _turn = turn(keyring(&[8])).await;
+    let lab = Lab::new().await;
+    let mut tx = lab.pool().begin().await.unwrap();
+    let drain = || Drain::new().jobs([Registration::of::<Connect, _>()]);
+    Connect::new(80, "finish").enqueue(&mut *tx).await.unwrap();
+    encryption::keys(keyring(&[9]));
+    let report = drain().run(&mut *tx).await.unwrap();
+    let [without] = &*report.runs else { panic!("{report:?}") };
+    assert_eq!((without.outcome, ran(80)), (Outcome::Released, 0), "{without:?}");
+    encryption::keys(keyring(&[9, 8]));
+    advance(&mut *tx, Duration::from_secs(60)).await.unwrap();
+    drain().run(&mut *tx).await.unwrap().assert_finished();
+    assert_eq!(ran(80), 1);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod metrics;
 
 use std::sync::OnceLock;
 
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Enqueue, Job, JobContext, JobError, job};
 use jobkit_otel::Traces;
 use jobkit_tests::Lab;
@@ -14,17 +15,24 @@ use serde::{Deserialize, Serialize};
 use tracing::{Instrument, info_span};
 use tracing_subscriber::prelude::*;
 
-/// Fails once.
+/// Fails once, and says why.
 #[derive(Serialize, Deserialize)]
-#[job(backoff = fixed("1ms"), redact(card))]
+#[job(backoff = fixed("1ms"), redact(card), encrypt(token))]
 struct Charge {
     card: String,
+    token: String,
+}
+
+impl Charge {
+    fn of_anna() -> Self {
+        Self { card: "card-of-anna".to_owned(), token: "token-of-anna".to_owned() }
+    }
 }
 
 impl Job for Charge {
     async fn run(self, cx: JobContext) -> jobkit::Result {
         if cx.attempt() == 1 {
-            return Err(format!("the card {} is busy", self.card).into());
+            return Err(format!("the card {} is busy with {}", self.card, self.token).into());
         }
         Ok(())
     }
@@ -55,6 +63,7 @@ fn exported() -> &'static InMemorySpanExporter {
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tests"));
         tracing_subscriber::registry().with(layer).init();
         jobkit_otel::propagate().unwrap();
+        encryption::keys(Keyring::new("key-1", [1; 32]).unwrap());
         exporter
     })
 }
@@ -99,12 +108,14 @@ fn attribute(span: &SpanData, name: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_and_its_three_jobs_one_retried_are_one_trace() {
     let (request, attempts) = traced(Traces::new(), async |pool| {
-        Charge { card: "card-of-anna".to_owned() }.enqueue(&pool).await.unwrap();
+        Charge::of_anna().enqueue(&pool).await.unwrap();
         jobkit::enqueue_all([Ship { parts: 1 }, Ship { parts: 1 }], &pool).await.unwrap();
     })
     .await;
     assert_eq!(attempts.len(), 4, "{attempts:#?}");
-    assert!(!format!("{attempts:?}").contains("card-of-anna"), "a redacted value: {attempts:#?}");
+    for secret in ["of-anna", "jobkit:sealed"] {
+        assert!(!format!("{attempts:?}").contains(secret), "{secret}: {attempts:#?}");
+    }
     for span in &attempts {
         assert_eq!((trace(span), span.parent_span_id), (trace(&request), id(&request)));
         assert_eq!(span.span_kind, SpanKind::Consumer);
@@ -147,7 +158,7 @@ async fn a_job_that_a_job_enqueues_is_its_child() {
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_may_be_traces_of_their_own() {
     let (request, attempts) = traced(Traces::new().retries_apart(), async |pool| {
-        Charge { card: "card-of-anna".to_owned() }.enqueue(&pool).await.unwrap();
+        Charge::of_anna().enqueue(&pool).await.unwrap();
     })
     .await;
     let [first, second] = &attempts[..] else { panic!("{attempts:#?}") };
