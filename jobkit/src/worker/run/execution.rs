@@ -185,7 +185,7 @@ impl Execution {
         let began = Instant::now();
         let (id, queue, number) = (job.id, job.queue, job.attempt);
         let keyed_in = job.keyed.then_some(queue);
-        // Not values: what is kept while the handler runs is moved with its task.
+        // Not values: what is kept while the handler runs is memory of its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
         let Some(known) = self.registry.get(&job.kind) else {

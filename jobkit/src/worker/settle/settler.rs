@@ -129,9 +129,9 @@ impl Settler {
         batch.sort_by_key(|settlement| (settlement.claim.worker, settlement.job));
         let mut work: Vec<Vec<Settlement>> = Vec::new();
         while let Some(worker) = batch.first().map(|settlement| settlement.claim.worker) {
-            let later = batch.partition_point(|settlement| settlement.claim.worker == worker);
-            let later = batch.split_off(later);
-            work.push(replace(&mut batch, later));
+            let end = batch.partition_point(|settlement| settlement.claim.worker == worker);
+            let others = batch.split_off(end);
+            work.push(replace(&mut batch, others));
         }
         let (mut failures, mut stuck) = (0, Stuck::new());
         while let Some(mut group) = work.pop() {
