@@ -10,7 +10,7 @@ use crate::outage::{nobody_is_charged, recover};
 use crate::permits::{Watch, check, enqueue_keyed, none_left, uses};
 use crate::process::Process;
 use crate::program::Program;
-use crate::stage::{PATIENCE, all_done, crashable, heavy_turn, lab, light_turn, traces, with};
+use crate::stage::{all_done, crashable, heavy_turn, lab, light_turn, traces, with};
 
 /// The jobs that began, in order.
 async fn order(lab: &Lab, of: &str) -> Vec<i64> {
@@ -35,11 +35,7 @@ async fn a_thawed_worker_does_not_give_back_the_permit_of_the_next_attempt() {
     check(&lab).await;
 
     frozen.thaw();
-    let thawed = Instant::now();
-    while frozen.counts().await.lost < 1 {
-        assert!(thawed.elapsed() < PATIENCE, "its late outcome is not counted");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    frozen.counted("its late outcome", |counts| counts.lost == 1).await;
     let holders = "select array_agg(job_id) from jobkit.permits";
     assert_eq!(lab.value::<Vec<i64>>(holders).await, [first.0]);
     assert_eq!(lab.count("jobkit.blocked_executions").await, 2);
@@ -49,7 +45,7 @@ async fn a_thawed_worker_does_not_give_back_the_permit_of_the_next_attempt() {
     all_done(&lab).await;
     let began = order(&lab, "what = 'begin'").await;
     assert_eq!(began, [first.0, first.0, next[0].0, next[1].0]);
-    assert_eq!(other.counts().await.reaped, 1);
+    other.counted("it has reaped", |counts| counts.reaped == 1).await;
     frozen.stop().await;
     other.stop().await;
     uses(&lab).await;

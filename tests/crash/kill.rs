@@ -40,7 +40,7 @@ async fn die(program: fn(&str) -> Program, head_start: Duration) -> f64 {
     assert_eq!(lab.count(crashed).await, 50);
     assert_eq!(lab.count("effects where what = 'begin'").await, 100);
     assert_eq!(lab.count("effects where what = 'end' and attempt = 2").await, 50);
-    assert_eq!(second.counts().await.reaped, 50);
+    second.counted("it has reaped", |counts| counts.reaped == 50).await;
     second.stop().await;
     lab.check_invariants().await;
     assert_eq!(lab.count("jobkit.workers").await, 0);

@@ -1,7 +1,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit_tests::wait;
 use serde::Deserialize;
@@ -116,6 +116,20 @@ impl Process {
         self.child.stdin.as_mut().unwrap().write_all(b"count\n").unwrap();
         wait(PATIENCE, "a process counts", || async { self.events("counts").len() > before }).await;
         serde_json::from_value(self.events("counts")[before].clone()).unwrap()
+    }
+
+    /// Its counters once this holds. It counts an outcome after everybody can see it, and a new id
+    /// after it has counted what it lost under the old one.
+    pub(crate) async fn counted(&mut self, what: &str, holds: impl Fn(&Counts) -> bool) -> Counts {
+        let asked = Instant::now();
+        loop {
+            let counts = self.counts().await;
+            if holds(&counts) {
+                return counts;
+            }
+            assert!(asked.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}: {counts:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Kills it with SIGKILL.
