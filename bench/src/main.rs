@@ -12,6 +12,8 @@
 //! cargo run --release -p jobkit-bench -- pinned [seconds]
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- coalesce [rounds]
+//! cargo run --release -p jobkit-bench -- keys [rounds]
+//! cargo run --release -p jobkit-bench -- beside PROGRAM PROGRAM [jobs] [rounds]
 //! cargo run --release -p jobkit-bench -- progress [jobs] [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
@@ -26,18 +28,21 @@
 //! drains 10,000 jobs behind 100,000 of an exhausted key; `handover` measures how fast a permit is
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
-//! then run. `progress` drains beside a job that says how far it is a thousand times a second.
+//! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` is the
+//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` drains beside a job that says how far it is a thousand times a second.
 //! `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
 //! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
 
+mod beside;
 mod compare;
 mod dead;
 mod drain;
 mod few;
 mod hot;
 mod keyed;
+mod keys;
 mod meter;
 mod pages;
 mod producers;
@@ -46,7 +51,9 @@ mod raw;
 mod server;
 mod zipf;
 
-use anyhow::{Result, bail};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
 use sqlx::postgres::PgPoolOptions;
 
 use crate::server::Server;
@@ -57,6 +64,14 @@ async fn main() -> Result<()> {
     let what = arguments.next().unwrap_or_else(|| "drain".to_owned());
     if what == "compare" {
         return compare::run(arguments).await;
+    }
+    if what == "beside" {
+        let mut program = || arguments.next().context("beside PROGRAM PROGRAM [jobs] [rounds]");
+        let programs = [program()?, program()?];
+        let mut number = |default| arguments.next().map_or(Ok(default), |text| text.parse());
+        let (jobs, rounds) = (number(1_500)?, number(8)?);
+        let programs = programs.each_ref().map(Path::new);
+        return beside::compare(&Server::find().await?, programs, jobs, rounds).await;
     }
     let mut numbers = arguments.map(|text| text.parse::<usize>());
     let mut number = |default| numbers.next().unwrap_or(Ok(default));
@@ -86,6 +101,7 @@ async fn main() -> Result<()> {
         "pinned" => hot::pinned(&pool, number(60)?).await.map(drop),
         "producers" => producers::compare(&pool, number(5)?).await,
         "coalesce" => producers::coalesce(&pool, number(5)?).await,
+        "keys" => keys::compare(&pool, number(5)?).await,
         "progress" => progress::compare(&pool, number(400_000)?, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,

@@ -24,16 +24,25 @@ impl Server {
         Ok(Self { url, admin })
     }
 
-    /// An empty database, whose address this gives.
+    /// The benchmark's database, empty; its address.
     pub(crate) async fn fresh(&self) -> Result<String> {
-        self.drop_database().await?;
-        let create = AssertSqlSafe(format!("create database {DATABASE}"));
+        self.empty(DATABASE).await
+    }
+
+    /// An empty database of this name; its address.
+    pub(crate) async fn empty(&self, database: &str) -> Result<String> {
+        self.drop(database).await?;
+        let create = AssertSqlSafe(format!("create database {database}"));
         sqlx::raw_sql(create).execute(&self.admin).await?;
-        Ok(elsewhere(&self.url, DATABASE))
+        Ok(elsewhere(&self.url, database))
     }
 
     pub(crate) async fn drop_database(&self) -> Result<()> {
-        let drop = AssertSqlSafe(format!("drop database if exists {DATABASE} with (force)"));
+        self.drop(DATABASE).await
+    }
+
+    pub(crate) async fn drop(&self, database: &str) -> Result<()> {
+        let drop = AssertSqlSafe(format!("drop database if exists {database} with (force)"));
         sqlx::raw_sql(drop).execute(&self.admin).await?;
         Ok(())
     }
