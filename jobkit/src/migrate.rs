@@ -71,7 +71,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     185 "0185_endings" readable_by 29,
     190 "0190_encryption" readable_by 29,
     195 "0195_bounded" readable_by 29,
-    functions 198 readable_by 29
+    200 "0200_kept_keys" readable_by 29,
+    functions 202 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.
@@ -82,6 +83,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The schema version this binary was built for.
 pub(crate) const VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+/// Steps before this one say themselves how they wait for locks; the others run
+/// [patiently](PATIENTLY).
+const PATIENT: i32 = 200;
+
+/// How a step waits for its locks.
+const PATIENTLY: &str = include_str!("../migrations/patiently.sql");
 
 /// Begins the transaction of a migration.
 const BEGIN: &str = include_str!("../migrations/begin.sql");
@@ -130,8 +138,11 @@ impl Migration {
     /// The step and the note that it was applied, as one script.
     fn script(&self) -> String {
         let Self { version, name, readable_by, .. } = self;
-        let sql = self.sql();
+        let mut sql = self.sql();
         let checksum = checksum(&sql);
+        if self.tables.is_some() && *version >= PATIENT {
+            sql = PATIENTLY.replace("{step}", &sql);
+        }
         format!(
             "\n-- {name}\n{sql}\ninsert into jobkit._migrations (version, name, checksum, \
              readable_by) values ({version}, '{name}', '{checksum}', {readable_by});\n"

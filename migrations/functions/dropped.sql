@@ -26,8 +26,12 @@ drop function if exists
     jobkit.dead_letters_after(text, text, text, timestamptz, bigint, timestamptz, integer),
     jobkit.dead_letters_page(
         text, text, text, text, text, timestamptz, timestamptz, bigint, integer),
+    jobkit.enqueue_by_key(
+        boolean, text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[],
+        text[], jsonb[], jsonb[], text[], smallint[], text[], text[], text[], interval[], text[]),
     jobkit.fill(text[], text[], integer[]),
     jobkit.fill_and_wake(text[], text[], integer[]),
+    jobkit.free_keys(bigint[], boolean),
     jobkit.gate(),
     jobkit.has_args(text, jsonb, text[], text[], boolean),
     jobkit.ids_meant(jobkit.operations, integer),

@@ -16,6 +16,7 @@ in_a_lab![
     a_claim_of_a_key_without_permits_reads_none_that_it_blocks,
     a_relay_reads_the_one_job_that_it_passes_the_permit_to,
     a_settle_looks_up_the_days_of_history_once_for_all_jobs,
+    keys_are_looked_up_one_by_one_however_few_there_were,
 ];
 
 const SLOTS: i64 = 10;
@@ -342,6 +343,46 @@ async fn a_promotion_reads_what_is_due_and_no_more() {
     assert_eq!(promoted, 10);
     assert!(fetched < 100, "{fetched} rows were read to promote 10");
     lab.check_invariants().await;
+}
+
+/// Twenty jobs, one with a key that is taken and the others with new keys; and a cancel of those.
+async fn take_and_free_keys(session: &mut Session, round: usize) {
+    let same = |value| format!("array_fill({value}, array[20])");
+    let [act, holds, queue] = ["'act'::text", "'unfinished'::text", "'default'::text"].map(same);
+    let [zero, payload, skip] = ["0::smallint", "'{}'::text", "'skip'::text"].map(same);
+    let enqueue = format!(
+        "select array_agg(e.job_id) filter (where e.answer = 'enqueued') from
+            jobkit.enqueue_unique({act}, {queue}, {zero}, {}, '{{}}', '{{}}', '{{}}', '{{}}',
+            {payload}, '{{}}', '{{}}', '{{}}', '{{}}', {act}, array(select case n when 1 then 'taken'
+            else '{round} ' || n end from generate_series(1, 20) n), {holds}, '{{}}', {skip}) e",
+        same("1::smallint")
+    );
+    let jobs: Vec<i64> = session.value(&enqueue).await.unwrap();
+    let jobs = jobs[usize::from(round == 1)..].iter().map(i64::to_string).collect::<Vec<_>>();
+    session.run(&format!("select jobkit.cancel_mark('{{{}}}')", jobs.join(","))).await.unwrap();
+}
+
+/// A session keeps its plans, those from when there were few keys, too.
+pub(crate) async fn keys_are_looked_up_one_by_one_however_few_there_were(lab: Lab) {
+    lab.run("alter table jobkit.unique_keys set (autovacuum_enabled = off)").await;
+    // Without this the server takes some pages for granted.
+    lab.run("vacuum jobkit.unique_keys").await;
+    let mut session = lab.session("producer").await;
+    for round in 1..=8 {
+        take_and_free_keys(&mut session, round).await;
+    }
+    lab.run(
+        "insert into jobkit.unique_keys (scope, key, job_id)
+        select 'act', 'other ' || n, -n from generate_series(1, 20000) n",
+    )
+    .await;
+    session.run("begin").await.unwrap();
+    let before = touched(&mut session, "unique_keys").await;
+    take_and_free_keys(&mut session, 9).await;
+    let after = touched(&mut session, "unique_keys").await;
+    assert_eq!(after.seq_scans, before.seq_scans);
+    assert!(after.fetched - before.fetched <= 200, "{before:?}, {after:?}");
+    session.run("commit").await.unwrap();
 }
 
 /// Which of the ready jobs hold permits is looked up by queue and priority. With 10,000,000 ready

@@ -60,7 +60,8 @@ begin
         perform jobkit.tell_end();
     end if;
     if p_job.unique_key is not null then
-        perform jobkit.free_keys(array[p_job.id], true);
+        perform jobkit.free_keys(array[p_job.unique_scope], array[p_job.unique_key],
+            array[p_job.id], true);
     end if;
 end
 $$;

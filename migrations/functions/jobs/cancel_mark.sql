@@ -13,7 +13,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_marked bigint[];
+    v_marked record;
     v_held bigint[];
 begin
     for tries in 1..20 loop
@@ -30,12 +30,15 @@ begin
         update jobkit.jobs j
         set cancel_requested_at = coalesce(j.cancel_requested_at, clock_timestamp())
         where j.id = any (case when cardinality(p_jobs) = 1 then p_jobs else v_held end)
-        returning j.id
+        returning j.id, j.unique_scope, j.unique_key
     )
-    select coalesce(array_agg(m.id order by m.id), '{}') into v_marked from marked m;
-    perform jobkit.free_keys(v_marked, false);
-    perform jobkit.recall(v_marked);
-    perform jobkit.note_jobs(p_actor, p_action, v_marked, p_detail);
-    return query select unnest(v_marked);
+    select coalesce(array_agg(m.id order by m.id), '{}') as ids,
+        array_agg(m.unique_scope order by m.id) as scopes,
+        array_agg(m.unique_key order by m.id) as keys
+    into v_marked from marked m;
+    perform jobkit.free_keys(v_marked.scopes, v_marked.keys, v_marked.ids, false);
+    perform jobkit.recall(v_marked.ids);
+    perform jobkit.note_jobs(p_actor, p_action, v_marked.ids, p_detail);
+    return query select unnest(v_marked.ids);
 end
 $$;

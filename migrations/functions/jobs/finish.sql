@@ -39,7 +39,8 @@ begin
         perform jobkit.tell_end();
     end if;
     if p_job.unique_key is not null then
-        perform jobkit.free_keys(array[p_job.id], v_success);
+        perform jobkit.free_keys(array[p_job.unique_scope], array[p_job.unique_key],
+            array[p_job.id], v_success);
     end if;
     if p_job.dead_letter_id is null then
         return;

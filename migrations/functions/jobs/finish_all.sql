@@ -12,17 +12,21 @@ declare
     v_gaps boolean;
     v_gone bigint[];
     v_retried boolean;
-    v_unique boolean;                            -- whether some had a unique key
-    v_awaited boolean;                           -- … and are waited for
+    v_awaited boolean;                           -- whether some are waited for
+    v_scopes text[];                             -- of those that had a unique key
+    v_keys text[];
+    v_unique bigint[];
 begin
     if array_remove(p_keep, null) = '{}' then
         with gone as (
             delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt,
-                j.unique_key, j.awaited
+                j.unique_scope, j.unique_key, j.unique_while, j.awaited
         )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
-            coalesce(bool_or(g.unique_key is not null), false), bool_or(g.awaited)
-        into v_gone, v_retried, v_unique, v_awaited
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false), bool_or(g.awaited),
+            array_agg(g.unique_scope) filter (where g.unique_while <> 'coalesce'),
+            array_agg(g.unique_key) filter (where g.unique_while <> 'coalesce'),
+            array_agg(g.id) filter (where g.unique_while <> 'coalesce')
+        into v_gone, v_retried, v_awaited, v_scopes, v_keys, v_unique
         from gone g;
     else
         -- What `expiry` says, which would ask for each row: here only where a day is missing.
@@ -53,16 +57,18 @@ begin
             join gone g on g.id = i.job
             where i.keep is not null
         )
-        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false),
-            coalesce(bool_or(g.unique_key is not null), false), bool_or(g.awaited)
-        into v_gone, v_retried, v_unique, v_awaited
+        select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false), bool_or(g.awaited),
+            array_agg(g.unique_scope) filter (where g.unique_while <> 'coalesce'),
+            array_agg(g.unique_key) filter (where g.unique_while <> 'coalesce'),
+            array_agg(g.id) filter (where g.unique_while <> 'coalesce')
+        into v_gone, v_retried, v_awaited, v_scopes, v_keys, v_unique
         from gone g;
     end if;
     if v_retried then
         delete from jobkit.attempts a where a.job_id = any (p_finish);
     end if;
-    if v_unique then
-        perform jobkit.free_keys(p_finish, true);
+    if v_unique is not null then
+        perform jobkit.free_keys(v_scopes, v_keys, v_unique, true);
     end if;
     if v_awaited then
         perform jobkit.tell_end();

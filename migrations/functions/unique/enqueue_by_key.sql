@@ -1,50 +1,53 @@
--- enqueue_by_key: the work of `enqueue_unique`. With p_at_once all keys that are free are taken by
--- one statement, and the duplicates come behind. Of those it waits for nobody, since it has keys
--- that come later in the order by then: it fails with 23505 where it would have to, as it does
--- where somebody was faster. Else key by key.
+-- enqueue_by_key: the work of `enqueue_unique`: the ids, and what became of the jobs.
+--   p_how  free: all keys are taken by one statement, which fails with 23505 where one is not free;
+--          look: … all that are free, and the duplicates come behind. Of those it waits for nobody,
+--          since it has keys that come later in the order by then: it fails with 23505 where it
+--          would have to, as it does where somebody was faster. each: key by key
 create or replace function jobkit.enqueue_by_key(
-    p_at_once boolean,
+    p_how text,
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
     p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[],
     p_version smallint[], p_scope text[], p_unique text[], p_while text[], p_for interval[],
-    p_on_duplicate text[]
-) returns table (job_id bigint, answer text)
+    p_on_duplicate text[], out ids bigint[], out answers text[]
+)
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
     v_new constant bigint[] := array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
     );
-    -- One that coalesces has no key that anybody holds.
-    v_keys constant text[] := array(
-        select case when u.while <> 'coalesce' then u.key end
-        from unnest(p_unique, p_while) with ordinality as u (key, while, at) order by u.at
-    );
-    v_ids bigint[];                              -- null where it is not known yet
-    v_answers text[] := array_fill('enqueued'::text, array[cardinality(p_kind)]);
+    v_keys text[] := p_unique;
     v_met record;
     i integer;
 begin
-    if p_at_once then
-        v_ids := jobkit.take_free_keys(p_scope, v_keys, v_new, p_for);
-    else
-        v_ids := array(
-            select case when n.key is null then n.id end
-            from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
+    if 'coalesce' = any (p_while) then
+        -- One that coalesces has no key that anybody holds.
+        v_keys := array(
+            select case when u.while <> 'coalesce' then u.key end
+            from unnest(p_unique, p_while) with ordinality as u (key, while, at) order by u.at
         );
     end if;
-    if array_remove(v_ids, null) <> '{}' then
+    -- Null where it is not known yet.
+    ids := case when p_how = 'each' then array(
+            select case when n.key is null then n.id end
+            from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
+        ) else jobkit.take_free_keys(p_scope, v_keys, v_new, p_for, p_how = 'look') end;
+    answers := array_fill('enqueued'::text, array[cardinality(p_kind)]);
+    if array_remove(ids, null) <> '{}' then
         perform jobkit.enqueue_all(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at,
-            p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key, p_version, v_ids,
+            p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key, p_version, ids,
             p_scope, p_unique, p_while);
     end if;
+    if array_position(ids, null) is null then
+        return;
+    end if;
     for i in
-        select u.at from unnest(v_ids, p_scope, p_unique) with ordinality as u (id, scope, key, at)
+        select u.at from unnest(ids, p_scope, p_unique) with ordinality as u (id, scope, key, at)
         where u.id is null order by u.scope collate "C", u.key collate "C", u.at
     loop
         select * into v_met from jobkit.take_key(p_scope[i], p_unique[i], v_new[i], p_kind[i],
-            v_now + p_for[i], p_on_duplicate[i], not p_at_once);
+            v_now + p_for[i], p_on_duplicate[i], p_how = 'each');
         if v_met.answer is null then
             raise unique_violation using message = 'jobkit: a key is in other hands';
         elsif v_met.answer in ('enqueued', 'parked') then
@@ -70,10 +73,9 @@ begin
                     v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
             end if;
         end if;
-        v_ids[i] := v_met.job_id;
-        v_answers[i] := case v_met.answer when 'parked' then 'enqueued'
+        ids[i] := v_met.job_id;
+        answers[i] := case v_met.answer when 'parked' then 'enqueued'
             when 'repeated' then 'replaced' else v_met.answer end;
     end loop;
-    return query select * from unnest(v_ids, v_answers);
 end
 $$;

@@ -8,7 +8,8 @@
 --   p_on_duplicate      skip | replace | debounce | run_again
 -- It waits for open transactions that have one of these keys in hand, and for nothing else; at any
 -- isolation level. Keys are taken in their order, so that two calls cannot wait for each other.
--- Many are taken at a go where none has to be waited for; else one by one, from the beginning.
+-- Many are taken at a go, as if all were free; where one is not, again, with a look at each; and
+-- where one has to be waited for, one by one: from the beginning each time.
 create or replace function jobkit.enqueue_unique(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
@@ -18,7 +19,13 @@ create or replace function jobkit.enqueue_unique(
 ) returns table (job_id bigint, answer text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- A session keeps its plans, those from when there were few keys, too.
+set enable_seqscan = off
 as $$
+declare
+    v_how text;
+    v_ids bigint[];
+    v_answers text[];
 begin
     if not has_table_privilege('jobkit.unique_keys', 'update') then
         return query select * from jobkit.enqueue_as_owner(p_kind, p_queue, p_priority,
@@ -36,18 +43,25 @@ begin
             p_dead_letter_key, p_version, null, p_scope, p_unique, p_while) as e (id);
         return;
     end if;
-    if cardinality(p_kind) > 1 then
+    foreach v_how in array case when cardinality(p_kind) > 1 then '{free,look}'::text[]
+        else '{}' end
+    loop
         begin
-            return query select * from jobkit.enqueue_by_key(true, p_kind, p_queue, p_priority,
-                p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
-                p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
-            return;
+            select e.ids, e.answers into v_ids, v_answers
+            from jobkit.enqueue_by_key(v_how, p_kind, p_queue, p_priority, p_max_attempts,
+                p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key,
+                p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate) e;
+            exit;
         exception when unique_violation then
             -- What it had taken is given back.
         end;
+    end loop;
+    if v_ids is null then
+        select e.ids, e.answers into v_ids, v_answers
+        from jobkit.enqueue_by_key('each', p_kind, p_queue, p_priority, p_max_attempts,
+            p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key,
+            p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate) e;
     end if;
-    return query select * from jobkit.enqueue_by_key(false, p_kind, p_queue, p_priority,
-        p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
-        p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
+    return query select unnest(v_ids), unnest(v_answers);
 end
 $$;

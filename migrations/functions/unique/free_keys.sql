@@ -2,18 +2,25 @@
 -- job follows, the key is that one's, which is ready now. It waits for nobody: a row that a
 -- producer has locked is left behind, and holds nothing once its job is gone; who follows there is
 -- found by `follow_left`. Only rows that say one of these jobs: a late end frees no other's key.
-create or replace function jobkit.free_keys(p_jobs bigint[], p_kept boolean) returns void
-language plpgsql as $$
+create or replace function jobkit.free_keys(
+    p_scope text[], p_key text[], p_job bigint[], p_kept boolean
+) returns void
+language plpgsql
+set enable_seqscan = off as $$
 declare
     v_followed record;
 begin
     with freed as (
         delete from jobkit.unique_keys u
         where u.ctid = any (array(
-            select k.ctid from jobkit.unique_keys k
-            where k.job_id = any (p_jobs)
-                and (not p_kept or k.held_until is null or k.held_until <= clock_timestamp())
-            for update skip locked
+            select h.at
+            from (select unnest(p_scope) as scope, unnest(p_key) as key, unnest(p_job) as job) e
+            cross join lateral (
+                select k.ctid as at from jobkit.unique_keys k
+                where k.scope = e.scope and k.key = e.key and k.job_id = e.job
+                    and (not p_kept or k.held_until is null or k.held_until <= clock_timestamp())
+                for update skip locked
+            ) h
         ))
         returning u.scope, u.key, u.job_id, u.follower_id
     )

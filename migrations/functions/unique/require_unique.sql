@@ -21,7 +21,9 @@ begin
             'what runs again is unique while unfinished, and for no time'
         when u.term not between '1 second' and '366 days' then
             'a key is kept for 1 second to 366 days, not ' || u.term end))
-    from unnest(p_scope, p_unique, p_while, p_for, p_on_duplicate)
-        as u (scope, key, while, term, on_duplicate);
+    from (
+        select unnest(p_scope) as scope, unnest(p_unique) as key, unnest(p_while) as while,
+            unnest(p_for) as term, unnest(p_on_duplicate) as on_duplicate
+    ) u;
 end
 $$;

@@ -74,7 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     heartbeat: "set ahead = false" => "set ahead = true",
         ahead::a_death_charges_what_a_heartbeat_said_has_begun;
     pause: "perform jobkit.recall();" => "", ahead::workers_hear_of_a_cancel_and_of_a_pause;
-    cancel_mark: "perform jobkit.recall(v_marked);" => "",
+    cancel_mark: "perform jobkit.recall(v_marked.ids);" => "",
         ahead::workers_hear_of_a_cancel_and_of_a_pause;
     // A claim and its worker.
     claim: " for key share;" => ";",

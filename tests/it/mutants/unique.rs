@@ -1,6 +1,7 @@
 //! Mutants of unique keys.
 
 use super::Mutant;
+use crate::plans;
 use crate::races::{elsewhere, unique, unique_bulk, unique_ends};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -25,6 +26,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_bulk::a_bulk_enqueue_gives_back_what_it_took_before_it_waits;
     take_waiting: " and j.cancel_requested_at is null" => "",
         unique::a_job_that_is_cancelled_while_it_is_waited_for_is_not_replaced;
+    enqueue_unique: "SET enable_seqscan TO 'off'" => "",
+        plans::keys_are_looked_up_one_by_one_however_few_there_were;
+    take_free_keys: " and k.job_id = n.job" => "",
+        unique_bulk::duplicates_within_one_call_find_the_first;
     // Who takes a key over.
     take_over: "u.job_id = p_old for update" => "u.job_id = p_old",
         unique_ends::of_two_that_take_a_key_over_one_waits;
@@ -53,18 +58,21 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Who frees one.
     free_keys: "for update skip locked" => "for update",
         unique_ends::an_end_behind_an_open_enqueue_of_its_key_waits_for_nobody;
-    free_keys: "k.job_id = any (p_jobs)" => "true", unique_ends::a_late_end_frees_no_other_key;
+    free_keys: " and k.job_id = e.job" => "", unique_ends::a_late_end_frees_no_other_key;
+    free_keys: "SET enable_seqscan TO 'off'" => "",
+        plans::keys_are_looked_up_one_by_one_however_few_there_were;
     free_keys: "not p_kept or" => "",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish_all: "perform jobkit.free_keys(p_finish, true)" => "perform 1",
+    finish_all: "perform jobkit.free_keys(v_scopes, v_keys, v_unique, true)" => "perform 1",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish: "perform jobkit.free_keys(array[p_job.id], v_success)" => "perform 1",
+    finish: "if p_job.unique_key is not null then" => "if false then",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish: "perform jobkit.free_keys(array[p_job.id], v_success)" => "perform 1",
+    finish: "if p_job.unique_key is not null then" => "if false then",
         elsewhere::t160_no_key_is_held_by_a_job_that_is_gone;
-    bury: "perform jobkit.free_keys(array[p_job.id], true)" => "perform 1",
+    bury: "if p_job.unique_key is not null then" => "if false then",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    cancel_mark: "perform jobkit.free_keys(v_marked, false)" => "perform 1",
+    cancel_mark: "perform jobkit.free_keys(v_marked.scopes, v_marked.keys, v_marked.ids, false)" =>
+        "perform 1",
         unique::a_cancel_frees_a_key_in_its_transaction;
     prune_keys: "skip locked" => "", unique_ends::what_was_left_behind_is_in_nobodys_way;
     prune_keys: "not exists (select from jobkit.jobs j where j.id = k.job_id offset 0)" => "true",

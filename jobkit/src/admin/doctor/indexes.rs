@@ -58,7 +58,7 @@ const INDEXES: &[&str] = &[
     "subscriptions_pkey",
     "sweeps_pkey",
     "unique_keys_followed",
-    "unique_keys_job",
+    "unique_keys_kept",
     "unique_keys_pkey",
     "workers_pkey",
 ];

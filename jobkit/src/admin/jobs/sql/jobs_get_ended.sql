@@ -29,5 +29,5 @@ from (
     where d.job_id = $1
 ) e
 left join jobkit.kinds k on k.kind = e.kind
-left join jobkit.unique_keys u on u.job_id = e.id
+left join jobkit.unique_keys u on u.job_id = e.id and u.held_until is not null
 limit 1
