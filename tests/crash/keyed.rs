@@ -137,12 +137,15 @@ async fn permits_survive_a_crash_of_the_server() {
     let watch = Watch::new(&lab);
     let mut jobs = 0;
     for _ in 0..3 {
+        let before = lab.count("jobkit.finished").await;
         for (limit, keys) in [(1, 6), (2, 4), (3, 4)] {
             let all = (0..30 * limit).flat_map(|_| 0..keys);
             let act = Act::Sleep(Duration::from_millis(50));
             jobs += enqueue_keyed(&lab, limit, all, act).await.len();
         }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Well under way, and more than half is still to come.
+        lab.until(&format!("count(*) >= {before} + 300 from jobkit.finished")).await;
+        assert!(lab.count("jobkit.jobs").await > 0, "there was no load");
         with(&cluster, |cluster| cluster.stop(Mode::Immediate)).await;
         let before = [workers[0].counts().await.finished, workers[1].counts().await.finished];
         with(&cluster, |cluster| cluster.start()).await;
@@ -154,8 +157,6 @@ async fn permits_survive_a_crash_of_the_server() {
         let seconds = back.elapsed().as_secs_f64();
         println!("both workers finished jobs {seconds:.1} s after the server was back");
     }
-    let left = lab.count("jobkit.jobs").await;
-    assert!(left > 0, "there was no load");
     all_done(&lab).await;
     watch.end().await;
     for worker in workers {

@@ -81,6 +81,7 @@ async fn it_tries_again_where_somebody_is_in_the_way() {
     Noop.enqueue(lab.pool()).await.unwrap();
     caller.call();
     let waiting = "exists (select from pg_locks where not granted
+        and database = (select oid from pg_database where datname = current_database())
         and relation = 'jobkit.workers'::regclass)";
     lab.until(waiting).await;
     lab.until(&format!("not {waiting}")).await;

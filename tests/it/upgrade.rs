@@ -156,8 +156,9 @@ async fn producers_pass_a_migration_that_waits_for_one_of_them() {
     long.run(enqueue).await.unwrap();
     let pool = lab.pool().clone();
     let migrating = tokio::spawn(async move { jobkit::migrate(&pool).await });
-    let waits = "exists (select from pg_locks
-        where relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock' and not granted)";
+    let waits = "exists (select from pg_locks where not granted
+        and database = (select oid from pg_database where datname = current_database())
+        and relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock')";
     lab.until(waits).await;
     lab.run(enqueue).await;
     lab.until(waits).await;
