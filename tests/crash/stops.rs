@@ -100,7 +100,7 @@ async fn a_second_signal_ends_handlers_at_once_and_charges_nobody() {
     let again = Instant::now();
     process.terminate();
     assert!(process.ended().await);
-    assert!(again.elapsed() < Duration::from_secs(3), "it took {:?}", again.elapsed());
+    assert!(again.elapsed() < Duration::from_secs(5), "it took {:?}", again.elapsed());
     let given_back = "jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
     assert_eq!(lab.count(given_back).await, 5);
     assert_eq!(lab.count("jobkit.workers").await, 0);

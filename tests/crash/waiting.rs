@@ -16,7 +16,7 @@ async fn a_frozen_worker_loses_its_jobs_and_begins_anew_when_it_thaws() {
     let lab = lab().await;
     let program = Program::quick(lab.url());
     let mut frozen = Process::start(&program).await;
-    enqueue(&lab, 5, Act::Sleep(Duration::from_millis(1500))).await;
+    enqueue(&lab, 5, Act::Sleep(Duration::from_secs(3))).await;
     traces(&lab, 5, "what = 'begin'").await;
     frozen.freeze();
     let old = lab.value::<i64>("select min(worker_id) from effects").await;
