@@ -103,9 +103,9 @@ pub(crate) async fn a_step_back_of_less_than_two_leases_costs_no_more_than_one(l
     worker(&lab, 2, "20 s", "1 s").await;
     step_back(&lab, "30 s").await;
     assert!(beat(&lab, 2).await);
-    steady_for(&lab, 2, "19 s").await;
+    steady_for(&lab, 2, "10 s").await;
     assert_eq!(reap(&lab, 2).await, "", "it may have lived, and beats within a lease");
-    steady_for(&lab, 2, "2 s").await;
+    steady_for(&lab, 2, "11 s").await;
     assert_eq!(reap(&lab, 2).await, "1");
 }
 

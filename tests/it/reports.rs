@@ -203,9 +203,10 @@ async fn whoever_has_much_to_report_keeps_the_lease() {
     let log = tracing_subscriber::registry().with(AttemptLog::new());
     let _log = tracing::subscriber::set_default(log);
     let (lab, hand) = lab().await;
-    lab.mutate("report", "select set_config(", "select pg_sleep(0.4); select set_config(").await;
+    lab.mutate("report", "select set_config(", "select pg_sleep(0.75); select set_config(").await;
     let worker = lab.worker().state(Arc::clone(&hand)).jobs([Registration::of::<Talkative, _>()]);
-    let worker = worker.queue("default", 300).start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(4)).queue("default", 300);
+    let worker = worker.start().await.unwrap();
     jobkit::enqueue_all((0..300).map(|_| Talkative), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.reports) = 300").await;
     hand.go_on.notify_waiters();
@@ -250,7 +251,8 @@ async fn a_worker_whose_jobs_say_nothing_writes_nothing() {
     lab.until("exists (select from jobkit.reports where done = 99)").await;
     worker.stop().await;
     let calls: i64 = lab.value("select last_value from public.reports").await;
-    assert!((1..=3).contains(&calls), "{calls} calls");
+    // A heartbeat may come amidst the fifty.
+    assert!((1..=6).contains(&calls), "{calls} calls");
 }
 
 #[tokio::test]
