@@ -233,7 +233,8 @@ fn hand(lab: &Lab, elsewhere: &str) -> Arc<Hand> {
 }
 
 async fn start(lab: &Lab, hand: &Arc<Hand>) -> WorkerHandle {
-    let worker = lab.worker().heartbeat(Duration::from_millis(50)).state(Arc::clone(hand));
+    let worker = lab.worker().lease(Duration::from_secs(2)).heartbeat(Duration::from_millis(50));
+    let worker = worker.state(Arc::clone(hand));
     let jobs = [
         Registration::of::<Pay, _>(),
         Registration::of::<PayInTurn, _>(),

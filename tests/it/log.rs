@@ -1,5 +1,7 @@
 //! What a worker's log says of a job, when warnings are all that is logged.
 
+use std::time::Duration;
+
 use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::{Lab, Log};
 use serde::{Deserialize, Serialize};
@@ -95,7 +97,7 @@ async fn a_reaper_says_which_crashed_jobs_are_dead() {
     .await;
     let (log, _guard) = Log::listen(Level::WARN);
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
-    let worker = worker.start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(2)).start().await.unwrap();
     lab.until("exists (select from jobkit.dead_letters)").await;
     worker.stop().await;
     let facts = [format!("job.id={job} "), "job.kind=\"act\"".to_owned()];

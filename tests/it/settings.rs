@@ -1,5 +1,7 @@
 //! Databases whose defaults are not what one expects: the whole life of jobs in each.
 
+use std::time::Duration;
+
 use jobkit::admin::Severity;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::doctor::Check;
@@ -113,7 +115,7 @@ impl Place {
         jobkit::migrate(self.pool()).await.unwrap();
         let start = async || {
             let worker = self.theirs.worker().jobs([Registration::of::<Live, _>()]);
-            worker.queue("default", 10).start().await.unwrap()
+            worker.lease(Duration::from_secs(2)).queue("default", 10).start().await.unwrap()
         };
         start().await.stop().await;
         self.die_with_a_job().await;

@@ -1,6 +1,8 @@
 //! A schema that an earlier version made: with jobs in every state it migrates and works on, beside
 //! workers of the older binary.
 
+use std::time::Duration;
+
 use jobkit::{Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -113,7 +115,7 @@ async fn an_older_schema_with_jobs_in_every_state_works_on_beside_an_older_worke
 
     // A worker of the new one runs the rest, beside it; its job goes on when it has died.
     let worker = lab.worker().jobs([Registration::of::<Act, _>()]).queue("default", 5);
-    let worker = worker.start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(2)).start().await.unwrap();
     lab.run(
         "with moved as (update jobkit.scheduled set run_at = now() returning job_id)
         update jobkit.jobs j set run_at = now() from moved m where j.id = m.job_id",
