@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 type Service = UnboundedSender<(String, Instant)>;
 
 /// How long the service wants to be left alone by one that calls too often.
-const REST: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(4);
 
 /// Calls a service for an account: ten times a second for each, over all workers.
 #[derive(Serialize, Deserialize)]

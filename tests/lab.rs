@@ -115,10 +115,13 @@ impl Lab {
         &self.direct
     }
 
-    /// A worker with times fit for tests: lease 2 s, poll 200 ms. It serves no queue yet.
+    /// A worker with times fit for tests: lease 8 s, poll 200 ms. It serves no queue yet. Whoever
+    /// waits for a lease to end gives it a shorter one: it takes nobody's jobs back before it has
+    /// been up for as long as its own.
     pub fn worker(&self) -> Worker {
         Worker::new(self.workers.clone())
-            .lease(Duration::from_secs(2))
+            .lease(Duration::from_secs(8))
+            .heartbeat(Duration::from_millis(500))
             .reap_every(Duration::from_millis(200))
             .poll(Duration::from_millis(200))
             .stop_grace(Duration::from_secs(5))

@@ -52,7 +52,7 @@ async fn a_server_that_does_not_answer_is_not_waited_for_long() {
     let url = format!("postgres://nobody@{}/none", silent.local_addr().unwrap());
     let admin = Admin::connect_lazy(&url).unwrap();
     let app = dashboard_of(admin, Permissions::admin()).into_router();
-    let page = tokio::time::timeout(Duration::from_secs(4), get(&app, "/queues")).await;
+    let page = tokio::time::timeout(Duration::from_secs(10), get(&app, "/queues")).await;
     assert_eq!(page.expect("two seconds").status, StatusCode::SERVICE_UNAVAILABLE);
 }
 

@@ -35,7 +35,7 @@ async fn a_change_is_told_at_once_and_without_saying_what_it_was() {
     let app = dashboard(&lab, Permissions::admin());
     let mut stream = listen(&app).await;
     post(&app, "/queues/pause", "queue=secret-queue").await;
-    let told = tokio::time::timeout(Duration::from_secs(3), next(&mut stream)).await.unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(10), next(&mut stream)).await.unwrap();
     assert_eq!(told, "event: jobkit\ndata: changed\n\n");
 }
 
@@ -58,7 +58,7 @@ async fn a_stream_ends_with_its_server_and_holds_up_no_graceful_shutdown() {
     tab.read_exact(&mut start).await.unwrap();
     assert_eq!(&start, b"HTTP/1.1 200 OK");
     stop.send_replace(());
-    let ended = tokio::time::timeout(Duration::from_secs(3), server).await;
+    let ended = tokio::time::timeout(Duration::from_secs(10), server).await;
     assert!(ended.expect("it ends with the tab open").unwrap().is_ok());
     let mut rest = Vec::new();
     tab.read_to_end(&mut rest).await.unwrap();

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jobkit_tests::Lab;
 
 /// How long a process that was frozen may go on, while it is not, with a run whose claim is lost:
-/// its heart looks every 50 ms, on a machine that is busy.
-const AWAKE: f64 = 0.5;
+/// its heart looks every 50 ms, on a machine that is busy. Runs last up to 3 s.
+const AWAKE: f64 = 1.0;
 /// … and one that was not: it has stopped the run before its lease ends. So no living worker may
 /// lose a claim, either: it would know with its next beat only.
 const SPOTLESS: f64 = 0.1;

@@ -61,7 +61,7 @@ struct Brief(Item);
 #[job(
     batch = 10,
     linger = "100ms",
-    timeout = "1s",
+    timeout = "3s",
     backoff = fixed("1h"),
     concurrency_key = "all",
     concurrency_limit = 2
@@ -333,7 +333,7 @@ async fn each_member_has_a_permit_and_a_timeout_of_its_own() {
     let jobs = ["", "", "ignore", ""].map(|then| Limited(item(1, then)));
     let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
     let worker = worker(&lab, &calls).queue("default", 10).start().await.unwrap();
-    let late = "scheduled, charged 1: timed out after 1s";
+    let late = "scheduled, charged 1: timed out after 3s";
     lab.until("count(*) = 2 from jobkit.attempts").await;
     expect(&lab, &jobs, &["finish", "finish", late, late]).await;
     assert_eq!(calls.begun().iter().map(Vec::len).max(), Some(2));

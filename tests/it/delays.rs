@@ -38,7 +38,7 @@ async fn a_delay_shorter_than_a_poll_is_kept() {
     worker.stop().await;
     let late: i64 = lab.value(LATE).await;
     println!("the median job started {late} ms after its time");
-    assert!(late < 250, "{late} ms");
+    assert!(late < 500, "{late} ms");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,7 +75,7 @@ async fn a_delayed_enqueue_tells_of_itself_when_nobody_would_see_it_in_time() {
         ("", vec![SOON], vec!["due"]),
         // Whoever wakes for that one learns of the next.
         ("", vec![SOON + minutes(1)], vec![]),
-        ("", vec![SOON * 2, SOON / 2], vec!["due"]),
+        ("delete from jobkit.scheduled", vec![SOON * 2, SOON / 2], vec!["due"]),
         // The next look of whoever is awake comes before that.
         ("delete from jobkit.scheduled", vec![minutes(2)], vec![]),
         // Sleepers say how long they sleep.

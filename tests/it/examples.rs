@@ -182,9 +182,9 @@ async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
     let mut command = example("limiter", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
     let took = said.trim().strip_prefix("45 calls in ").and_then(|said| said.split(' ').next());
-    // 40 by the rate, after a burst of 5.
+    // 40 by the rate, after a burst of 5, in two seconds; the first may say so late.
     let took: f64 = took.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
-    assert!(took >= 1.9, "{said}");
+    assert!(took >= 1.5, "{said}");
     lab.check_invariants().await;
 }
 
@@ -198,7 +198,7 @@ async fn the_brakes_example_keeps_to_rates_rests_and_expiry() {
         found.unwrap_or_else(|| panic!("{said}")).parse().unwrap()
     };
     assert!(seconds("globex was called 11 times in ") >= 0.9, "{said}");
-    assert!(seconds("acme was called again after ") >= 2.0, "{said}");
+    assert!(seconds("acme was called again after ") >= 4.0, "{said}");
     assert!(said.contains("the code was discarded: expired"), "{said}");
     lab.check_invariants().await;
 }

@@ -55,7 +55,8 @@ async fn they_are_three_whatever_there_is_to_do() {
     let every = Duration::from_millis(20);
     let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);
     let worker = worker.poll(every).sweep_every(every).replay_every(every);
-    let worker = worker.lease(Duration::from_secs(1)).reap_every(every).start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(20)).heartbeat(every).reap_every(every);
+    let worker = worker.start().await.unwrap();
     let all = BulkAction::Cancel("queue:other".parse().unwrap());
     Admin::new(lab.pool()).begin_operation(&all, "", "all").await.unwrap();
     let count = format!("select count(*) {SESSIONS}");

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 const SETTLE_WAITS: &str = "exists (select from pg_stat_activity
-    where query like '%jobkit.settle%' and wait_event_type = 'Lock')";
+    where datname = current_database() and query like '%jobkit.settle%'
+        and wait_event_type = 'Lock')";
 
 /// Runs until it is told to end.
 #[derive(Serialize, Deserialize)]
@@ -97,11 +98,12 @@ async fn claims_stop_while_outcomes_pile_up() {
     let worker = worker.start().await.unwrap();
     lab.until(SETTLE_WAITS).await;
     let claimed = "select coalesce(sum(cardinality(job_ids)), 0)::bigint from jobkit.claims";
-    let (began, mut most) = (Instant::now(), 0);
+    lab.until(&format!("({claimed}) >= 500")).await;
+    let (began, mut most) = (Instant::now(), 500);
     while began.elapsed() < Duration::from_millis(500) {
         most = most.max(lab.value::<i64>(claimed).await);
     }
-    assert!((500..=3000).contains(&most), "{most} were claimed at a time");
+    assert!(most <= 3000, "{most} were claimed at a time");
     holder.run("commit").await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
@@ -119,6 +121,7 @@ async fn a_start_beside_an_open_transaction_holds_nobody_up_for_long() {
         lab.worker().jobs([Registration::of::<crate::jobs::Noop, _>()]).queue("default", 10);
     let worker = worker.start().await.unwrap();
     let waits = "select exists (select from pg_locks where not granted
+            and database = (select oid from pg_database where datname = current_database())
             and relation = 'jobkit.queues'::regclass and mode = 'ExclusiveLock')
         from pg_sleep(0.01)";
     let (began, mut looks, mut waiting) = (Instant::now(), 0, 0);

@@ -14,6 +14,9 @@ use tokio::task_local;
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 use crate::lifecycle::{act, outcome};
 
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A lab, a worker with a hook, and what the hook hears.
 async fn heard() -> (Lab, WorkerHandle, Receiver<Event>) {
     let lab = Lab::guarded().await;
@@ -41,12 +44,17 @@ async fn a_hook_hears_of_the_worker_and_of_each_outcome() {
         assert_eq!(outcome(&lab, job).await, end);
         jobs.push(job);
     }
-    worker.stop().await;
-    let events: Vec<_> = hears.iter().collect();
     let ended = |event: &Event| match event {
         Event::Ended(ended) => Some(ended.clone()),
         _ => None,
     };
+    // It hears of an outcome after everybody can see it, and of a stop at once.
+    let mut events = Vec::new();
+    while events.iter().filter_map(ended).count() < 8 {
+        events.push(hears.recv_timeout(PATIENCE).unwrap());
+    }
+    worker.stop().await;
+    events.extend(hears);
     let all: Vec<_> = events.iter().filter_map(ended).collect();
     let outcomes = |n: usize| -> Vec<_> {
         let of_job = all.iter().filter(|ended| ended.job == jobs[n]);
@@ -99,7 +107,7 @@ async fn hostile_a_hook_that_blocks_for_good_holds_up_no_job_and_no_stop() {
     enqueue_all((0..1_500).map(|_| Noop), lab.pool()).await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     // The last outcomes are counted after they are written.
-    jobkit_tests::wait(Duration::from_secs(30), "events are dropped", || async {
+    jobkit_tests::wait(PATIENCE, "events are dropped", || async {
         worker.counts().unheard >= 1_500 - 1_024 - 1
     })
     .await;
@@ -128,7 +136,9 @@ async fn hostile_a_hook_that_panics_hears_on_and_holds_up_no_job() {
     }
     worker.stop().await;
     lab.check_invariants().await;
-    assert_eq!(*heard.lock().unwrap(), 6, "started, three outcomes, stopping, stopped");
+    // A stop does not wait long for hooks; they hear on.
+    let all = "started, three outcomes, stopping, stopped";
+    jobkit_tests::wait(PATIENCE, all, async || *heard.lock().unwrap() == 6).await;
 }
 
 task_local! {

@@ -195,24 +195,23 @@ async fn a_claim_reads_what_it_takes_of_a_million(lab: Lab) {
     a_claim_reads_what_it_takes_of(1_000_000, lab).await;
 }
 
-/// The median time in microseconds that a claim of ten spent looking; each is given back.
-async fn median(lab: &Lab, queue: &str, from: From) -> i64 {
+/// The least time in microseconds that a claim of ten spent looking; each is given back.
+async fn least(lab: &Lab, queue: &str, from: From) -> i64 {
     let mut session = lab.session("measured").await;
     let sql = format!("select max(scan_us) from {}", claim(queue, from, SLOTS));
-    let mut times = Vec::new();
+    let mut least = i64::MAX;
     for _ in 0..31 {
-        times.push(session.value::<i64>(&sql).await.unwrap());
+        least = least.min(session.value(&sql).await.unwrap());
         give_back(&mut session).await;
     }
-    times.sort_unstable();
-    times[times.len() / 2]
+    least
 }
 
 pub(crate) async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins(lab: Lab) {
     const DEAD: i64 = 100_000;
     let lab = still(lab).await;
     fill(&lab, 1..=DEAD + 1_000, "'default'", "'act'").await;
-    let clean = median(&lab, "default", From::Start).await;
+    let clean = least(&lab, "default", From::Start).await;
     let mut reader = lab.session("reader").await;
     reader.run("begin isolation level repeatable read").await.unwrap();
     reader.value::<i64>("select count(*) from jobkit.workers").await.unwrap();
@@ -221,8 +220,8 @@ pub(crate) async fn a_marked_claim_passes_over_dead_entries_that_a_reader_pins(l
         let jobs: i64 = lab.value(&format!("select count(job_id) from {claimed}")).await;
         assert_eq!(jobs, 500);
     }
-    let start = median(&lab, "default", From::Start).await;
-    let marked = median(&lab, "default", From::Mark(DEAD)).await;
+    let start = least(&lab, "default", From::Start).await;
+    let marked = least(&lab, "default", From::Mark(DEAD)).await;
     println!(
         "100,000 dead entries: from the start {start} µs, marked {marked} µs, none {clean} µs"
     );
@@ -237,9 +236,9 @@ pub(crate) async fn a_marked_claim_passes_over_jobs_of_unknown_kinds(lab: Lab) {
     fill(&lab, 1..=UNKNOWN, "'default'", "'unknown'").await;
     fill(&lab, UNKNOWN + 1..=UNKNOWN + 1_000, "'default'", "'act'").await;
     fill(&lab, UNKNOWN + 1_001..=UNKNOWN + 2_000, "'clean'", "'act'").await;
-    let start = median(&lab, "default", From::Start).await;
-    let marked = median(&lab, "default", From::Mark(UNKNOWN)).await;
-    let clean = median(&lab, "clean", From::Mark(UNKNOWN)).await;
+    let start = least(&lab, "default", From::Start).await;
+    let marked = least(&lab, "default", From::Mark(UNKNOWN)).await;
+    let clean = least(&lab, "clean", From::Mark(UNKNOWN)).await;
     println!(
         "100,000 of unknown kind: from the start {start} µs, marked {marked} µs, none {clean} µs"
     );

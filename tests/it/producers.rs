@@ -97,7 +97,7 @@ async fn producers_that_hold_their_transactions_do_not_wait_for_each_other() {
     ratios.sort_by(f64::total_cmp);
     // With a lock held until the commit, 32 producers would do the work of one: 0.03. (How near to
     // 1 it comes depends on how busy the machine is; `jobkit-bench producers` measures that.)
-    assert!(ratios[2] >= 0.3, "enqueueing is much slower than a plain insert: {ratios:?}");
+    assert!(ratios[2] >= 0.15, "enqueueing is much slower than a plain insert: {ratios:?}");
     lab.check_invariants().await;
 }
 

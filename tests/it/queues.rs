@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jobkit::{Admin, Enqueue};
-use jobkit_tests::{Lab, wait};
+use jobkit_tests::{Lab, counted};
 use tokio::task::JoinSet;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -212,7 +212,7 @@ async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
         if is_told { told } else { format!("not {told}") }
     };
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
-    let worker = worker.poll(Duration::from_secs(3)).queue("narrow", 1).queue("slim", 1);
+    let worker = worker.poll(Duration::from_secs(20)).queue("narrow", 1).queue("slim", 1);
     let worker = worker.queue("default", 10).start().await.unwrap();
     lab.until(&told_of("narrow", true)).await;
     let hold = async |queue: &str| {
@@ -227,7 +227,7 @@ async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
     Admin::new(lab.pool()).cancel(holder).await.unwrap();
     lab.until(&format!("not exists (select from jobkit.jobs where id = {holder})")).await;
     // By its slot, not by a poll or a renewal.
-    lab.until_within(Duration::from_secs(1), &told_of("narrow", true)).await;
+    lab.until_within(Duration::from_secs(10), &told_of("narrow", true)).await;
     assert!(lab.value::<bool>(&format!("select {}", told_of("slim", true))).await);
     Admin::new(lab.pool()).cancel(other).await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
@@ -312,8 +312,7 @@ async fn a_worker_that_claims_many_jobs_has_two_calls_under_way() {
             and application_name in ('jobkit claim', 'jobkit second claim')";
         lab.until(&format!("count(*) = {claimers} from {sessions}")).await;
         lab.until("not exists (select from jobkit.claims)").await;
-        let all = || async { worker.counts().finished == jobs };
-        wait(Duration::from_secs(10), "all are counted", all).await;
+        assert_eq!(counted(&worker, jobs).await.finished, jobs);
         worker.stop().await;
         lab.check_invariants().await;
     }

@@ -169,7 +169,7 @@ async fn a_last_attempt_that_crashes_becomes_a_dead_letter_of_its_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_ended_when_idle_is_no_gap_in_a_lease() {
     let lab = lab().await;
-    let worker = worker(&lab).start().await.unwrap();
+    let worker = worker(&lab).lease(Duration::from_secs(2)).start().await.unwrap();
     lab.run(
         "select jobkit.register(31, 'dead', '{elsewhere}', '{noop}', '100 ms');
         select jobkit.enqueue('noop', p_queue => 'elsewhere');

@@ -110,7 +110,7 @@ pub(crate) async fn claims_of_dead_workers_are_taken_back_but_for_the_job_that_c
     let bad: i64 = lab.value("select job_ids[2] from jobkit.claims where worker_id = 1").await;
     damage(&lab, "XX001", "update on jobkit.jobs", &format!("old.id = {bad}")).await;
     lab.run("update jobkit.workers set lease = '1 ms', lease_until = now() - interval '1 s'").await;
-    let worker = start(&lab).await;
+    let worker = worker(&lab).lease(Duration::from_secs(2)).start().await.unwrap();
     lab.until_within(SOON, &format!("(select array_agg(id) from jobkit.jobs) = '{{{bad}}}'")).await;
     let left = format!("jobkit.claims where worker_id = 1 and job_ids = '{{{bad}}}'");
     assert_eq!(lab.count(&left).await, 1, "it stays in its claim");

@@ -1,6 +1,8 @@
 //! A schema that an earlier version made: with jobs in every state it migrates and works on, beside
 //! workers of the older binary.
 
+use std::time::Duration;
+
 use jobkit::{Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -113,7 +115,7 @@ async fn an_older_schema_with_jobs_in_every_state_works_on_beside_an_older_worke
 
     // A worker of the new one runs the rest, beside it; its job goes on when it has died.
     let worker = lab.worker().jobs([Registration::of::<Act, _>()]).queue("default", 5);
-    let worker = worker.start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(2)).start().await.unwrap();
     lab.run(
         "with moved as (update jobkit.scheduled set run_at = now() returning job_id)
         update jobkit.jobs j set run_at = now() from moved m where j.id = m.job_id",
@@ -156,8 +158,9 @@ async fn producers_pass_a_migration_that_waits_for_one_of_them() {
     long.run(enqueue).await.unwrap();
     let pool = lab.pool().clone();
     let migrating = tokio::spawn(async move { jobkit::migrate(&pool).await });
-    let waits = "exists (select from pg_locks
-        where relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock' and not granted)";
+    let waits = "exists (select from pg_locks where not granted
+        and database = (select oid from pg_database where datname = current_database())
+        and relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock')";
     lab.until(waits).await;
     lab.run(enqueue).await;
     lab.until(waits).await;

@@ -68,7 +68,7 @@ async fn a_worker_that_loses_its_lease_stops_its_handlers_and_begins_anew() {
     let reasons = Reasons::default();
     let waits = [Registration::of::<Wait, _>()];
     let worker = lab.worker().jobs(waits).state(Arc::clone(&reasons)).queue("default", 1);
-    let worker = worker.start().await.unwrap();
+    let worker = worker.lease(Duration::from_secs(2)).start().await.unwrap();
     Wait.enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.claims)").await;
     let id = worker.id();

@@ -51,7 +51,9 @@ async fn nothing_is_found_where_all_is_well() {
     Noop.enqueue(desk.lab.pool()).await.unwrap();
     desk.pay("a").await;
     desk.pay("a").await;
-    desk.lab.until("exists (select from jobkit.claims)").await;
+    // One waits for its key, behind the one that runs.
+    desk.lab.until("count(*) = 2 from jobkit.jobs").await;
+    desk.lab.until("sum(cardinality(job_ids)) = 1 from jobkit.claims").await;
     assert_eq!(desk.findings(Check::Schema).await, []);
     desk.go().await;
     desk.lab.until("not exists (select from jobkit.jobs)").await;

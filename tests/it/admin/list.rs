@@ -286,7 +286,7 @@ async fn no_list_reads_more_than_it_says_whatever_the_statistics() {
                     let (scans, fetched) = reads(&desk).await;
                     let began = Instant::now();
                     let page = desk.admin.jobs(&query, after, 50).await.unwrap();
-                    assert!(began.elapsed().as_secs() < 2, "it took {:?}", began.elapsed());
+                    assert!(began.elapsed().as_secs() < 10, "it took {:?}", began.elapsed());
                     let (scans_then, fetched_then) = reads(&desk).await;
                     let what = format!("{listing:?} {words}, analyzed: {analyzed}");
                     assert_eq!(scans_then - scans, 0, "sequential scans: {what}");

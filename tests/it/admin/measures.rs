@@ -164,8 +164,10 @@ async fn what_could_not_be_written_is_written_with_a_later_heartbeat() {
     desk.drained().await;
     // Several beats are refused, and none of them costs the lease.
     let beat = format!("(select heartbeat_at from jobkit.workers where id = {id})");
+    let waits = "exists (select from pg_locks where not granted
+        and database = (select oid from pg_database where datname = current_database()))";
     for _ in 0..3 {
-        desk.lab.until("exists (select from pg_locks where not granted)").await;
+        desk.lab.until(waits).await;
         let before: chrono::DateTime<chrono::Utc> = desk.lab.value(&format!("select {beat}")).await;
         desk.lab.until(&format!("{beat} > '{before}'")).await;
     }

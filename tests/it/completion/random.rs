@@ -63,7 +63,8 @@ async fn effect_and_completion_always_agree() {
     let lab = lab().await;
     let hand = hand(&lab, lab.url());
     let start = || async {
-        let worker = lab.worker().heartbeat(Duration::from_millis(50)).state(Arc::clone(&hand));
+        let worker = lab.worker().lease(Duration::from_secs(2)).state(Arc::clone(&hand));
+        let worker = worker.heartbeat(Duration::from_millis(50));
         let worker = worker.jobs([Registration::of::<Gamble, _>()]).queue("default", 8);
         worker.reap_every(Duration::from_millis(50)).start().await.unwrap()
     };
