@@ -71,7 +71,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     185 "0185_endings" readable_by 29,
     190 "0190_encryption" readable_by 29,
     195 "0195_bounded" readable_by 29,
-    functions 198 readable_by 29
+    functions 202 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.
