@@ -22,7 +22,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
 
-use crate::site::{filled, get};
+use crate::live;
+use crate::site::{filled, get, post};
 
 /// What is looked for: the same in every escape.
 const CANARY: &str = "4711470815";
@@ -206,7 +207,8 @@ async fn ciphertexts(lab: &Lab) -> Vec<String> {
     .await
 }
 
-/// What the dashboard answers to everything that can be got: pages, JSON, the export, metrics.
+/// What the dashboard answers to everything that can be got, and ends: pages, JSON, the export,
+/// metrics.
 pub(crate) async fn served(app: &Router, lab: &Lab) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     for route in routes().filter(|route| route.method == "GET" && route.path != "/events") {
@@ -239,6 +241,17 @@ pub(crate) async fn served(app: &Router, lab: &Lab) -> Vec<(String, String)> {
         served.push((path, reply.body));
     }
     served
+}
+
+/// What the stream of a page says of a change.
+async fn streamed(app: &Router, lab: &Lab) -> (String, String) {
+    let mut stream = live::listen(app).await;
+    sing(How::Wait).options().after(Duration::from_secs(3600)).enqueue(lab.pool()).await.unwrap();
+    post(app, "/queues/pause", "queue=elsewhere").await;
+    let told = tokio::time::timeout(Duration::from_secs(30), live::next(&mut stream)).await;
+    let told = told.unwrap();
+    assert!(told.contains("changed"), "{told}");
+    ("/events".to_owned(), told)
 }
 
 /// What the command line prints, with these words before each command.
@@ -301,7 +314,9 @@ async fn what_is_redacted_is_shown_nowhere_and_what_is_encrypted_lies_nowhere() 
     let sealed = ciphertexts(&lab).await;
     assert!(sealed.len() > 10, "{sealed:?}");
     let all = [vec![CANARY.to_owned(), SECRET.to_owned()], sealed.clone()].concat();
-    let marked = served(&dashboard(&lab, Redaction::Marked), &lab).await;
+    let app = dashboard(&lab, Redaction::Marked);
+    let mut marked = served(&app, &lab).await;
+    marked.push(streamed(&app, &lab).await);
     assert_eq!(tells(&marked, &all), Vec::<String>::new());
     let whole = served(&dashboard(&lab, Redaction::Nothing), &lab).await;
     // Who sees everything sees ciphertext.

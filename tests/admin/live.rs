@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::site::{dashboard, dashboard_of, post};
 
-async fn listen(app: &Router) -> Body {
+pub(crate) async fn listen(app: &Router) -> Body {
     let request = Request::get("/events").body(Body::empty()).unwrap();
     let response = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -23,7 +23,7 @@ async fn listen(app: &Router) -> Body {
 }
 
 /// The next piece of a stream.
-async fn next(body: &mut Body) -> String {
+pub(crate) async fn next(body: &mut Body) -> String {
     let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
     let bytes = frame.unwrap().unwrap().into_data().unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()

@@ -7,8 +7,13 @@ use std::time::Duration;
 use jobkit::around::Next;
 use jobkit::enqueue::Statement;
 use jobkit::hooks::{AlreadySet, Event, Outcome, on_enqueue, propagate};
-use jobkit::{Admin, Enqueue, JobContext, Registration, WorkerHandle, enqueue_all};
+use jobkit::unique::While;
+use jobkit::{
+    Admin, Enqueue, Job, JobContext, JobId, Registration, WorkerHandle, enqueue_all, job,
+};
 use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 use tokio::task_local;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -17,15 +22,58 @@ use crate::lifecycle::{act, outcome};
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Completes itself in a transaction of its own, and fails then.
+#[derive(Serialize, Deserialize)]
+#[job(kind = "of_hooks_in_tx", retention = "1h")]
+struct InTransaction;
+
+impl Job<PgPool> for InTransaction {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        let mut tx = cx.state().begin().await?;
+        cx.complete_in(&mut tx).await?;
+        tx.commit().await?;
+        Err("too late to fail".into())
+    }
+}
+
+/// The hook of new jobs panics when it hears of one.
+#[derive(Serialize, Deserialize)]
+#[job(kind = "of_hooks_loud", retention = none)]
+struct Loud;
+
+impl Job for Loud {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
 /// A lab, a worker with a hook, and what the hook hears.
 async fn heard() -> (Lab, WorkerHandle, Receiver<Event>) {
     let lab = Lab::guarded().await;
     lab.run(EFFECTS).await;
-    let (tells, hears) = channel();
-    let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all());
-    let worker = worker.hook(move |event| drop(tells.send(event.clone())));
-    let worker = worker.queue("default", 3).start().await.unwrap();
+    let (worker, hears) = hearing(&lab).await;
     (lab, worker, hears)
+}
+
+async fn hearing(lab: &Lab) -> (WorkerHandle, Receiver<Event>) {
+    let (tells, hears) = channel();
+    let worker = lab.worker().heartbeat(Duration::from_millis(50)).state(lab.pool().clone());
+    let own = [Registration::of::<InTransaction, _>()];
+    let worker = worker.jobs(jobs::all().into_iter().chain(own));
+    let worker = worker.hook(move |event| drop(tells.send(event.clone())));
+    (worker.queue("default", 3).start().await.unwrap(), hears)
+}
+
+/// What the hook hears of the first outcome of a job, of which this is true by then.
+async fn heard_of(lab: &Lab, hears: &Receiver<Event>, job: JobId, so: &str) -> Outcome {
+    let ended = |event| match event {
+        Event::Ended(ended) if ended.job == job => Some(ended.outcome),
+        _ => None,
+    };
+    let outcome = hears.iter().find_map(ended).unwrap();
+    let so: bool = lab.value(&format!("select exists (select from {so} = {job})")).await;
+    assert!(so, "{outcome:?} is told before it is committed");
+    outcome
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,6 +142,44 @@ async fn a_hook_hears_of_an_outcome_after_its_commit() {
         assert_eq!(lab.count(&format!("jobkit.jobs where id = {job}")).await, 0);
     }
     worker.stop().await;
+}
+
+const FINISHED: &str = "jobkit.finished f where f.job_id";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_hears_of_ends_that_no_handler_asked_for_after_their_commit() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    let second = Duration::from_secs(1);
+    let late =
+        Act::then(Then::Succeed).options().expires(second).enqueue(lab.pool()).await.unwrap();
+    lab.until(&format!("now() > created_at + interval '1.1 s' from jobkit.jobs where id = {late}"))
+        .await;
+    let (worker, hears) = hearing(&lab).await;
+    assert_eq!(heard_of(&lab, &hears, late, FINISHED).await, Outcome::Expire);
+
+    let runs = |job| format!("exists (select from effects where job_id = {job})");
+    let cancelled = act(&lab, Then::WaitForCancel).await;
+    lab.until(&runs(cancelled)).await;
+    Admin::new(lab.pool()).cancel(cancelled).await.unwrap();
+    assert_eq!(heard_of(&lab, &hears, cancelled, FINISHED).await, Outcome::Cancel);
+
+    let unique = |then| Act::then(then).options().unique_key("k").unique_while(While::Queued);
+    let first = unique(Then::FailAfter(second)).enqueue_unique(lab.pool()).await.unwrap().id();
+    lab.until(&runs(first)).await;
+    let other = unique(Then::Succeed).after(second * 3600);
+    other.enqueue_unique(lab.pool()).await.unwrap();
+    assert_eq!(heard_of(&lab, &hears, first, FINISHED).await, Outcome::Supersede);
+
+    let in_transaction = InTransaction.enqueue(lab.pool()).await.unwrap();
+    assert_eq!(heard_of(&lab, &hears, in_transaction, FINISHED).await, Outcome::Finish);
+
+    let released = act(&lab, Then::WaitForStop).await;
+    lab.until(&runs(released)).await;
+    worker.stop().await;
+    let ready = "jobkit.ready r where r.job_id";
+    assert_eq!(heard_of(&lab, &hears, released, ready).await, Outcome::Release);
+    lab.check_invariants().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,10 +320,14 @@ async fn hostile_a_propagator_that_panics_fails_no_enqueue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_of_the_process_hears_of_new_jobs() {
+async fn a_hook_of_the_process_hears_of_new_jobs_and_its_panics_lose_none() {
     let (tells, hears) = channel();
     let tells = Mutex::new(tells);
     on_enqueue(move |sent| {
+        if sent.kind == "of_hooks_loud" {
+            // Without the hook of panics, which takes its time.
+            std::panic::resume_unwind(Box::new("a hook"));
+        }
         if sent.jobs.len() == 3 || sent.kind == "noop" {
             // The test may be over.
             drop(tells.lock().unwrap().send(sent.clone()));
@@ -246,6 +336,12 @@ async fn a_hook_of_the_process_hears_of_new_jobs() {
     .unwrap();
     assert_eq!(on_enqueue(|_| {}), Err(AlreadySet));
     let lab = Lab::guarded().await;
+    Loud.enqueue(lab.pool()).await.unwrap();
+    let mut tx = lab.pool().begin().await.unwrap();
+    enqueue_all([Loud, Loud], &mut *tx).await.unwrap();
+    Loud.options().unique_key("k").enqueue_unique(&mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(lab.count("jobkit.ready").await, 4);
     let one = Noop.enqueue(lab.pool()).await.unwrap();
     let three = enqueue_all([Noop, Noop, Noop], lab.pool()).await.unwrap();
     for jobs in [vec![one], three] {

@@ -90,6 +90,26 @@ impl Job<Arc<Hand>> for Robbed {
     }
 }
 
+/// Leaves a checkpoint, and hangs; the next attempt notes what it finds.
+#[derive(Serialize, Deserialize)]
+#[job(backoff = fixed("1ms"), retention = none)]
+struct Orphan;
+
+impl Job<Arc<Hand>> for Orphan {
+    async fn run(self, cx: Cx) -> jobkit::Result {
+        let page: u32 = cx.last_checkpoint().await?.unwrap_or(0);
+        if page == 0 {
+            cx.checkpoint(&7).await?;
+        }
+        let seen = format!("insert into seen values ({page}, {})", cx.attempt());
+        sqlx::query(AssertSqlSafe(seen)).execute(&cx.state().pool).await?;
+        if page == 0 {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+}
+
 /// Logs as much as is kept, and waits.
 #[derive(Serialize, Deserialize)]
 #[job(retention = "1h")]
@@ -129,6 +149,7 @@ async fn start(lab: &Lab, hand: &Arc<Hand>) -> WorkerHandle {
         Registration::of::<Count, _>(),
         Registration::of::<Import, _>(),
         Registration::of::<Robbed, _>(),
+        Registration::of::<Orphan, _>(),
         Registration::of::<Silent, _>(),
     ];
     worker.jobs(jobs).queue("default", 5).start().await.unwrap()
@@ -273,6 +294,24 @@ async fn a_checkpoint_survives_whatever_becomes_of_an_attempt_and_goes_with_the_
     Admin::new(lab.pool()).replay(letter).await.unwrap();
     lab.until("(select count(*) from seen where page = 0) = 2").await;
     worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn the_attempt_after_a_reap_reads_the_checkpoint() {
+    let (lab, hand) = lab().await;
+    let worker = start(&lab, &hand).await;
+    Orphan.enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from seen)").await;
+    assert!(jobkit::testing::lose_lease(lab.direct(), worker.id()).await.unwrap());
+    // Before the worker knows and gives the job back, uncharged.
+    lab.run("select jobkit.reap_claim(c.worker_id, c.n) from jobkit.claims c").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let seen = "select string_agg(page || '/' || attempt, ' ' order by page) from seen";
+    assert_eq!(lab.value::<String>(seen).await, "0/1 7/2");
+    assert_eq!(lab.count("jobkit.lost_workers").await, 1);
+    assert_eq!(lab.count("jobkit.checkpoints").await, 0);
     lab.check_invariants().await;
 }
 

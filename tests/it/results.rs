@@ -1,6 +1,6 @@
 //! What jobs return, and who waits for it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::enqueue::wait::{End, WaitError};
@@ -83,6 +83,10 @@ impl Job for Forgotten {
 fn charge(then: Then) -> Charge {
     Charge { token: "s3cret-token".to_owned(), then }
 }
+
+/// Connections on which ends are told, besides those of workers.
+const LISTENING: &str = "pg_stat_activity where datname = current_database()
+    and application_name = 'jobkit listen'";
 
 async fn worker(lab: &Lab) -> jobkit::WorkerHandle {
     let jobs = [
@@ -187,6 +191,9 @@ async fn a_thousand_waits_beside_ends_all_wake() {
     let lab = Lab::new().await;
     let admin = Admin::new(lab.pool());
     let worker = worker(&lab).await;
+    let late = charge(Then::Return(1)).options().after(LONG * 9).enqueue(lab.pool()).await.unwrap();
+    let other = admin.clone();
+    let waits_on = tokio::spawn(async move { other.await_end(late, LONG * 9).await });
     let mut waits = JoinSet::new();
     for wait in 0..1_000 {
         let (pool, admin) = (lab.pool().clone(), admin.clone());
@@ -204,9 +211,39 @@ async fn a_thousand_waits_beside_ends_all_wake() {
     while let Some(waited) = waits.join_next().await {
         waited.unwrap();
     }
-    let listening = "pg_stat_activity where datname = current_database()
-        and application_name = 'jobkit listen' and query = 'LISTEN \"jobkit_end\"'";
-    assert!(lab.count(listening).await <= 2, "all waits of a pool share a connection");
     worker.stop().await;
+    // One still waits. The worker's own may take a moment to go.
+    lab.until(&format!("(select count(*) from {LISTENING}) = 1")).await;
+    admin.cancel(late).await.unwrap();
+    assert!(matches!(waits_on.await.unwrap(), Ok(Some(End::Cancelled(_)))));
     assert_eq!(lab.count("jobkit.jobs").await, 0);
+}
+
+/// It looks again two seconds after it began to listen: whoever is much sooner was told.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_alone_is_woken_by_the_end() {
+    let lab = Lab::new().await;
+    let admin = Admin::new(lab.pool());
+    let mut times = Vec::new();
+    for _ in 0..9 {
+        let pool = lab.pool().clone();
+        let waits = tokio::spawn(async move {
+            let end = charge(Then::Hang).enqueue_and_wait(&pool, LONG).await;
+            (end, Instant::now())
+        });
+        lab.until(&format!("(select count(*) from {LISTENING}) = 1")).await;
+        // The look that a new connection is a reason for is over by then.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(lab.count(LISTENING).await, 1);
+        let began = Instant::now();
+        let job = JobId(lab.value("select id from jobkit.jobs").await);
+        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Now);
+        let (end, at) = waits.await.unwrap();
+        assert!(matches!(end, Err(WaitError::Ended { .. })), "{end:?}");
+        times.push(at - began);
+        lab.until(&format!("not exists (select from {LISTENING})")).await;
+    }
+    times.sort();
+    println!("an end was told within {:?} (median of {})", times[times.len() / 2], times.len());
+    assert!(times[times.len() / 2] < Duration::from_secs(1), "{times:?}");
 }

@@ -306,7 +306,8 @@ pub(crate) async fn least_privilege(lab: &Lab) -> (String, PgPool) {
         "create role {role} login;
         grant usage on schema jobkit to {role};
         grant select, insert, update, delete on all tables in schema jobkit to {role};
-        grant usage on all sequences in schema jobkit to {role};"
+        grant usage on all sequences in schema jobkit to {role};
+        grant execute on all routines in schema jobkit to {role};"
     ))
     .await;
     let options: PgConnectOptions = lab.url().parse().unwrap();

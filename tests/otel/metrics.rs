@@ -8,14 +8,26 @@ use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use serde::{Deserialize, Serialize};
 
-/// Fails once.
+/// What may be in no label: there would be a series for each.
+const CANARY: &str = "4711470815";
+
+/// Fails once. Its payload, its keys and its error have the canary.
 #[derive(Serialize, Deserialize)]
-#[job(queue = "counted", backoff = fixed("1ms"))]
-struct Counted;
+#[job(
+    queue = "counted",
+    backoff = fixed("1ms"),
+    concurrency_key = self.token,
+    concurrency_limit = 1,
+    dead_letter_key = self.token,
+    unique_key = self.token
+)]
+struct Counted {
+    token: String,
+}
 
 impl Job for Counted {
     async fn run(self, cx: JobContext) -> jobkit::Result {
-        if cx.attempt() == 1 { Err("once".into()) } else { Ok(()) }
+        if cx.attempt() == 1 { Err(self.token.into()) } else { Ok(()) }
     }
 }
 
@@ -25,6 +37,7 @@ fn look(snapshotter: &Snapshotter, sums: &mut BTreeMap<String, u64>) {
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {
         let labels = key.key().labels().map(|label| format!(" {}={}", label.key(), label.value()));
         let name = [key.key().name(), &labels.collect::<String>()].concat();
+        assert!(!name.contains(CANARY), "{name}");
         match (key.kind(), value) {
             (MetricKind::Counter, DebugValue::Counter(number)) => {
                 *sums.entry(name).or_default() += number;
@@ -48,8 +61,9 @@ async fn a_worker_counts_what_it_does() {
     recorder.install().unwrap();
     let lab = Lab::new().await;
     let worker = lab.worker().state(lab.pool().clone()).queue("counted", 5).start().await.unwrap();
-    for _ in 0..3 {
-        Counted.enqueue(lab.pool()).await.unwrap();
+    for n in 0..3 {
+        let counted = Counted { token: format!("{CANARY}{n}") };
+        counted.options().tags([CANARY]).enqueue_unique(lab.pool()).await.unwrap();
     }
     lab.until("not exists (select from jobkit.jobs)").await;
     let mut sums = BTreeMap::new();

@@ -8,3 +8,4 @@ mod drains;
 mod enqueued;
 mod faults;
 mod jobs;
+mod with_sqlx;

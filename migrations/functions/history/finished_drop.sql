@@ -15,3 +15,5 @@ begin
     end if;
 end
 $$;
+-- Whoever has no more than USAGE of the schema removes nothing.
+revoke all on function jobkit.finished_drop from public;

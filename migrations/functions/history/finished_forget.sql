@@ -7,3 +7,5 @@ as $$
     delete from jobkit.finished_days d
     where d.day = p_day and d.day < (now() at time zone 'UTC')::date
 $$;
+-- Whoever has no more than USAGE of the schema removes nothing.
+revoke all on function jobkit.finished_forget from public;

@@ -51,3 +51,5 @@ begin
     return v_made;
 end
 $$;
+-- Whoever has no more than USAGE of the schema makes nothing.
+revoke all on function jobkit.finished_prepare from public;

@@ -30,3 +30,5 @@ begin
     return true;
 end
 $$;
+-- Whoever has no more than USAGE of the schema learns nothing of its queues.
+revoke all on function jobkit.require_room from public;

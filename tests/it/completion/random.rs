@@ -1,6 +1,7 @@
 //! Jobs that are completed in transactions of which anything may become.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jobkit::{Job, Registration, job};
@@ -8,6 +9,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::{Connection, Executor, PgConnection};
 
 use super::{Cx, DISAGREE, Hand, effect, hand, lab};
+
+/// How many transactions were rolled back, and of how many commits the answer was lost.
+static ROLLBACKS: AtomicU32 = AtomicU32::new(0);
+static LOST: AtomicU32 = AtomicU32::new(0);
 
 /// What becomes of a transaction in which a job is completed, at random.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +33,7 @@ impl Job<Arc<Hand>> for Gamble {
         cx.complete_in(&mut connection).await?;
         tokio::time::sleep(moment(3000)).await;
         let end = if fastrand::u8(..3) > 0 { "commit" } else { "rollback" };
+        ROLLBACKS.fetch_add(u32::from(end == "rollback"), Ordering::Relaxed);
         match fastrand::u8(..5) {
             // Ends with it, or fails after it.
             0 | 1 => {
@@ -41,6 +47,7 @@ impl Job<Arc<Hand>> for Gamble {
             3 => {
                 let ended = tokio::time::timeout(moment(2000), connection.execute(end)).await;
                 drop(connection);
+                LOST.fetch_add(u32::from(end == "commit" && ended.is_err()), Ordering::Relaxed);
                 ended.map_err(|_| "the answer was lost")??;
             }
             // It ends some time later.
@@ -59,7 +66,7 @@ impl Job<Arc<Hand>> for Gamble {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn effect_and_completion_always_agree() {
     let rounds = std::env::var("JOBKIT_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let rounds: usize = rounds.unwrap_or(100);
+    let rounds: usize = rounds.unwrap_or(1000);
     let lab = lab().await;
     let hand = hand(&lab, lab.url());
     let start = || async {
@@ -76,7 +83,7 @@ async fn effect_and_completion_always_agree() {
     while lab.count("jobkit.jobs").await > 0 || lab.count("jobkit.claims").await > 0 {
         assert_eq!(lab.value::<i64>(DISAGREE).await, 0, "after {looks} looks");
         looks += 1;
-        if fastrand::u8(..20) == 0 {
+        if fastrand::u8(..100) == 0 {
             let worker = workers[fastrand::usize(..2)].id();
             reaped += u32::from(jobkit::testing::lose_lease(lab.direct(), worker).await.unwrap());
         }
@@ -87,7 +94,9 @@ async fn effect_and_completion_always_agree() {
     assert_eq!(lab.value::<i64>(DISAGREE).await, 0);
     let once = "select count(distinct job) || ' of ' || count(*) from effects";
     assert_eq!(lab.value::<String>(once).await, format!("{rounds} of {rounds}"));
-    println!("{rounds} jobs, {looks} looks, {reaped} workers reaped");
+    let [rollbacks, lost] = [&ROLLBACKS, &LOST].map(|count| count.load(Ordering::Relaxed));
+    println!("{rounds} jobs, {looks} looks, {reaped} reaps, {rollbacks} rollbacks, {lost} lost");
+    assert!(reaped > 0 && rollbacks > 0 && lost > 0, "each has to happen");
     for worker in workers {
         worker.stop().await;
     }

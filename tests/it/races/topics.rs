@@ -55,7 +55,7 @@ impl World {
     }
 }
 
-/// T210: it reads what was committed when it began.
+/// T220: it reads what was committed when it began.
 pub(crate) async fn a_publish_waits_for_no_change_of_subscriptions(lab: Lab) {
     let world = World::subscribed(lab).await;
     for (change, then) in [
@@ -76,7 +76,7 @@ pub(crate) async fn a_publish_waits_for_no_change_of_subscriptions(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
-/// T211: whoever publishes may keep the transaction open as long as it likes.
+/// T221: whoever publishes may keep the transaction open as long as it likes.
 pub(crate) async fn no_change_of_subscriptions_waits_for_a_publish(lab: Lab) {
     let world = World::subscribed(lab).await;
     for end in ENDS {
@@ -91,7 +91,7 @@ pub(crate) async fn no_change_of_subscriptions_waits_for_a_publish(lab: Lab) {
     world.lab.check_invariants().await;
 }
 
-/// T212: a binary from before a rename and one from after it start at once, in either order.
+/// T222: a binary from before a rename and one from after it start at once, in either order.
 pub(crate) async fn two_names_of_a_kind_announced_at_once_are_one_subscriber(lab: Lab) {
     let world = World::subscribed(lab).await;
     let (old, new) = ([("a", "null"), ("b", "null")], [("b", "null"), ("c", "a")]);
@@ -109,7 +109,7 @@ pub(crate) async fn two_names_of_a_kind_announced_at_once_are_one_subscriber(lab
     assert_eq!(world.lab.count("jobkit.subscriptions where topic = 'other'").await, 1);
 }
 
-/// T213: they take the table, so no order of the kinds can make a deadlock.
+/// T223: they take the table, so no order of the kinds can make a deadlock.
 pub(crate) async fn announcements_in_other_orders_do_not_clash(lab: Lab) {
     let world = World::subscribed(lab).await;
     for end in ENDS {
@@ -124,7 +124,7 @@ pub(crate) async fn announcements_in_other_orders_do_not_clash(lab: Lab) {
     assert_eq!(world.refusal_after(at, announce(&[("a", "null")])).await, "JK002");
 }
 
-/// T214: the later one of the two counts.
+/// T224: the later one of the two counts.
 pub(crate) async fn an_announcement_and_an_unsubscription_take_turns(lab: Lab) {
     let world = World::subscribed(lab).await;
     for end in ENDS {

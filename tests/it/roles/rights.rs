@@ -1,15 +1,23 @@
 //! All rights that roles have, as the catalogue has them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+
+use jobkit_tests::Lab;
 
 use super::Roles;
 
 /// With this in the environment the list is written anew: look at what changed in it.
 const BLESS: &str = "JOBKIT_BLESS";
 
-/// Who has which right to what, a line each: of tables, columns, sequences, functions, the schema.
+/// What a role may do with a thing, a line each: schema, tables, columns, sequences, functions, and
+/// what is granted by default on what the owner makes. Then with whose rights each function runs,
+/// and its settings. Each line says all, so that no other can stand for it.
 const RIGHTS: &str = "
-    with given (what, acl) as (
+    with functions as (
+        select *, 'function ' || proname || '(' || oidvectortypes(proargtypes) || ')' as what
+        from pg_proc where pronamespace = 'jobkit'::regnamespace
+    ), given (what, acl) as (
         select 'schema jobkit', nspacl from pg_namespace where nspname = 'jobkit'
         union all
         select case relkind when 'S' then 'sequence ' when 'v' then 'view ' else 'table ' end
@@ -21,23 +29,33 @@ const RIGHTS: &str = "
         from pg_attribute a join pg_class c on c.oid = a.attrelid
         where c.relnamespace = 'jobkit'::regnamespace and not c.relispartition
         union all
-        -- Without the parameters, which come and go.
-        select distinct 'function ' || proname, proacl
-        from pg_proc where pronamespace = 'jobkit'::regnamespace
-    ), rights as (
-        select g.what, case a.grantee when 0 then 'PUBLIC'
-                else replace(a.grantee::regrole::text, $1, '') end as who,
-            string_agg(distinct lower(a.privilege_type), ' + ') as what_for
+        -- Where nothing is noted PUBLIC has the right.
+        select what, coalesce(proacl, acldefault('f', proowner)) from functions
+        union all
+        select 'by default ' || case defaclobjtype when 'r' then 'tables' when 'S' then 'sequences'
+            when 'f' then 'functions' else defaclobjtype::text end, defaclacl
+        from pg_default_acl where defaclnamespace = 'jobkit'::regnamespace
+    ), lines (line) as (
+        select case a.grantee when 0 then 'PUBLIC'
+                else replace(a.grantee::regrole::text, $1, '') end
+            || ': ' || g.what || ': '
+            || string_agg(distinct lower(a.privilege_type), ', ')
         from given g cross join aclexplode(g.acl) a
         where a.grantee <> $2::regrole
-        group by 1, 2
+        group by a.grantee, g.what
+        union all
+        select what || ' runs as its ' || case when prosecdef then 'owner' else 'caller' end
+            || coalesce(': ' || array_to_string(proconfig, '; '), '')
+        from functions
     )
-    select coalesce(string_agg(r.who || ': ' || r.what_for || ': ' || r.whats, E'\\n'
-        order by r.who, r.what_for), '')
-    from (
-        select who, what_for, string_agg(what, ', ' order by what collate \"C\") as whats
-        from rights group by 1, 2
-    ) r";
+    select string_agg(line, E'\\n' order by line collate \"C\") || E'\\n' from lines";
+
+/// The functions that run with their owner's rights, and their `search_path`.
+const DEFINERS: &str = "
+    select string_agg(proname || ' ' || coalesce(
+        (select s from unnest(proconfig) s where s like 'search_path=%'), ''), E'\\n'
+        order by proname collate \"C\")
+    from pg_proc where pronamespace = 'jobkit'::regnamespace and prosecdef";
 
 #[tokio::test]
 async fn the_rights_of_roles_are_on_record() {
@@ -48,24 +66,59 @@ async fn the_rights_of_roles_are_on_record() {
         .fetch_one(roles.lab.direct())
         .await
         .unwrap();
-    let found = found.replace(": ", ":\n    ").replace(", ", "\n    ") + "\n";
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("it/roles/rights.txt");
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(&place, &found).unwrap();
     }
     let recorded = std::fs::read_to_string(&place).unwrap_or_default();
-    let changed: Vec<_> = diff(&recorded, &found);
-    assert!(changed.is_empty(), "look, then {BLESS}=1 writes them down:\n{}", changed.join("\n"));
+    let changed = diff(&recorded, &found);
+    assert!(recorded == found, "look, then {BLESS}=1 writes them down:\n{}", changed.join("\n"));
     assert!(!found.contains("PUBLIC"), "something is granted to PUBLIC");
     roles.end().await;
 }
 
 /// Lines of one text that the other has not.
 fn diff(recorded: &str, found: &str) -> Vec<String> {
-    let without = |one: &str, other: &str, sign: char| {
-        let other: Vec<_> = other.lines().collect();
-        let lines = one.lines().filter(|line| !other.contains(line));
-        lines.map(|line| format!("{sign}{line}")).collect::<Vec<_>>()
-    };
-    [without(recorded, found, '-'), without(found, recorded, '+')].concat()
+    let (recorded, found) =
+        (BTreeSet::from_iter(recorded.lines()), BTreeSet::from_iter(found.lines()));
+    let gone = recorded.difference(&found).map(|line| format!("-{line}"));
+    gone.chain(found.difference(&recorded).map(|line| format!("+{line}"))).collect()
+}
+
+#[tokio::test]
+async fn few_functions_run_with_the_rights_of_their_owner() {
+    let lab = Lab::new().await;
+    let expected = [
+        "enqueue_as_owner",
+        "finished_drop",
+        "finished_forget",
+        "finished_prepare",
+        "require_room",
+    ];
+    let expected = expected.map(|name| format!("{name} search_path=pg_catalog, pg_temp"));
+    assert_eq!(lab.value::<String>(DEFINERS).await, expected.join("\n"));
+}
+
+/// Nobody has applied the roles yet. The last schema that had all functions open to PUBLIC is
+/// upgraded as well.
+#[tokio::test]
+async fn before_there_are_roles_public_reaches_nothing() {
+    let upgraded = Lab::empty().await;
+    upgraded.run(include_str!("../upgrade/schema_29.sql")).await;
+    jobkit::migrate(upgraded.pool()).await.unwrap();
+    for lab in [Lab::new().await, upgraded] {
+        let open = "select count(*) from pg_proc where pronamespace = 'jobkit'::regnamespace
+            and prosecdef and has_function_privilege('public', oid, 'execute')";
+        assert_eq!(lab.value::<i64>(open).await, 0);
+        let granted = "select has_schema_privilege('public', 'jobkit', 'usage, create')
+            or has_any_column_privilege('public', 'jobkit.jobs', 'select, insert, update')";
+        assert!(!lab.value::<bool>(granted).await);
+        let role = format!("jobkit_test_{:016x}", fastrand::u64(..));
+        lab.run(&format!("create role {role}")).await;
+        let mut session = lab.session("anybody").await;
+        session.run(&format!("set role {role}")).await.unwrap();
+        let refused = session.run("select jobkit.contract()").await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied for schema jobkit"), "{refused}");
+        lab.run(&format!("drop role {role}")).await;
+    }
 }
