@@ -29,7 +29,8 @@
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
 //! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` is the
-//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` drains beside a job that says how far it is a thousand times a second.
+//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` drains beside a job that
+//! says how far it is a thousand times a second.
 //! `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
 //! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the

@@ -1,7 +1,10 @@
 //! Jobs that were claimed before there was a slot for them, in a process that is killed.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+use jobkit_tests::Lab;
 
 use crate::jobs::Act;
 use crate::oracle::Folder;
@@ -48,24 +51,10 @@ async fn a_job_that_had_not_begun_is_never_charged() {
         diary: Some(diaries.path().to_owned()),
         ..Program::quick(lab.url())
     };
-    let load = async || enqueue(&lab, 1_000, Act::Sleep(Duration::from_millis(1))).await.len();
-    let mut jobs = load().await;
+    let mut jobs = load(&lab).await;
     let survivor = Process::start(&program).await;
     for _ in 0..KILLS {
-        let mut process = Process::start(&program).await;
-        let diary = diaries.path().join(process.pid().to_string());
-        let lines = || std::fs::read_to_string(&diary).map_or(0, |diary| diary.lines().count());
-        let most = lines() + 100 + fastrand::usize(..200);
-        let began = Instant::now();
-        while lines() < most {
-            assert!(began.elapsed() < PATIENCE, "it runs no jobs");
-            // The survivor would leave nothing to one that is slow.
-            if lab.count("jobkit.ready").await < 500 {
-                jobs += load().await;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        process.kill();
+        jobs += run_and_kill(&lab, Process::start(&program).await, diaries.path()).await;
     }
     all_done(&lab).await;
     survivor.stop().await;
@@ -97,7 +86,30 @@ async fn a_job_that_had_not_begun_is_never_charged() {
     println!("{} taken back, of which {waited} had not begun", taken_back.len());
 }
 
-async fn rows(lab: &jobkit_tests::Lab, sql: &'static str) -> Vec<(i64, String)> {
+/// Returns how many jobs it has enqueued.
+async fn load(lab: &Lab) -> usize {
+    enqueue(lab, 1_000, Act::Sleep(Duration::from_millis(1))).await.len()
+}
+
+/// Kills a process that has run some more jobs. Returns how many were enqueued meanwhile: the
+/// survivor would leave nothing to one that is slow.
+async fn run_and_kill(lab: &Lab, mut process: Process, diaries: &Path) -> usize {
+    let diary = diaries.join(process.pid().to_string());
+    let lines = || std::fs::read_to_string(&diary).map_or(0, |diary| diary.lines().count());
+    let most = lines() + 100 + fastrand::usize(..200);
+    let (began, mut jobs) = (Instant::now(), 0);
+    while lines() < most {
+        assert!(began.elapsed() < PATIENCE, "it runs no jobs");
+        if lab.count("jobkit.ready").await < 500 {
+            jobs += load(lab).await;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    process.kill();
+    jobs
+}
+
+async fn rows(lab: &Lab, sql: &'static str) -> Vec<(i64, String)> {
     sqlx::query_as(sql).fetch_all(lab.pool()).await.unwrap()
 }
 

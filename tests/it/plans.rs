@@ -352,8 +352,9 @@ async fn take_and_free_keys(session: &mut Session, round: usize) {
     let enqueue = format!(
         "select array_agg(e.job_id) filter (where e.answer = 'enqueued') from
             jobkit.enqueue_unique({act}, {queue}, {zero}, {}, '{{}}', '{{}}', '{{}}', '{{}}',
-            {payload}, '{{}}', '{{}}', '{{}}', '{{}}', {act}, array(select case n when 1 then 'taken'
-            else '{round} ' || n end from generate_series(1, 20) n), {holds}, '{{}}', {skip}) e",
+            {payload}, '{{}}', '{{}}', '{{}}', '{{}}', {act},
+            array(select case n when 1 then 'taken' else '{round} ' || n end
+                from generate_series(1, 20) n), {holds}, '{{}}', {skip}) e",
         same("1::smallint")
     );
     let jobs: Vec<i64> = session.value(&enqueue).await.unwrap();

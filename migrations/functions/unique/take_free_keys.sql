@@ -1,4 +1,4 @@
--- take_free_keys: unique keys for jobs that are about to be enqueued: of each key the first of them.
+-- take_free_keys: unique keys for jobs that are about to be enqueued: of each key the first one.
 -- Returns the jobs that have theirs, or have none, and null for the others.
 --   p_look  whether those that are taken are left out. Without a look, which takes half the time,
 --           it fails with 23505 where one is; with one, where somebody was faster (ON CONFLICT
