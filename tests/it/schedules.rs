@@ -321,7 +321,7 @@ async fn old_runs_are_pruned() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_that_are_due_at_once_are_fired_within_half_a_minute() {
+async fn ten_thousand_that_are_due_at_once_are_fired_within_five_seconds() {
     let lab = Lab::new().await;
     lab.run(
         "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
@@ -338,4 +338,5 @@ async fn ten_thousand_that_are_due_at_once_are_fired_within_half_a_minute() {
     println!("all were fired after {took:?}");
     worker.stop().await;
     assert_eq!(lab.count("jobkit.jobs").await, 10_000);
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
