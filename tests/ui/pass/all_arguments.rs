@@ -35,7 +35,8 @@ impl Job for SendReceipt {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let policy = SendReceipt::POLICY;
     assert_eq!(policy.kind, "receipt");
     assert_eq!(policy.aliases, ["mail_receipt", "receipt_v1"]);

@@ -38,7 +38,8 @@ impl Own {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let third = |backoff: Backoff| backoff.delay(3).as_secs();
     assert_eq!(third(ByFourthPower::POLICY.backoff), 96);
     assert_eq!(third(Doubling::POLICY.backoff), 20);

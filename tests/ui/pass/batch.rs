@@ -35,7 +35,8 @@ impl BatchJob<App> for WithState {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let linger = Duration::from_secs(1);
     assert_eq!(IndexProduct::POLICY.batch, Some(Batch { max: 100, linger }));
     assert_eq!(WithState::POLICY.batch, Some(Batch { max: 2, ..Batch::default() }));

@@ -21,7 +21,8 @@ impl Job for Charge {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!(Charge::POLICY.encrypt, ["apiToken", "api_token", "card.number"]);
     assert_eq!(Charge::POLICY.redact, ["name", "apiToken", "api_token", "card.number"]);
 }

@@ -46,7 +46,8 @@ declare!(
     concurrency_key = if self.tenant > 3 { "large" } else { "small" }
 );
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!(ImportOrders::POLICY.queue, "orders");
     assert_eq!(ImportOrders::POLICY.priority, -2);
     let limit = Concurrency { group: "import_orders", limit: 3 };

@@ -22,7 +22,8 @@ impl Job for Greet {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!(HTTPFetch::POLICY.kind, "http_fetch");
     assert_eq!(HTTPFetch::POLICY.queue, "default");
     assert_eq!(HTTPFetch::POLICY.auto_replay, None);

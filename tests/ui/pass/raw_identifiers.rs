@@ -14,7 +14,8 @@ impl Job for r#match {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!(r#match::POLICY.kind, "match");
     let job = r#match { r#type: "a".to_owned() };
     assert_eq!(job.concurrency_key().as_deref(), Some("a"));

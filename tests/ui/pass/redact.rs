@@ -16,7 +16,8 @@ impl Job for Charge {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let expected = ["apiToken", "api_token", "kind.number", "type.number"];
     assert_eq!(Charge::POLICY.redact, expected);
 }

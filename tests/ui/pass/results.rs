@@ -40,7 +40,8 @@ impl Job for Nothing {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!(Charge::POLICY.kind, "charge");
     let _registered = [
         Registration::of::<Charge, _>(),

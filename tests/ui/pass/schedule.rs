@@ -11,7 +11,8 @@ impl Job for Nightly {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let (times, Nightly) = Nightly::scheduled().expect("it has a schedule");
     assert_eq!(times, "0 30 3 * * MON-FRI America/New_York");
 }

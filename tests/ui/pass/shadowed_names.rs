@@ -37,6 +37,7 @@ impl jobkit::Job for Ping {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert!(jobkit::Declared::concurrency_key(&Ping(1)).is_some());
 }

@@ -25,7 +25,8 @@ impl Job<App> for SendReceipt {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     /// A job can be declared where it is needed.
     #[derive(Serialize, Deserialize)]
     #[jobkit::job]

@@ -41,7 +41,8 @@ impl Job for CountSales {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     let policy = SendReceipt::POLICY;
     assert_eq!((policy.topic, policy.version), (Some("order.paid"), 3));
     assert_eq!((policy.queue, policy.redact), ("mail", &["order"][..]));

@@ -34,7 +34,8 @@ impl Job for SendReceipt {
     }
 }
 
-fn main() {
+#[test]
+fn is_accepted() {
     assert_eq!((SendReceipt::POLICY.version, SendReceipt::POLICY.upcasts), (4, &[1, 2, 3][..]));
     let receipt = Registration::of::<SendReceipt, _>();
     for (version, payload) in [(1, "7"), (2, r#"{"order": "7"}"#), (3, "7"), (4, r#"{"order": 7}"#)]
