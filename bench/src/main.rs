@@ -14,7 +14,7 @@
 //! cargo run --release -p jobkit-bench -- coalesce [rounds]
 //! cargo run --release -p jobkit-bench -- keys [rounds]
 //! cargo run --release -p jobkit-bench -- beside PROGRAM PROGRAM [jobs] [rounds]
-//! cargo run --release -p jobkit-bench -- progress [jobs] [rounds]
+//! cargo run --release -p jobkit-bench -- progress [seconds] [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
 //! cargo run --release -p jobkit-bench -- compare --help    # scripts/bench
@@ -29,8 +29,8 @@
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
 //! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` is the
-//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` drains beside a job that
-//! says how far it is a thousand times a second.
+//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` is what a job
+//! costs that says how far it is a thousand times a second, beside what a drain does.
 //! `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
 //! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
@@ -103,7 +103,7 @@ async fn main() -> Result<()> {
         "producers" => producers::compare(&pool, number(5)?).await,
         "coalesce" => producers::coalesce(&pool, number(5)?).await,
         "keys" => keys::compare(&pool, number(5)?).await,
-        "progress" => progress::compare(&pool, number(400_000)?, number(5)?).await,
+        "progress" => progress::compare(&pool, number(10)?, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,
         _ => bail!("there is no benchmark `{what}`; the first lines of this program list them"),

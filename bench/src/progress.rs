@@ -1,4 +1,5 @@
-//! What a drain pays for a job beside it that says how far it is a thousand times a second.
+//! What a job pays that says how far it is a thousand times a second, as a share of the CPU that a
+//! drain uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
 use crate::drain::drain;
-use crate::meter::Reading;
+use crate::meter::{Meter, Reading};
 
 /// Runs until its worker stops.
 #[derive(Serialize, Deserialize)]
@@ -38,7 +39,7 @@ impl Job<Rounds> for Import {
     }
 }
 
-async fn beside(pool: &PgPool, reports: bool) -> Result<(WorkerHandle, Rounds)> {
+async fn start(pool: &PgPool, reports: bool) -> Result<(WorkerHandle, Rounds)> {
     let rounds = Rounds::default();
     let worker = Worker::new(pool.clone()).state(Arc::clone(&rounds));
     let worker = worker.jobs([Registration::of::<Import, _>()]).queue("imports", 1);
@@ -50,21 +51,31 @@ async fn beside(pool: &PgPool, reports: bool) -> Result<(WorkerHandle, Rounds)> 
     Ok((worker, rounds))
 }
 
-/// Drains in turn beside a job that says nothing and beside the same job that says how far it is.
-pub(crate) async fn compare(pool: &PgPool, jobs: usize, rounds: usize) -> Result<()> {
+/// Milliseconds of CPU a second, of the server and of this process.
+fn cpu(reading: &Reading) -> f64 {
+    (reading.server_micros + reading.own_micros) * reading.jobs_per_second / 1000.0
+}
+
+/// The job alone, in turn silent and reporting, and a drain that its cost is compared with: in a
+/// drain's own time a share of one percent would be lost in the noise.
+pub(crate) async fn compare(pool: &PgPool, seconds: usize, rounds: usize) -> Result<()> {
     let (mut silent, mut reporting) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         for reports in [false, true] {
-            let (worker, count) = beside(pool, reports).await?;
+            let (worker, count) = start(pool, reports).await?;
             let before = count.load(Ordering::Relaxed);
-            let reading = drain(pool, false, jobs, 2000).await?;
+            let meter = Meter::start(pool).await?;
+            tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
             let calls = count.load(Ordering::Relaxed) - before;
+            let reading = meter.stop(pool, seconds).await?;
             worker.stop().await;
-            println!("round {round}: reports {reports:5}, {calls} ticks  {reading}");
+            let (rate, cpu) = (calls as f64 / reading.seconds, cpu(&reading));
+            println!("round {round}: reports {reports:5}, {rate:.0} a second  {cpu:.1} ms CPU/s");
             if reports { reporting.push(reading) } else { silent.push(reading) }
         }
     }
-    let (silent, reporting) = (Reading::median(silent), Reading::median(reporting));
-    println!("ratio  : {:.3}", reporting.jobs_per_second / silent.jobs_per_second);
+    let drain = cpu(&drain(pool, false, 100_000, 2000).await?);
+    let cost = cpu(&Reading::median(reporting)) - cpu(&Reading::median(silent));
+    println!("drain  : {drain:.0} ms CPU/s; reports cost {cost:.1}, {:.2} %", 100.0 * cost / drain);
     Ok(())
 }

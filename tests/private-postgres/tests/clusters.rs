@@ -23,7 +23,8 @@ impl Project {
 
     fn program(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_private-postgres"));
-        command.args(arguments).env_remove("DATABASE_URL").env("CARGO_MANIFEST_DIR", &self.0);
+        command.args(arguments).env("CARGO_MANIFEST_DIR", &self.0);
+        command.env_remove("DATABASE_URL").env_remove("PRIVATE_POSTGRES_FOR_TESTS");
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command
     }

@@ -44,7 +44,11 @@ fn is_accepted() {
     }
     for (version, payload, error) in [
         (1, r#"{}"#, "the payload of version 1 does not decode at `.`: invalid type: map"),
-        (2, r#"{"order": "x"}"#, "the payload of version 2 does not become version 4: invalid digit"),
+        (
+            2,
+            r#"{"order": "x"}"#,
+            "the payload of version 2 does not become version 4: invalid digit",
+        ),
         (4, r#"{}"#, "the payload of version 4 does not decode at `.`: missing field `order`"),
         (5, r#"{}"#, "this binary does not know version 5 of `send_receipt`"),
     ] {
