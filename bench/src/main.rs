@@ -13,7 +13,7 @@
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- coalesce [rounds]
 //! cargo run --release -p jobkit-bench -- keys [rounds]
-//! cargo run --release -p jobkit-bench -- beside PROGRAM PROGRAM [jobs] [rounds]
+//! cargo run --release -p jobkit-bench -- beside PROGRAM PROGRAM WORK [rounds]
 //! cargo run --release -p jobkit-bench -- progress [seconds] [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
 //! cargo run --release -p jobkit-bench -- pages [finished]
@@ -28,10 +28,10 @@
 //! drains 10,000 jobs behind 100,000 of an exhausted key; `handover` measures how fast a permit is
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
-//! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` is the
-//! wait of lone jobs with two builds of `peer-jobkit` at once. `progress` is what a job
-//! costs that says how far it is a thousand times a second, beside what a drain does.
-//! `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
+//! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` has
+//! two builds of `peer-jobkit` do the same at once: `latency`, `enqueue1`, `enqueue16` or `drain`.
+//! `progress` is what a job costs that says how far it is a thousand times a second, beside what a
+//! drain does. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
 //! page of the dashboard, with 2,000,000 finished jobs, while workers run. `compare` is
 //! `scripts/bench`: jobkit beside other job queues. Absolute figures drift with the machine; the
 //! ratio within one run is what counts.
@@ -67,12 +67,11 @@ async fn main() -> Result<()> {
         return compare::run(arguments).await;
     }
     if what == "beside" {
-        let mut program = || arguments.next().context("beside PROGRAM PROGRAM [jobs] [rounds]");
-        let programs = [program()?, program()?];
-        let mut number = |default| arguments.next().map_or(Ok(default), |text| text.parse());
-        let (jobs, rounds) = (number(1_500)?, number(8)?);
+        let mut word = || arguments.next().context("beside PROGRAM PROGRAM WORK [rounds]");
+        let (programs, work) = ([word()?, word()?], beside::Work::named(&word()?)?);
+        let rounds = arguments.next().map_or(Ok(8), |text| text.parse())?;
         let programs = programs.each_ref().map(Path::new);
-        return beside::compare(&Server::find().await?, programs, jobs, rounds).await;
+        return beside::compare(&Server::find().await?, programs, work, rounds).await;
     }
     let mut numbers = arguments.map(|text| text.parse::<usize>());
     let mut number = |default| numbers.next().unwrap_or(Ok(default));

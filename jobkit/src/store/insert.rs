@@ -6,6 +6,9 @@ use serde_json::value::RawValue;
 
 use super::enqueue::NewJob;
 
+/// Inserts a job that is due at once and has no unique key.
+pub(super) const PLAIN: &str = include_str!("sql/jobs_enqueue_one.sql");
+
 /// An enqueue as one statement that any driver can send: every parameter is text or null, and the
 /// first column of its rows is the id of a job.
 #[derive(Debug, Clone)]
@@ -73,7 +76,7 @@ impl From<NewJob> for Insert {
             version.map(|version| version.to_string()),
         ];
         let Some(unique) = unique else {
-            return Self { sql: include_str!("sql/jobs_enqueue_one.sql"), parameters };
+            return Self { sql: PLAIN, parameters };
         };
         parameters.extend([Some(unique.scope), Some(unique.key)]);
         let Some(on_duplicate) = unique.on_duplicate else {

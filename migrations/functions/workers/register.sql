@@ -7,11 +7,13 @@ create or replace function jobkit.register(
     p_worker bigint, p_name text, p_queues text[], p_kinds text[], p_lease interval,
     p_slots integer[] default '{}', p_pools integer[] default null, p_weights integer[] default '{}'
 ) returns void
-language sql as $$
+language plpgsql as $$
+begin
     insert into jobkit.workers (id, name, queues, kinds, lease, lease_until, slots,
         pools, weights, prefixes)
     values (p_worker, p_name, p_queues, p_kinds, p_lease, clock_timestamp() + p_lease, p_slots,
         coalesce(p_pools, '{}'), p_weights, array(
             select left(q.name, -1) from unnest(p_queues) as q (name)
-            where p_pools is not null and right(q.name, 1) = '*'))
+            where p_pools is not null and right(q.name, 1) = '*'));
+end
 $$;
