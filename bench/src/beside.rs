@@ -1,5 +1,5 @@
-//! Two builds of jobkit, both at work at the same time on one server: whatever else the machine does
-//! meets both alike.
+//! Two builds of jobkit, both at work at the same time on one server: whatever else the machine
+//! does meets both alike.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,4 +1,3 @@
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -7,7 +6,7 @@ use sqlx::types::Json;
 
 use super::call::{Statement, column, sparse};
 use super::executor::Executor;
-use super::insert::{Insert, PLAIN};
+use super::insert::{Insert, ONE};
 use super::read::One;
 use super::time::interval;
 
@@ -63,25 +62,16 @@ impl NewJob {
 /// Stores a job in one statement.
 pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sqlx::Result<i64> {
     if job.is_plain() {
-        return typed(&job).through(executor).await;
+        return plain(&job).through(executor).await;
     }
     let Insert { sql, parameters } = Insert::from(job);
     let insert = Statement::<One<i64>>::new(sql);
     parameters.into_iter().fold(insert, Statement::bind).through(executor).await
 }
 
-/// What every driver sends for a plain job, with parameters of their own types: what would read
-/// them from text is a twentieth of the server's work. The payload stays text, of which the server
-/// makes JSON either way.
-fn typed(job: &NewJob) -> Statement<One<i64>> {
-    static SQL: LazyLock<String> = LazyLock::new(|| {
-        let of_text = |to: &str| format!("::pg_catalog.text::pg_catalog.{to}");
-        let of_itself = |to: &str| format!("::pg_catalog.{to}");
-        ["int2", "text[]", "jsonb"]
-            .iter()
-            .fold(PLAIN.to_owned(), |sql, to| sql.replace(&of_text(to), &of_itself(to)))
-    });
-    Statement::new(&SQL)
+/// Inserts a job that has nothing to wait for.
+fn plain(job: &NewJob) -> Statement<One<i64>> {
+    Statement::new(ONE)
         .bind(job.kind)
         .bind(&*job.queue)
         .bind(job.priority)

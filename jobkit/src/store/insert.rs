@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 
 use super::enqueue::NewJob;
 
-/// Inserts a job that is due at once and has no unique key.
-pub(super) const PLAIN: &str = include_str!("sql/jobs_enqueue_one.sql");
+/// Inserts a job that has nothing to wait for; the same with parameters that any driver can send.
+pub(super) const ONE: &str = include_str!("sql/jobs_enqueue_one.sql");
+const ONE_AS_TEXT: &str = include_str!("sql/jobs_enqueue_one_as_text.sql");
 
 /// An enqueue as one statement that any driver can send: every parameter is text or null, and the
 /// first column of its rows is the id of a job.
@@ -76,7 +77,7 @@ impl From<NewJob> for Insert {
             version.map(|version| version.to_string()),
         ];
         let Some(unique) = unique else {
-            return Self { sql: PLAIN, parameters };
+            return Self { sql: ONE_AS_TEXT, parameters };
         };
         parameters.extend([Some(unique.scope), Some(unique.key)]);
         let Some(on_duplicate) = unique.on_duplicate else {
@@ -192,6 +193,19 @@ mod tests {
             array([Some("a"), None, Some(""), Some("\"b\\"), Some("null, ö{}")].into_iter());
         assert_eq!(array, "{\"a\",null,\"\",\"\\\"b\\\\\",\"null, ö{}\"}");
         assert_eq!(super::array(std::iter::empty::<Option<&str>>()), "{}");
+    }
+
+    /// But for the comment at the top.
+    #[test]
+    fn drivers_send_the_same_statement_with_casts() {
+        let below = |sql: &'static str| sql.split_once("-- $1 kind").map(|(_, below)| below);
+        let text = below(ONE_AS_TEXT).unwrap().to_owned();
+        let types = ["int2", "text[]", "jsonb"];
+        let typed = types.iter().fold(text, |sql, name| {
+            let (cast, plain) = ("::pg_catalog.text::pg_catalog.", "::pg_catalog.");
+            sql.replace(&[cast, name].concat(), &[plain, name].concat())
+        });
+        assert_eq!(Some(&*typed), below(ONE));
     }
 
     #[test]

@@ -17,7 +17,7 @@ declare
     v_stuck bigint[] := jobkit.stuck();
     v_due record;
     v_jobs bigint[];
-    v_queues text[];
+    v_queues text[] := '{}';
     v_keys record;
 begin
     begin
@@ -31,7 +31,9 @@ begin
             returning s.job_id
         )
         select count(*), array_agg(d.job_id) into promoted, v_jobs from due d;
-        v_queues := array(select distinct r.queue from jobkit.make_ready(v_jobs) r);
+        if promoted > 0 then
+            v_queues := array(select distinct r.queue from jobkit.make_ready(v_jobs) r);
+        end if;
     exception when others then
         if sqlstate like '40%' then
             raise;

@@ -6,11 +6,11 @@ macro_rules! import {
     ($name:ident, $queue:expr, $priority:literal, $limit:expr) => {
         #[derive(Serialize, Deserialize)]
         #[job(
-                                            queue = $queue,
-                                            priority = $priority,
-                                            concurrency_key = self.tenant,
-                                            concurrency_limit = $limit,
-                                        )]
+                                                            queue = $queue,
+                                                            priority = $priority,
+                                                            concurrency_key = self.tenant,
+                                                            concurrency_limit = $limit,
+                                                        )]
         struct $name {
             tenant: i64,
         }

@@ -1,18 +1,18 @@
 -- enqueue of one job that is due at once, without the function for many: it only inserts as well.
--- It runs in a session of the application's, whatever its search_path. Every parameter is text or
--- null, so that each driver can send it.
+-- It runs in a session of the application's, whatever its search_path. Parameters are what they
+-- are, but the payload is text: to prepare for casts is a twentieth of the server's work.
 -- $1 kind, $2 queue, $3 priority, $4 max attempts, $5 group, $6 key (both or neither),
 -- $7 dead-letter key, $8 payload, $9 tags, $10 metadata, $11 version
 with job as (
     insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata,
         version)
-    values ($1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.text::pg_catalog.int2,
-        $4::pg_catalog.text::pg_catalog.int2,
+    values ($1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.int2,
+        $4::pg_catalog.int2,
         pg_catalog.statement_timestamp(), pg_catalog.statement_timestamp(),
         $5::pg_catalog.text, $6::pg_catalog.text, $7::pg_catalog.text,
-        $8::pg_catalog.text::pg_catalog.json, $9::pg_catalog.text::pg_catalog.text[],
-        $10::pg_catalog.text::pg_catalog.jsonb, $11::pg_catalog.text::pg_catalog.int2)
+        $8::pg_catalog.text::pg_catalog.json, $9::pg_catalog.text[],
+        $10::pg_catalog.jsonb, $11::pg_catalog.int2)
     returning id
 )
 insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
