@@ -2,15 +2,17 @@ use jobkit::policy::Concurrency;
 use jobkit::{Declared, Job, JobContext, job};
 use serde::{Deserialize, Serialize};
 
+// rustfmt indents the arguments once more each time.
+#[rustfmt::skip]
 macro_rules! import {
     ($name:ident, $queue:expr, $priority:literal, $limit:expr) => {
         #[derive(Serialize, Deserialize)]
         #[job(
-                                                            queue = $queue,
-                                                            priority = $priority,
-                                                            concurrency_key = self.tenant,
-                                                            concurrency_limit = $limit,
-                                                        )]
+            queue = $queue,
+            priority = $priority,
+            concurrency_key = self.tenant,
+            concurrency_limit = $limit,
+        )]
         struct $name {
             tenant: i64,
         }
