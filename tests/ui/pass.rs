@@ -1,5 +1,6 @@
 //! What `#[job]` accepts, and what it makes of it.
 #![cfg(test)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "each is named after what it shows")]
 
 #[path = "pass/all_arguments.rs"]

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn drivers_send_the_same_statement_with_casts() {
         let below = |sql: &'static str| sql.split_once("-- $1 kind").map(|(_, below)| below);
-        let text = below(ONE_AS_TEXT).unwrap().to_owned();
+        let text = below(ONE_AS_TEXT).expect("it names its parameters").to_owned();
         let types = ["int2", "text[]", "jsonb"];
         let typed = types.iter().fold(text, |sql, name| {
             let (cast, plain) = ("::pg_catalog.text::pg_catalog.", "::pg_catalog.");
