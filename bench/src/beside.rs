@@ -166,10 +166,6 @@ async fn round(
 }
 
 async fn figures(mut one: Build, mut two: Build, work: Work) -> Result<[f64; 2]> {
-    let figure = |end: Value| match work {
-        Work::Latency(_) => end["latency"]["p50"].as_f64(),
-        _ => Some(end["n"].as_f64()? / end["secs"].as_f64()?),
-    };
     if let Work::Drain(jobs) = work {
         let (mut first, mut second) = (0, 0);
         tokio::select! {
@@ -183,8 +179,13 @@ async fn figures(mut one: Build, mut two: Build, work: Work) -> Result<[f64; 2]>
         tokio::try_join!(one.end(), two.end())?;
         return Ok([first as f64, second as f64]);
     }
+    let figure = |end: Value| {
+        let figure = match work {
+            Work::Latency(_) => end["latency"]["p50"].as_f64(),
+            _ => end["n"].as_f64().zip(end["secs"].as_f64()).map(|(jobs, secs)| jobs / secs),
+        };
+        figure.context("it says no figure")
+    };
     let (one, two) = tokio::try_join!(one.end(), two.end())?;
-    let both = [figure(one), figure(two)].map(|figure| figure.context("it says no figure"));
-    let [one, two] = both;
-    Ok([one?, two?])
+    Ok([figure(one)?, figure(two)?])
 }
