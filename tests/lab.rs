@@ -140,6 +140,17 @@ impl Lab {
         Session { connection, pid }
     }
 
+    /// A session that plans like a worker's, whatever the statistics say.
+    pub async fn worker_session(&self, name: &str) -> Session {
+        let mut session = self.session(name).await;
+        let set = sqlx::query(include_str!("../jobkit/src/store/sql/session_set.sql"));
+        let set = set.bind(false).bind("0").bind("0").bind("0").bind("off").bind("off").bind("on");
+        let set = set.bind("force_generic_plan");
+        set.execute(&mut session.connection).await.expect("these are settings of ours");
+        session.run("reset search_path").await.expect("the lab's own is left");
+        session
+    }
+
     /// Runs statements.
     pub async fn run(&self, sql: &str) {
         let done = self.direct.execute(AssertSqlSafe(sql.to_owned())).await;

@@ -3,10 +3,12 @@
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, JobId};
+use jobkit::{Admin, Enqueue, JobId, Registration};
 use jobkit_tests::{Lab, Log, Session, Watch};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
+
+use crate::jobs::Noop;
 
 in_a_lab![
     a_claim_reads_what_it_takes_of_ten_thousand,
@@ -117,12 +119,14 @@ async fn touched(session: &mut Session, table: &str) -> Touched {
 
 /// Claims, looks at what that touched, and gives it back.
 async fn look(lab: &Lab, log: &Log, when: &str) {
-    for mode in ["force_generic_plan", "force_custom_plan", "auto"] {
-        let function = "function jobkit.claim";
-        lab.run(&format!("alter {function} set plan_cache_mode = {mode}")).await;
+    for standing in [true, false] {
         for from in [From::Start, From::Mark(0), From::NoMarks] {
             // A session of its own: the counters of a session's last transaction may linger.
-            let mut session = lab.session("looked at").await;
+            let mut session = if standing {
+                lab.worker_session("looked at").await
+            } else {
+                lab.session("looked at").await
+            };
             session.run("load 'auto_explain'").await.unwrap();
             for setting in ["log_level = notice", "log_min_duration = 0", "log_analyze = on"] {
                 session.run(&format!("set auto_explain.{setting}")).await.unwrap();
@@ -132,7 +136,7 @@ async fn look(lab: &Lab, log: &Log, when: &str) {
             let sql = format!("select count(job_id) from {}", claim("default", from, SLOTS));
             let jobs: i64 = session.value(&sql).await.unwrap();
             let plans = plans(log);
-            let what = format!("{when}, {mode}, {from:?}: {plans:#?}");
+            let what = format!("{when}, standing: {standing}, {from:?}: {plans:#?}");
             assert!(!plans.is_empty(), "no plan was seen: {what}");
             for bad in ["Seq Scan", "Sort", "Bitmap"] {
                 assert!(!plans.iter().any(|plan| plan.contains(bad)), "{bad}: {what}");
@@ -197,7 +201,7 @@ async fn a_claim_reads_what_it_takes_of_a_million(lab: Lab) {
 
 /// The least time in microseconds that a claim of ten spent looking; each is given back.
 async fn least(lab: &Lab, queue: &str, from: From) -> i64 {
-    let mut session = lab.session("measured").await;
+    let mut session = lab.worker_session("measured").await;
     let sql = format!("select max(scan_us) from {}", claim(queue, from, SLOTS));
     let mut least = i64::MAX;
     for _ in 0..31 {
@@ -256,7 +260,7 @@ pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(l
     let claim = claim("default", From::Start, SLOTS);
     for statistics in ["", "analyze jobkit.blocked_executions"] {
         for _ in 0..5 {
-            let mut session = lab.session("claims").await;
+            let mut session = lab.worker_session("claims").await;
             session.run("begin").await.unwrap();
             let jobs: i64 =
                 session.value(&format!("select count(job_id) from {claim}")).await.unwrap();
@@ -283,7 +287,7 @@ pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: 
             lab.run("analyze jobkit.jobs, jobkit.blocked_executions").await;
         }
     }
-    let mut session = lab.session("settles").await;
+    let mut session = lab.worker_session("settles").await;
     session.run("begin").await.unwrap();
     let settle = "select count(*) from jobkit.settle(1, '{1}', '{1}', '{finish}', '{}', '{}', '{}',
         '{}', '{}', '{}', nextval('claims'), '{default}', '{10}') where ending = 'claim'";
@@ -302,7 +306,7 @@ pub(crate) async fn a_settle_looks_up_the_days_of_history_once_for_all_jobs(lab:
     fill(&lab, 1..=SLOTS, "'default'", "'act'").await;
     let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
     assert_eq!(lab.value::<i64>(&claim).await, SLOTS);
-    let mut session = lab.session("settles").await;
+    let mut session = lab.worker_session("settles").await;
     session.run("set track_functions = 'all'; begin").await.unwrap();
     let settle = "select count(s) from
         (select array_agg(job) as job, array_agg(c.n) as n, array_agg(text 'finish') as outcome,
@@ -424,4 +428,46 @@ async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
     assert_eq!(admin.cancel(JobId(JOBS / 2)).await.unwrap(), Cancelled::Now);
     let pulled = watch.take().blocks_of("delete from jobkit.ready").unwrap();
     assert!(pulled <= 20, "{pulled} blocks to take one out");
+}
+
+/// The settings that `claim` and `settle` rely on: a worker's own sessions have them, and where
+/// there are none, as on a connection that services share, the functions make them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_has_one_plan_for_every_call_and_that_by_indexes() {
+    const SETTINGS: &str = "('plan_cache_mode', 'enable_seqscan', 'enable_bitmapscan', 'jit')";
+    for few in [false, true] {
+        let lab = Lab::new().await;
+        lab.run("create table seen (at text, settings text)").await;
+        for (function, passage) in [
+            ("claim", "select clock_timestamp(), exists (select from jobkit.brakes)"),
+            ("settle", "if p_n = array_fill("),
+        ] {
+            let look = format!(
+                "insert into public.seen select '{function}', string_agg(s.name || '=' ||
+                    s.setting, ' ' order by s.name) from pg_settings s where s.name in {SETTINGS};
+                {passage}"
+            );
+            lab.mutate(function, passage, &look).await;
+        }
+        // A session that has to make the settings is one in which this is called.
+        lab.run("create table made ()").await;
+        let made = "insert into public.made default values; select set_config('jobkit.plans'";
+        lab.mutate("plan_once", "select set_config('jobkit.plans'", made).await;
+        let id = Noop.enqueue(lab.pool()).await.unwrap();
+        let worker = lab.worker().jobs([Registration::of::<Noop, _>()]);
+        let worker = worker.few_connections(few).queue("default", 1).start().await.unwrap();
+        lab.until(&format!("not exists (select from jobkit.jobs where id = {id})")).await;
+        worker.stop().await;
+        for function in ["claim", "settle"] {
+            let seen =
+                format!("string_agg(distinct settings, '; ') from seen where at = '{function}'");
+            assert_eq!(
+                lab.value::<String>(&format!("select {seen}")).await,
+                "enable_bitmapscan=off enable_seqscan=off jit=off \
+                plan_cache_mode=force_generic_plan",
+                "{function}, few connections: {few}"
+            );
+        }
+        assert_eq!(lab.count("made").await > 0, few);
+    }
 }

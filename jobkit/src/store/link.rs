@@ -82,6 +82,11 @@ impl Link {
         Self { checks: false, ..self }
     }
 
+    /// Plans like this, on a connection that is not shared.
+    pub(crate) fn planning(self, plans: Plans) -> Self {
+        Self { plans, ..self }
+    }
+
     /// Plans like this, on an idle connection if there is one.
     pub(crate) fn reusing(self, idle: &Arc<IdleConnections>, plans: Plans) -> Self {
         Self { plans, idle: Some(Arc::clone(idle)), ..self }
@@ -237,7 +242,8 @@ impl Link {
     }
 
     async fn open(&self, most: Duration) -> Result<(PgConnection, usize), Error> {
-        let (name, operator, deadlines) = (self.name, self.operator, self.deadlines);
+        let (name, operator) = (self.name, self.operator);
+        let (deadlines, plans) = (self.deadlines, self.plans);
         let writes = operator && self.source.wants_writes();
         let open = |options: PgConnectOptions| async move {
             let options = options.disable_statement_logging();
@@ -251,7 +257,7 @@ impl Link {
             if writes {
                 require_writes(&mut connection).await?;
             } else if !operator {
-                session::own(&mut connection, deadlines).await?;
+                session::own(&mut connection, deadlines, plans).await?;
             }
             Ok(connection)
         };

@@ -27,6 +27,9 @@ pub(crate) struct Deadlines {
 pub(crate) enum Plans {
     /// As its statistics say.
     Free,
+    /// Once for every call, by indexes, whatever the statistics said then: what `claim` and
+    /// `settle` need. Where a session has no such settings they make them at each call.
+    Standing,
     /// By indexes where there are any, whatever the statistics say: for bounded looks at tables of
     /// any size.
     ByIndex,
@@ -77,8 +80,12 @@ pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), Error>
 ///
 /// # Errors
 /// [`Error::ReadOnly`] on a server that only reads: a standby, after fail-over.
-pub(super) async fn own(connection: &mut PgConnection, deadlines: Deadlines) -> Result<(), Error> {
-    let (idle, plans) = (deadlines.call, Plans::Free);
+pub(super) async fn own(
+    connection: &mut PgConnection,
+    deadlines: Deadlines,
+    plans: Plans,
+) -> Result<(), Error> {
+    let idle = deadlines.call;
     let reads_only = set(connection, Scope::Session, deadlines, idle, plans).await?;
     if reads_only { Err(Error::ReadOnly) } else { Ok(()) }
 }
@@ -132,12 +139,19 @@ async fn set(
     plans: Plans,
 ) -> sqlx::Result<bool> {
     let on = |on| if on { "on" } else { "off" };
+    let mode = match (scope, plans) {
+        (Scope::Transaction, _) => "force_custom_plan",
+        (Scope::Session, Plans::Standing) => "force_generic_plan",
+        (Scope::Session, _) => "auto",
+    };
     let set = Statement::<One<bool>>::new(include_str!("sql/session_set.sql"))
         .bind(scope == Scope::Transaction)
         .bind(milliseconds(deadlines.call))
         .bind(milliseconds(deadlines.lock))
         .bind(milliseconds(idle))
         .bind(on(plans == Plans::Free))
-        .bind(on(plans != Plans::InOrder));
+        .bind(on(matches!(plans, Plans::Free | Plans::ByIndex)))
+        .bind(on(plans != Plans::InOrder))
+        .bind(mode);
     set.call(connection).await
 }

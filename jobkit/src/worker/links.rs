@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::claim::slots::Served;
 use super::settings::Settings;
 use super::start::Parts;
-use crate::store::{Link, Source, Turns};
+use crate::store::{Link, Plans, Source, Turns};
 
 /// What the connection of several services is called.
 const SHARED: &str = "work";
@@ -30,6 +30,13 @@ impl Parts {
     /// For what jobs wait for.
     pub(super) fn link(&self, name: &'static str) -> Link {
         self.link_for(name, false)
+    }
+
+    /// For claims or outcomes.
+    pub(super) fn standing_link(&self, name: &'static str) -> Link {
+        let link = self.link(name);
+        // Duties have plans by the statistics, on the same connection too.
+        if self.shared.is_some() { link } else { link.planning(Plans::Standing) }
     }
 
     /// For a duty.

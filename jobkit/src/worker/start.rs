@@ -287,7 +287,7 @@ impl Parts {
 
     fn claimer(&self, dispatch: &Arc<Dispatch>, second: bool) -> Claimer {
         Claimer {
-            link: self.link(if second { "second claim" } else { "claim" }),
+            link: self.standing_link(if second { "second claim" } else { "claim" }),
             settings: self.settings.clone(),
             ledger: Arc::clone(&self.ledger),
             slots: Arc::clone(&self.slots),
@@ -307,7 +307,7 @@ impl Parts {
         outcomes: mpsc::UnboundedReceiver<Settlement>,
     ) -> Settler {
         Settler {
-            link: self.link("settle"),
+            link: self.standing_link("settle"),
             outcomes,
             put_off: Vec::new(),
             company: Company::new(),

@@ -29,15 +29,14 @@
 -- subtracted. Where some that coalesce went back, `gone` says in how long to look again (`waited`).
 -- What a limit or a rate holds back has a row: kinds there was little room for (`tags`), and in how
 -- long the next job fits (`waited`).
--- Settings: the scan must follow the primary key whatever the statistics say, and one plan serves
--- every call; the price put on other plans must not make the server compile this one.
+-- The scan must follow the primary key whatever the statistics say, and one plan serves every call
+-- (`plan_once`).
 create or replace function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}',
     p_ahead integer[] default '{}', p_pools integer[] default '{}', p_rooms integer[] default '{}'
 ) returns setof jobkit.claimed
-language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_sort = off as $$
 declare
     v_braked boolean;
     v_kinds text[];                              -- where it is, those that were asked for
@@ -50,6 +49,9 @@ declare
     v_answers jobkit.claimed[];                  -- about those that did, or wait
     v_row jobkit.claimed;
 begin
+    if current_setting('jobkit.plans', true) is distinct from 'force_generic_plan' then
+        perform jobkit.plan_once();
+    end if;
     perform jobkit.decide_lock();
     select clock_timestamp(), exists (select from jobkit.brakes)
         or exists (select from jobkit.queues q where q.paused_at is not null)
@@ -74,8 +76,7 @@ begin
                 select f.ctid as at from jobkit.ready f
                 where f.queue = q.name and f.kind = any (p_kinds)
                 order by f.priority, f.without_permit, f.job_id
-                limit q.slots for update of f skip locked
-            ) f)))
+                limit q.slots for update of f skip locked) f)))
         returning r.job_id, r.without_permit and r.concurrency_key is null as plain
     )
     select array_agg(p.job_id), bool_and(p.plain),

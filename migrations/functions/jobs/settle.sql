@@ -13,7 +13,8 @@
 -- any more: nothing was written), `bury` (no attempt left to retry or release), `cancel` (marked);
 -- `claim` for each job, itself as `job`, that belongs to claim p_next now; and `unblock` for the
 -- first job of each queue and priority that got a permit and is ready now.
--- Waits for no lock longer than a second: others have outcomes, too.
+-- Waits for no lock longer than a second: others have outcomes, too. One plan serves every call, by
+-- indexes (`plan_once`).
 -- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
 create or replace function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
@@ -24,10 +25,6 @@ create or replace function jobkit.settle(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set jit = off
 as $$
 declare
     v_held bigint[];                             -- all that is settled now
@@ -39,6 +36,9 @@ declare
     v_freed record;                              -- … and those that were
     v_claimed bigint[];                          -- what got one and is this worker's now
 begin
+    if current_setting('jobkit.plans', true) is distinct from 'force_generic_plan' then
+        perform jobkit.plan_once();
+    end if;
     perform jobkit.decide_lock();
     if p_n = array_fill(p_n[1], array[cardinality(p_job)]) then
         -- The common case: all that a claim lists. The DELETE waits as FOR UPDATE does.

@@ -4,7 +4,8 @@
 -- fail-over).
 -- $1 whether for this transaction only, $2 statement timeout, $3 lock timeout, $4 for how long a
 -- transaction may wait for its client, $5 whether a table may be read as a whole although it has an
--- index, and $6 whether its rows may be sorted, when the statistics speak for it
+-- index, $6 whether that may be read out of order, and $7 whether rows may be sorted, when the
+-- statistics speak for it; $8 the `plan_cache_mode`
 select pg_catalog.pg_is_in_recovery() as reads_only,
     pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1),
     pg_catalog.set_config('statement_timeout', $2, $1),
@@ -30,8 +31,10 @@ select pg_catalog.pg_is_in_recovery() as reads_only,
     pg_catalog.set_config('jit', 'off', $1),
     pg_catalog.set_config('enable_seqscan', $5, $1),
     pg_catalog.set_config('enable_bitmapscan', $6, $1),
-    pg_catalog.set_config('enable_sort', $6, $1),
-    pg_catalog.set_config('enable_hashjoin', $6, $1),
-    pg_catalog.set_config('enable_mergejoin', $6, $1),
-    -- A plan for any filter would follow no filter's index.
-    case when $1 then pg_catalog.set_config('plan_cache_mode', 'force_custom_plan', true) end
+    pg_catalog.set_config('enable_sort', $7, $1),
+    pg_catalog.set_config('enable_hashjoin', $7, $1),
+    pg_catalog.set_config('enable_mergejoin', $7, $1),
+    -- A plan for any filter would follow no filter's index. By the second `claim` and `settle` know
+    -- that they need not make the settings themselves (`plan_once`).
+    pg_catalog.set_config('plan_cache_mode', $8, $1),
+    pg_catalog.set_config('jobkit.plans', $8, $1)
