@@ -1,7 +1,6 @@
--- The guard of test databases: no transaction commits a violation. At its commit each job and key
--- that it touched is looked up in `jobkit.job_violations` and `jobkit.key_violations`: the views
--- are the checks, and each is made once however many rows were touched. It reads whole tables: not
--- for bulk.
+-- The guard of test databases: no transaction commits a violation. What it touches is noted, and at
+-- its commit all those jobs and keys are looked up in `jobkit.job_violations` and
+-- `jobkit.key_violations` at once: the views are the checks. It reads whole tables: not for bulk.
 --
 -- A serializable transaction is not checked: what the guard reads would make it fail.
 
@@ -18,54 +17,53 @@ begin
 end
 $$;
 
--- first: whether this transaction asks for the first time. All checks come at its end, so one is
--- as good as many.
-create function guard.first(p_who text) returns boolean
+-- note: remembers until the commit what this transaction touched, as elements of a JSON array.
+create function guard.note(p_list text, p_what json) returns void
 language plpgsql as $$
 declare
-    v_seen constant text := coalesce(nullif(current_setting('guard.seen', true), ''), E'\n');
+    v_noted constant text := nullif(current_setting(p_list, true), '');
 begin
-    if current_setting('transaction_isolation') = 'serializable'
-        or position(E'\n' || p_who || E'\n' in v_seen) > 0
-    then
-        return false;
-    end if;
-    perform set_config('guard.seen', v_seen || p_who || E'\n', true);
-    return true;
+    perform set_config(p_list, concat_ws(',', v_noted, p_what), true);
 end
 $$;
 
-create function guard.check_job(p_job bigint) returns void
+-- taken: what was noted; it is forgotten, and checked no second time.
+create function guard.taken(p_list text) returns jsonb
 language plpgsql as $$
 declare
-    v_what text;
+    v_noted constant text := coalesce(current_setting(p_list, true), '');
 begin
-    if guard.first('job ' || p_job) then
-        for v_what in select v.what from jobkit.job_violations v where v.job_id = p_job loop
-            perform guard.alarm(v_what, 'job ' || p_job);
-        end loop;
-    end if;
+    perform set_config(p_list, '', true);
+    return '[' || v_noted || ']';
+end
+$$;
+
+create function guard.check_jobs(p_jobs bigint[]) returns void
+language plpgsql as $$
+declare
+    v record;
+begin
+    for v in select j.what, j.job_id from jobkit.job_violations j where j.job_id = any (p_jobs) loop
+        perform guard.alarm(v.what, 'job ' || v.job_id);
+    end loop;
 end
 $$;
 
 create function guard.check_key(p_group text, p_key text) returns void
 language plpgsql as $$
 declare
-    v_who constant text := format('key %s %s', p_group, p_key);
     v_what text;
 begin
-    if guard.first(v_who) then
-        for v_what in
-            select v.what from jobkit.key_violations v
-            where v.concurrency_group = p_group and v.concurrency_key = p_key
-        loop
-            if v_what <> 'a free permit and a blocked job to run'
-                or guard.served_when_filled(p_group, p_key)
-            then
-                perform guard.alarm(v_what, v_who);
-            end if;
-        end loop;
-    end if;
+    for v_what in
+        select v.what from jobkit.key_violations v
+        where v.concurrency_group = p_group and v.concurrency_key = p_key
+    loop
+        if v_what <> 'a free permit and a blocked job to run'
+            or guard.served_when_filled(p_group, p_key)
+        then
+            perform guard.alarm(v_what, format('key %s %s', p_group, p_key));
+        end if;
+    end loop;
 end
 $$;
 
@@ -99,50 +97,63 @@ $$;
 create trigger note_fill after insert or update on jobkit.permits
     for each statement execute function guard.note_fill();
 
--- given: whoever gave a permit keeps to the limit. (Who lowers it takes none away.)
-create function guard.given() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-    v_who constant text := format('key %s %s', new.concurrency_group, new.concurrency_key);
+-- check_limit: whoever gave a permit keeps to the limit. (Who lowers it takes none away.)
+create function guard.check_limit(p_group text, p_key text) returns void
+language plpgsql as $$
 begin
-    if guard.first('limit of ' || v_who) and exists (
+    if exists (
         select from jobkit.limits l
-        where l.concurrency_group = new.concurrency_group
-            and l.concurrency_key = new.concurrency_key
+        where l.concurrency_group = p_group and l.concurrency_key = p_key
             and l.taken > l.effective_limit
     ) then
-        perform guard.alarm('a permit beyond the limit', v_who);
+        perform guard.alarm('a permit beyond the limit', format('key %s %s', p_group, p_key));
+    end if;
+end
+$$;
+
+create function guard.touched() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if tg_table_name = 'claims' then
+        perform guard.note('guard.jobs', to_json(j))
+        from unnest(coalesce(old.job_ids, '{}') || coalesce(new.job_ids, '{}')) as j;
+    elsif tg_table_name = 'jobs' then
+        perform guard.note('guard.jobs', to_json(coalesce(new.id, old.id)));
+    elsif tg_table_name <> 'semaphores' then
+        -- A permit may pass from one to another.
+        perform guard.note('guard.jobs', to_json(j))
+        from unnest(array[old.job_id, new.job_id]) as j where j is not null;
+    end if;
+    if tg_table_name in ('semaphores', 'permits', 'blocked_executions') then
+        perform guard.note('guard.keys', json_build_array(
+            coalesce(new.concurrency_group, old.concurrency_group),
+            coalesce(new.concurrency_key, old.concurrency_key),
+            tg_table_name = 'permits' and tg_op <> 'DELETE'));
     end if;
     return null;
 end
 $$;
-create constraint trigger given after insert or update on jobkit.permits
-    deferrable initially deferred for each row execute function guard.given();
 
-create function guard.touched() returns trigger
+-- check: at the commit, for the first of the rows that were touched, and so for all.
+create function guard.check() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-    v_job bigint;
+    v_jobs constant jsonb := guard.taken('guard.jobs');
+    v_keys constant jsonb := guard.taken('guard.keys');
 begin
-    if tg_table_name = 'claims' then
-        foreach v_job in array coalesce(old.job_ids, '{}') || coalesce(new.job_ids, '{}') loop
-            perform guard.check_job(v_job);
-        end loop;
-    elsif tg_table_name = 'jobs' then
-        perform guard.check_job(coalesce(new.id, old.id));
-    elsif tg_table_name <> 'semaphores' then
-        -- A permit may pass from one to another.
-        perform guard.check_job(j) from unnest(array[old.job_id, new.job_id]) as j
-        where j is not null;
+    if current_setting('transaction_isolation') = 'serializable' then
+        return null;
     end if;
-    if tg_table_name in ('semaphores', 'permits', 'blocked_executions') then
-        perform guard.check_key(coalesce(new.concurrency_group, old.concurrency_group),
-            coalesce(new.concurrency_key, old.concurrency_key));
+    if v_jobs <> '[]' then
+        perform guard.check_jobs(array(select distinct jsonb_array_elements(v_jobs)::bigint));
     end if;
+    perform guard.check_key(k ->> 0, k ->> 1),
+        case when (k ->> 2)::boolean then guard.check_limit(k ->> 0, k ->> 1) end
+    from (select distinct jsonb_array_elements(v_keys)) as v (k);
     return null;
 end
 $$;
@@ -154,9 +165,11 @@ begin
     foreach v_table in array array['semaphores', 'permits', 'blocked_executions', 'ready',
                                    'scheduled', 'claims', 'jobs']
     loop
-        execute format('create constraint trigger touched after insert or update or delete
+        execute format('create trigger touched after insert or update or delete
+            on jobkit.%I for each row execute function guard.touched()', v_table);
+        execute format('create constraint trigger checked after insert or update or delete
             on jobkit.%I deferrable initially deferred
-            for each row execute function guard.touched()', v_table);
+            for each row execute function guard.check()', v_table);
     end loop;
 end
 $$;
