@@ -110,8 +110,13 @@ impl Project {
         match purpose {
             Purpose::Demo => self.named(&self.folder, &format!("demo-{major}"), &[]),
             Purpose::Test => {
-                let mut settings =
-                    vec![("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "300")];
+                let mut settings = vec![
+                    ("fsync", "off"),
+                    ("full_page_writes", "off"),
+                    // Of checks of a few rows each, most of the time would be compiling them.
+                    ("jit", "off"),
+                    ("max_connections", "300"),
+                ];
                 if self.host.programs.has_library("pg_stat_statements") {
                     settings.push(("shared_preload_libraries", "pg_stat_statements"));
                 }
