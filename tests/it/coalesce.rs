@@ -231,14 +231,17 @@ async fn work(pool: PgPool, worker: i64, done: Arc<AtomicBool>) -> Vec<Run> {
             let read = sqlx::query_scalar("select seq from app where account = $1");
             let read = read.bind(account).fetch_all(pool).await.unwrap();
             let outcome = ["finish", "finish", "retry", "release", "snooze"][fastrand::usize(0..5)];
+            // A release with an error would be of a payload that cannot be opened: it rests.
+            let error = (outcome != "release").then_some("oh");
             let settled: Vec<(i64, String)> = sqlx::query_as(
                 "select job_id, ending from jobkit.settle($1, array[$2], array[$3], array[$4],
-                    '{oh}', '{}', '{1 ms}', '{}', '{}') where ending is not null",
+                    array[$5], '{}', '{1 ms}', '{}', '{}') where ending is not null",
             )
             .bind(worker)
             .bind(n)
             .bind(job)
             .bind(outcome)
+            .bind(error)
             .fetch_all(pool)
             .await
             .unwrap();
