@@ -11,7 +11,7 @@ use std::time::Duration;
 use jobkit_tests::Lab;
 
 /// How long a race may hang on a mutant, which then counts as found.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The name of the threads whose panics are expected.
 const THREAD: &str = "mutant";
