@@ -4,10 +4,12 @@
 -- each call, a sixth of what a lone job costs the server. A worker's own session has them, and says
 -- so.
 create or replace function jobkit.plan_once() returns void
-language sql as $$
-    select set_config('jobkit.plans', 'force_generic_plan', true),
+language plpgsql as $$
+begin
+    perform set_config('jobkit.plans', 'force_generic_plan', true),
         set_config('plan_cache_mode', 'force_generic_plan', true),
         set_config('enable_seqscan', 'off', true),
         set_config('enable_bitmapscan', 'off', true),
-        set_config('jit', 'off', true)
+        set_config('jit', 'off', true);
+end
 $$;
