@@ -451,8 +451,8 @@ async fn a_worker_has_one_plan_for_every_call_and_that_by_indexes() {
         }
         // A session that has to make the settings is one in which this is called.
         lab.run("create table made ()").await;
-        let made = "insert into public.made default values; select set_config('jobkit.plans'";
-        lab.mutate("plan_once", "select set_config('jobkit.plans'", made).await;
+        let made = "insert into public.made default values; perform set_config('jobkit.plans'";
+        lab.mutate("plan_once", "perform set_config('jobkit.plans'", made).await;
         let id = Noop.enqueue(lab.pool()).await.unwrap();
         let worker = lab.worker().jobs([Registration::of::<Noop, _>()]);
         let worker = worker.few_connections(few).queue("default", 1).start().await.unwrap();
