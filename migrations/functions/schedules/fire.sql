@@ -15,6 +15,8 @@ create or replace function jobkit.fire(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- A plan for arrays of any length takes them to be short, and is quadratic in what is due.
+set plan_cache_mode = force_custom_plan
 as $$
 declare
     v_now constant timestamptz := clock_timestamp();
