@@ -7,7 +7,7 @@ use jobkit_tests::{Lab, Proxy, wait};
 use crate::jobs::Act;
 use crate::process::Process;
 use crate::program::Program;
-use crate::stage::{PATIENCE, heavy_turn, lab};
+use crate::stage::{PATIENCE, lab, light_turn};
 
 /// The connections of a worker that has nothing to do.
 const AT_REST: &str = "array_agg(a.application_name order by a.application_name)
@@ -168,7 +168,7 @@ async fn live(lab: &Lab, death: Death) -> Option<(String, i64)> {
 
 #[tokio::test]
 async fn a_worker_killed_at_any_step_of_a_failure_leaves_the_job_in_one_place() {
-    let _turn = heavy_turn().await;
+    let _turn = light_turn().await;
     let lab = lab().await;
     lab.guard().await;
     Process::start(&Program::with_defaults(lab.url())).await.stop().await;
@@ -212,7 +212,7 @@ async fn a_worker_killed_at_any_step_of_a_failure_leaves_the_job_in_one_place() 
 
 #[tokio::test]
 async fn a_burial_that_leaves_something_behind_is_noticed() {
-    let _turn = heavy_turn().await;
+    let _turn = light_turn().await;
     for (left, place, what) in [
         ("delete from jobkit.jobs j where j.id = p_job.id;", "buried", "ended and live"),
         ("delete from jobkit.attempts a where a.job_id = p_job.id;", "buried", "attempts of an"),
