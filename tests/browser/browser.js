@@ -28,11 +28,17 @@ const installed = () => {
   return BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name))).find(executable);
 };
 
+/** Built already, or else built by cargo. */
+const command = () => {
+  if (process.env.BROWSER_SITE) return [process.env.BROWSER_SITE];
+  return ["cargo", "run", "--quiet", "--package", "jobkit-tests", "--bin", "browser-site", "--"];
+};
+
 /** Starts dashboards at these mounts; `urls` has the address of each. They end with the tests. */
 export const startSite = async (...mounts) => {
-  const run = ["run", "--quiet", "--package", "jobkit-tests", "--bin", "browser-site", "--"];
+  const [program, ...args] = command();
   const stdio = ["pipe", "pipe", "inherit"];
-  const site = spawn("cargo", [...run, ...mounts], { cwd: ROOT, stdio });
+  const site = spawn(program, [...args, ...mounts], { cwd: ROOT, stdio });
   const lines = createInterface({ input: site.stdout })[Symbol.asyncIterator]();
   const until = async (last) => {
     const said = [];
