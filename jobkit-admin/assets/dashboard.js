@@ -24,12 +24,14 @@
   };
 
   // Live pages: the server says that something changed, the page asks for itself. Not while
-  // somebody is at work in it.
+  // somebody is at work in it, nor while what they did is under way: the answer is the page then.
   const typing = (element) =>
     element.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  const BUSY = "#page details.menu[open], #page input[name=row]:checked, #page form.htmx-request, " +
+    "dialog[open]";
   const busy = () =>
-    document.hidden || all("#page details.menu[open], #page input[name=row]:checked, dialog[open]")
-      .length > 0 || page()?.contains(document.activeElement) && typing(document.activeElement);
+    document.hidden || all(BUSY).length > 0 ||
+    page()?.contains(document.activeElement) && typing(document.activeElement);
   // Not known before the server has answered.
   let connected = null;
   // Seconds; 0 is never. The server is listened to when it is 5.
@@ -77,6 +79,8 @@
   });
   document.addEventListener("submit", (event) => {
     event.target.closest("details.menu")?.removeAttribute("open");
+    // An older look at the page must not come after the answer.
+    page()?.dispatchEvent(new Event("htmx:abort"));
   });
 
   // Menus close with a click elsewhere and with Escape.

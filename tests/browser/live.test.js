@@ -78,6 +78,60 @@ test("a menu that is open stays open, with what was typed into it", async () => 
   await closeLive(visit);
 });
 
+/** Stops what a page asks for until it is let go; `asked` has each that waits. */
+const stopped = async (page, holds) => {
+  const asked = [];
+  await page.route((url) => url.href.startsWith(site.url), (route) =>
+    holds(route.request()) ? asked.push(route) : route.fallback());
+  return asked;
+};
+
+const until = async (holds) => {
+  for (const end = Date.now() + 15_000; !holds(); ) {
+    assert(Date.now() < end, `still not ${holds}`);
+    await new Promise((passed) => setTimeout(passed, 20));
+  }
+};
+
+const tell = (page) => page.evaluate(() => document.dispatchEvent(new Event("jobkit")));
+
+test("a page does not ask for itself while what was done in it is under way", async () => {
+  const visit = await openLive("/queues");
+  const { page } = visit;
+  const asked = [];
+  page.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
+  const posts = await stopped(page, (request) => request.method() === "POST");
+  const reports = page.locator("#page tbody tr", { hasText: "reports" });
+  await reports.locator("summary", { hasText: "Pause…" }).click();
+  await reports.getByRole("button", { name: "Pause", exact: true }).click();
+  await until(() => posts.length === 1);
+  asked.length = 0;
+  await tell(page);
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  assert.deepEqual(asked, []);
+  await posts[0].continue();
+  await reports.locator(".state.paused").waitFor();
+  await closeLive(visit);
+});
+
+test("an older look at a page does not come after what was done in it", async () => {
+  const visit = await openLive("/queues");
+  const { page } = visit;
+  const ended = [];
+  page.on("requestfailed", (request) => ended.push(request.failure().errorText));
+  const looks = await stopped(page, (request) =>
+    request.method() === "GET" && request.url() === `${site.url}/queues` && looks.length === 0);
+  await tell(page);
+  await until(() => looks.length === 1);
+  const billing = page.locator("#page tbody tr", { hasText: "billing" });
+  await billing.locator("summary", { hasText: "Pause…" }).click();
+  await billing.getByRole("button", { name: "Pause", exact: true }).click();
+  await until(() => ended.length === 1);
+  assert.deepEqual(ended, ["net::ERR_ABORTED"]);
+  await billing.locator(".state.paused").waitFor();
+  await closeLive(visit);
+});
+
 test("a page is live whichever of its scripts comes late", async () => {
   const found = await openLive("/queues");
   const sources = await found.page.locator("script[src]").evaluateAll((scripts) =>
