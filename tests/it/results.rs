@@ -1,6 +1,6 @@
 //! What jobs return, and who waits for it.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use jobkit::admin::jobs::Cancelled;
 use jobkit::enqueue::wait::{End, WaitError};
@@ -206,17 +206,33 @@ async fn a_thousand_waits_beside_ends_all_wake() {
                 let end = admin.await_end(id, LONG * 4).await.unwrap();
                 assert!(matches!(end, Some(End::Finished(_))), "{end:?}");
             }
+            SystemTime::now()
         });
     }
-    while let Some(waited) = waits.join_next().await {
-        waited.unwrap();
-    }
+    let woken = waits.join_all().await;
     worker.stop().await;
+    told_in_time(&lab, woken).await;
     // One still waits. The worker's own may take a moment to go.
     lab.until(&format!("(select count(*) from {LISTENING}) = 1")).await;
     admin.cancel(late).await.unwrap();
     assert!(matches!(waits_on.await.unwrap(), Ok(Some(End::Cancelled(_)))));
     assert_eq!(lab.count("jobkit.jobs").await, 0);
+}
+
+/// Waits are woken in the order of the ends, so each is compared with the end of its place. Those
+/// who are not told look again two seconds later, a second on average.
+async fn told_in_time(lab: &Lab, mut woken: Vec<SystemTime>) {
+    let ended: Vec<f64> = lab
+        .value("select array_agg(extract(epoch from finished_at)::float8 order by 1) from jobkit.finished where outcome = 'finish'")
+        .await;
+    woken.sort();
+    assert_eq!(woken.len(), ended.len());
+    let since = |at: &SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
+    let late = woken.iter().map(since).zip(&ended).map(|(woken, ended)| woken - ended);
+    let mut late: Vec<f64> = late.collect();
+    late.sort_by(f64::total_cmp);
+    println!("{:.3} s from an end to who waits (median), {:.3} at most", late[500], late[999]);
+    assert!(late[500] < 0.5, "{} s from an end to who waits", late[500]);
 }
 
 /// It looks again two seconds after it began to listen: whoever is much sooner was told.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jobkit::enqueue::Topic;
 use jobkit::testing::{Drain, advance};
 use jobkit::{Enqueue, Registration};
 use jobkit_tests::Lab;
@@ -17,11 +18,12 @@ const SOON: Duration = Duration::from_secs(5);
 /// time.
 const LEFT: &str = "
     select concat_ws(' ', kind, outcome, 'attempt ' || attempt, 'errors '
-        || coalesce(jsonb_array_length(errors), 0), regexp_replace(reason, '[0-9]+', '#', 'g'))
+        || coalesce(jsonb_array_length(errors), 0), regexp_replace(reason, '[0-9]+', '#', 'g'),
+        'result ' || result)
     from jobkit.finished
     union all
     select concat_ws(' ', kind, 'dead:', reason, 'attempts ' || attempts, 'cycles ' || cycles,
-        key, nullif(regexp_replace(error, ' at line .*', ''), ''))
+        key, nullif(regexp_replace(error, ' (at line|in a call of) .*', ''), ''))
     from jobkit.dead_letters
     union all
     select concat_ws(' ', j.kind, case when r.job_id is not null then 'ready'
@@ -72,11 +74,15 @@ enum Case {
     SharesADeadLetter,
     IsDelayed,
     ComesOfASchedule,
+    RunsInABatch,
+    GoesOnFromACheckpoint,
+    IsEncrypted,
+    ComesOfATopic,
     IsOfAnotherBinary,
 }
 
 impl Case {
-    const ALL: [Self; 25] = [
+    const ALL: [Self; 29] = [
         Self::Finishes,
         Self::KeepsNothing,
         Self::FailsTwice,
@@ -101,6 +107,10 @@ impl Case {
         Self::SharesADeadLetter,
         Self::IsDelayed,
         Self::ComesOfASchedule,
+        Self::RunsInABatch,
+        Self::GoesOnFromACheckpoint,
+        Self::IsEncrypted,
+        Self::ComesOfATopic,
         Self::IsOfAnotherBinary,
     ];
 
@@ -108,6 +118,7 @@ impl Case {
     fn jobs(self) -> Vec<Registration> {
         match self {
             Self::ComesOfASchedule => jobs::nightly().to_vec(),
+            Self::IsEncrypted => jobs::sealed().to_vec(),
             _ => jobs::all().to_vec(),
         }
     }
@@ -168,6 +179,21 @@ impl Case {
                 let declared = Drain::new().jobs(jobs::nightly()).schedules().run(&mut *at).await?;
                 assert!(declared.runs.is_empty(), "its time has not come");
                 advance(at, Duration::from_secs(24 * 3600)).await?;
+            }
+            Self::RunsInABatch => {
+                let mates = [false, true].map(|second| Mate { second });
+                jobkit::enqueue_all(mates, at).await.map(drop)?;
+            }
+            Self::GoesOnFromACheckpoint => Resume {}.enqueue(at).await.map(drop)?,
+            Self::IsEncrypted => {
+                jobs::sealed();
+                Seal { token: "secret".to_owned() }.enqueue(at).await.map(drop)?;
+            }
+            Self::ComesOfATopic => {
+                // Whoever drains announces who subscribes.
+                Drain::new().jobs(self.jobs()).run(&mut *at).await?;
+                let subscribers = Paid { order: 4711 }.publish(at).await?;
+                assert_eq!(subscribers.len(), 2);
             }
             Self::IsOfAnotherBinary => {
                 act(Then::Finish).enqueue(&mut *at).await?;

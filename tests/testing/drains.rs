@@ -189,6 +189,22 @@ async fn a_test_takes_milliseconds() {
     assert!(times[100] < Duration::from_millis(5), "median {:?}", times[100]);
 }
 
+/// As a worker with so many slots does.
+#[tokio::test]
+async fn a_batch_has_as_many_jobs_as_run_at_once() {
+    let lab = Lab::new().await;
+    for (at_once, call_of) in [(1, 1), (2, 2), (4, 2)] {
+        let mut tx = testing::begin(lab.pool()).await.unwrap();
+        let mates = [false, true, true, true].map(|second| Mate { second });
+        jobkit::enqueue_all(mates, &mut *tx).await.unwrap();
+        let report = acts().at_once(at_once).run(&mut *tx).await.unwrap();
+        let said: Vec<_> = report.runs.iter().map(|run| run.error.as_deref()).collect();
+        let failed = format!("it failed in a call of {call_of}");
+        assert_eq!(said.iter().filter(|said| said.is_none()).count(), 1, "{said:?}");
+        assert_eq!(said.iter().flatten().filter(|said| **said == failed).count(), 3, "{said:?}");
+    }
+}
+
 /// A claim may bring nothing and yet have done something: the next brings more.
 #[tokio::test]
 async fn a_claim_that_brings_nothing_ends_no_drain() {

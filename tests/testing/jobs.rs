@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jobkit::batch::{BatchJob, Member};
+use jobkit::enqueue::Topic;
+use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Job, JobContext, JobError, Registration, job};
 use serde::{Deserialize, Serialize};
 
@@ -107,12 +110,92 @@ impl Job for Nightly {
     }
 }
 
+/// Two are one call. The second of them fails, and says of how many.
+#[derive(Serialize, Deserialize)]
+#[job(batch = 2, linger = "1s", max_attempts = 1)]
+pub(crate) struct Mate {
+    pub(crate) second: bool,
+}
+
+impl BatchJob for Mate {
+    async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
+        for member in &batch {
+            let failed = member.second.then(|| format!("it failed in a call of {}", batch.len()));
+            member.answer(failed.map_or(Ok(()), |failed| Err(failed.into())));
+        }
+        Ok(())
+    }
+}
+
+/// Its second attempt returns where the first has come to.
+#[derive(Serialize, Deserialize)]
+#[job(backoff = fixed("1ms"), result = u32)]
+pub(crate) struct Resume {}
+
+impl Job for Resume {
+    async fn run(self, cx: JobContext) -> jobkit::Result<u32> {
+        if let Some(page) = cx.last_checkpoint().await? {
+            return Ok(page);
+        }
+        cx.checkpoint(&7).await?;
+        Err("cut off".into())
+    }
+}
+
+/// Dies of what it was told, which nobody is to see.
+#[derive(Serialize, Deserialize)]
+#[job(encrypt(token))]
+pub(crate) struct Seal {
+    pub(crate) token: String,
+}
+
+impl Job for Seal {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Err(JobError::dead(format!("{} is refused", self.token)))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Paid {
+    pub(crate) order: u32,
+}
+
+impl Topic for Paid {
+    const NAME: &'static str = "testing.paid";
+}
+
+#[derive(Serialize, Deserialize)]
+#[job(subscribes, result = u32)]
+pub(crate) struct Receipt(Paid);
+
+impl Job for Receipt {
+    async fn run(self, _cx: JobContext) -> jobkit::Result<u32> {
+        Ok(self.0.order)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[job(subscribes, max_attempts = 1)]
+pub(crate) struct Stock(Paid);
+
+impl Job for Stock {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Err("nothing is left".into())
+    }
+}
+
 pub(crate) fn nightly() -> [Registration; 1] {
     [Registration::of::<Nightly, _>()]
 }
 
-/// All but those that a schedule would bring.
-pub(crate) fn all() -> [Registration; 8] {
+/// With the key that it takes.
+pub(crate) fn sealed() -> [Registration; 1] {
+    encryption::keys(Keyring::new("key", [1; 32]).unwrap());
+    [Registration::of::<Seal, _>()]
+}
+
+/// All that take neither a schedule nor a key.
+pub(crate) fn all() -> [Registration; 12] {
     [
         Registration::of::<Act, _>(),
         Registration::of::<Patient, _>(),
@@ -122,5 +205,9 @@ pub(crate) fn all() -> [Registration; 8] {
         Registration::of::<Coalescing, _>(),
         Registration::of::<Filed, _>(),
         Registration::of::<Brief, _>(),
+        Registration::of_batch::<Mate, _>(),
+        Registration::of::<Resume, _>(),
+        Registration::of::<Receipt, _>(),
+        Registration::of::<Stock, _>(),
     ]
 }

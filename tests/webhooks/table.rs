@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jobkit::{Declared, Enqueue, enqueue_all};
 use jobkit_tests::Lab;
@@ -34,11 +34,12 @@ enum End {
     Waiting,
 }
 
-const GROUPS: [Group; 12] = [
-    group("ok", 50, 120, 10, End::Delivered),
+const GROUPS: [Group; 13] = [
+    group("ok", 50, 116, 10, End::Delivered),
     group("gone", 10, 100, 10, End::Discarded),
     group("once", 10, 50, 10, End::Delivered),
     group("busy", 5, 60, 10, End::Waiting),
+    group("tired", 5, 40, 10, End::Waiting),
     group("back", 5, 20, 10, End::Waiting),
     group("fails", 10, 50, 1, End::Dead("exhausted")),
     group("refuses", 10, 60, 10, End::Dead("dead")),
@@ -83,6 +84,8 @@ fn replies(path: &str, nth: usize, inside: &str) -> Reply {
         "once" => says(200),
         // For longer than the test lasts.
         "busy" => rest(429, "600"),
+        // Not for how long: a minute then.
+        "tired" => says(429),
         "back" => rest(503, "3600"),
         "fails" => says(500),
         "refuses" => (422, None, format!("nonsense {nth}")),
@@ -152,8 +155,9 @@ async fn ten_thousand_deliveries_end_as_the_table_says() {
     assert_eq!((all, lab.count("jobkit.jobs").await), (10_000, 10_000));
 
     let worker = lab.worker().lease(Duration::from_secs(20)).state(webhooks);
+    let began = Instant::now();
     let worker = worker.queue("webhooks", 200).start().await.unwrap();
-    let waits = "select count(*) from jobkit.jobs where not tags && '{busy,back}'";
+    let waits = "select count(*) from jobkit.jobs where not tags && '{busy,tired,back}'";
     lab.until_within(Duration::from_secs(180), &format!("({waits}) = 0")).await;
     lab.until("not exists (select from jobkit.claims)").await;
     worker.stop().await;
@@ -162,23 +166,25 @@ async fn ten_thousand_deliveries_end_as_the_table_says() {
         let expected = i64::try_from(group.endpoints * group.events).unwrap();
         assert_eq!(ended(&lab, group).await, expected, "{}", group.name);
     }
-    requests(&customers, &receiver);
+    requests(&customers, &receiver, began.elapsed());
     assert_eq!(inside.connections.load(Relaxed), 0, "a redirect was followed");
     // The sockets' buffers have taken some megabytes of each gigabyte, and nothing has read on.
     let each = taken.load(Relaxed) / (4 * 20);
     assert!((64 * 1024..64 * 1024 * 1024).contains(&each), "{each} bytes of a gigabyte");
-    rests(&lab).await;
+    rests(&lab, &customers).await;
     lab.check_invariants().await;
 }
 
 /// What came to the receiver: of each event what its group says, and signed.
-fn requests(customers: &Customers, receiver: &Receiver) {
+fn requests(customers: &Customers, receiver: &Receiver, lasted: Duration) {
+    let minutes = usize::try_from(lasted.as_secs() / 60).unwrap();
     // At most four deliveries of an endpoint run at a time, so more than four do not come to one
     // that rests, or is off.
     let number = |name: &str| -> RangeInclusive<usize> {
         match name {
-            "ok" => 120..=120,
+            "ok" => 116..=116,
             "gone" | "busy" | "back" => 1..=4,
+            "tired" => 1..=4 * (1 + minutes),
             "once" => 51..=51,
             "fails" => 50..=50,
             "refuses" | "moved" => 60..=60,
@@ -196,18 +202,19 @@ fn requests(customers: &Customers, receiver: &Receiver) {
 }
 
 /// The keys of endpoints that asked for a rest are paused for so long, and those of no others.
-async fn rests(lab: &Lab) {
+async fn rests(lab: &Lab, customers: &Customers) {
     let group = DeliverWebhook::POLICY.kind;
-    let paused = async |seconds: [u32; 2]| {
-        let [from, to] = seconds.map(|seconds| format!("clock_timestamp() + '{seconds} s'"));
-        lab.count(&format!(
-            "jobkit.semaphores where concurrency_group = '{group}' and paused_until > {from}
-                and paused_until <= {to}"
-        ))
-        .await
-    };
-    assert_eq!(paused([3000, 3600]).await, 5, "those that answer 503 and 3600");
-    assert_eq!(paused([60, 600]).await, 5, "those that answer 429 and 600");
+    let asked = [("back", 1800..=3600), ("busy", 61..=600), ("tired", 1..=60)];
+    for (at, customer) in customers.all().iter().enumerate() {
+        let left = format!(
+            "select ceil(greatest(max(extract(epoch from paused_until - now())), 0))::bigint
+             from jobkit.semaphores where concurrency_group = '{group}' and concurrency_key = '{at}'"
+        );
+        let left: i64 = lab.value(&left).await;
+        let expected = asked.iter().find(|(name, _)| *name == customer.group);
+        let expected = expected.map_or(0..=0, |(_, seconds)| seconds.clone());
+        assert!(expected.contains(&left), "{customer:?} rests for {left} s");
+    }
     let retried = "jobkit.jobs j join jobkit.scheduled s on s.job_id = j.id where j.tags = '{back}'
         and s.run_at < clock_timestamp() + '50 min'";
     assert_eq!(lab.count(retried).await, 0, "an event does not come before the rest is over");

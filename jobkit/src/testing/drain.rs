@@ -113,7 +113,8 @@ impl Drain {
         self
     }
 
-    /// Runs so many jobs at a time instead of one after another.
+    /// Runs so many jobs at a time instead of one after another. A call of a
+    /// [`BatchJob`](crate::batch::BatchJob) has at most so many.
     pub fn at_once(self, slots: usize) -> Self {
         Self { at_once: slots.max(1), ..self }
     }
