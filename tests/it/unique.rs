@@ -1,5 +1,9 @@
 //! Unique jobs as an application has them.
 
+mod blocked;
+mod crowd;
+mod stage;
+
 use std::time::Duration;
 
 use jobkit::enqueue::Statement;
@@ -7,7 +11,6 @@ use jobkit::unique::{self, Enqueued, OnDuplicate, While};
 use jobkit::{Enqueue, Error, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
-use sqlx::{Connection, PgConnection};
 
 /// Unique by its account.
 #[derive(Serialize, Deserialize, Clone)]
@@ -143,94 +146,4 @@ async fn a_declared_unique_key_is_not_known_to_sql_and_admin() {
     assert_eq!(said.enqueue_unique().await.unwrap(), Enqueued::Existing(held));
     assert_eq!(lab.count("jobkit.jobs").await, 4);
     lab.check_invariants().await;
-}
-
-/// Sixty-four producers at once, of which some roll back: whoever is told of a new job made the
-/// only one, whoever is told of another names one that is there, and after a commit there is one.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixty_four_producers_of_one_key_make_one_job() {
-    let rounds = std::env::var("JOBKIT_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let lab = Lab::new().await;
-    let mut sessions = Vec::new();
-    for _ in 0..64 {
-        sessions.push(lab.session("producer").await.connection);
-    }
-    for round in 0..rounds.unwrap_or(6) {
-        // Ready, scheduled, running, to be retried, or none at all.
-        let holds = [While::Queued, While::Running, While::Unfinished][round % 3];
-        let before = stage(&lab, round % 5, holds).await;
-        let tasks = sessions.into_iter().enumerate();
-        let tasks: Vec<_> =
-            tasks.map(|(at, session)| tokio::spawn(produce(session, at, round, holds))).collect();
-        let mut answers = Vec::new();
-        sessions = Vec::new();
-        for task in tasks {
-            let (connection, answer) = task.await.unwrap();
-            sessions.push(connection);
-            answers.extend(answer);
-        }
-        let held = "select coalesce(min(job_id), 0) from jobkit.unique_keys where key = 'k'";
-        let holder: i64 = lab.value(held).await;
-        let new = answers.iter().filter(|answer| matches!(answer, Enqueued::New(_))).count();
-        let kept = before.is_some_and(|before| before == holder);
-        assert_eq!(new, usize::from(!kept), "round {round}: {answers:?}");
-        assert!(answers.iter().all(|answer| answer.id().0 == holder), "round {round}: {answers:?}");
-        assert_eq!(lab.count(&format!("jobkit.jobs where id = {holder}")).await, 1);
-        let waiting = "jobkit.jobs j join jobkit.places p on p.job_id = j.id
-            where j.unique_key = 'k' and p.place <> 'claimed'";
-        assert!(lab.count(waiting).await <= 1, "round {round}");
-        lab.check_invariants().await;
-        for table in ["ready", "scheduled", "claims", "attempts", "unique_keys", "jobs"] {
-            lab.run(&format!("delete from jobkit.{table}")).await;
-        }
-    }
-}
-
-/// A transaction that enqueues a duplicate of some sort; what it was told, if it commits.
-async fn produce(
-    mut connection: PgConnection,
-    at: usize,
-    round: usize,
-    holds: While,
-) -> (PgConnection, Option<Enqueued>) {
-    let mut tx = connection.begin().await.unwrap();
-    let job = crate::jobs::Noop.options().unique_key("k").unique_while(holds);
-    let what = [OnDuplicate::Skip, OnDuplicate::Replace, OnDuplicate::Debounce];
-    let answer = job.on_duplicate(what[(at / 2) % 3]).enqueue_unique(&mut *tx).await.unwrap();
-    let commits = (at + round).is_multiple_of(2);
-    if commits {
-        tx.commit().await.unwrap();
-    } else {
-        tx.rollback().await.unwrap();
-    }
-    (connection, commits.then_some(answer))
-}
-
-/// A job of the key in one of its states; none in the first.
-async fn stage(lab: &Lab, state: usize, holds: While) -> Option<i64> {
-    if state == 0 {
-        return None;
-    }
-    let job = crate::jobs::Noop.options().unique_key("k").unique_while(holds);
-    let id = job.enqueue(lab.pool()).await.unwrap().0;
-    let claim = "insert into jobkit.claims (worker_id, n, job_ids)";
-    let claimed = format!("delete from jobkit.ready; {claim} values (1, 1, '{{{id}}}')");
-    let later = format!(
-        "delete from jobkit.ready;
-        update jobkit.jobs set run_at = now() + interval '1 hour' where id = {id};
-        insert into jobkit.scheduled (run_at, job_id) select run_at, id from jobkit.jobs"
-    );
-    match state {
-        1 => {}
-        2 => lab.run(&later).await,
-        3 => lab.run(&claimed).await,
-        _ => {
-            lab.run(&later).await;
-            lab.run(
-                "update jobkit.jobs set attempt = 1; update jobkit.scheduled set retrying = true",
-            )
-            .await;
-        }
-    }
-    Some(id)
 }
