@@ -127,6 +127,45 @@ async fn sql_enqueues_jobs_that_coalesce() {
     }
 }
 
+/// However many have a job of a key in an open transaction: none waits, and one run with what the
+/// newest was given follows when they have committed.
+#[tokio::test]
+async fn thirty_two_open_transactions_of_a_key_wait_for_nobody() {
+    let lab = Lab::guarded().await;
+    let mut open = Vec::new();
+    for seq in 0..32 {
+        let mut producer = lab.session("producer").await;
+        producer.run("begin").await.unwrap();
+        let blocked = format!("cardinality(pg_blocking_pids({})) > 0", producer.pid);
+        let enqueue = sync(7, seq).enqueue(&mut producer.connection);
+        tokio::select! {
+            id = enqueue => id.unwrap(),
+            () = lab.until(&blocked) => panic!("{seq} waits for another"),
+        };
+        open.push(producer);
+    }
+    let transactions = "pg_stat_activity where datname = current_database() and state = \
+        'idle in transaction' and backend_xid is not null";
+    assert_eq!(lab.count(transactions).await, 32);
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+    // Not in the order in which they enqueued: what counts is who is the newest.
+    for mut producer in open.into_iter().rev() {
+        producer.run("commit").await.unwrap();
+    }
+    let newest: i64 = lab.value("select max(id) from jobkit.jobs").await;
+    let worker = lab.worker().jobs([jobkit::Registration::of::<Sync, _>()]);
+    let worker = worker.queue("default", 5).start().await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let ran = "select array_agg(job_id) from jobkit.finished where outcome = 'finish'";
+    assert_eq!(lab.value::<Vec<i64>>(ran).await, [newest]);
+    let seq =
+        format!("select (args ->> 'seq')::bigint from jobkit.finished where job_id = {newest}");
+    assert_eq!(lab.value::<i64>(&seq).await, 31);
+    assert_eq!(lab.count("jobkit.finished where outcome = 'discard'").await, 31);
+    lab.check_invariants().await;
+}
+
 /// A run of a job: its account, what it was given, and what was committed when it began.
 struct Run {
     account: i64,
