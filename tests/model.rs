@@ -23,7 +23,7 @@ mod transitions;
 pub use grant::{Waiting, grant};
 pub use invariant::Invariant;
 pub use mistake::Mistake;
-pub use state::{Claim, Early, Job, Place, State, Worker};
+pub use state::{Claim, Early, Job, Place, Scope, State, Worker};
 pub use step::{Outcome, Step};
 
 /// What never changes while jobs of the key come and go.
@@ -39,6 +39,8 @@ pub struct Model {
     pub attempts: Option<u8>,
     /// How many slots of a rate may be taken at once; there is none without.
     pub burst: Option<u32>,
+    /// A kind of which no more than so many may run at a time, over all keys; none without.
+    pub brake: Option<(u8, u32)>,
     /// What is done wrong.
     pub mistake: Option<Mistake>,
 }
@@ -72,6 +74,32 @@ impl Model {
         burst.saturating_sub(state.ahead + reserved)
     }
 
+    /// Of some jobs those that the brake lets a claim take: all of other kinds, and the first ones
+    /// of its kind, as many as there is room beside those that run.
+    pub(crate) fn let_through(&self, jobs: &[i64], running: u32) -> Vec<i64> {
+        let Some((kind, most)) = self.brake else { return jobs.to_vec() };
+        let mut room = most.saturating_sub(running);
+        let mut fits = |id: &i64| {
+            let braked = self.spec(*id).kind == kind;
+            let fits = !braked || room > 0;
+            room -= u32::from(braked && fits);
+            fits
+        };
+        jobs.iter().copied().filter(|id| fits(id)).collect()
+    }
+
+    /// How many jobs run of the kind with the brake: those that a claim lists, whoever made it.
+    pub(crate) fn running(&self, state: &State) -> u32 {
+        let braked = |id| self.brake.is_some_and(|(kind, _)| self.spec(id).kind == kind);
+        let runs = state.jobs().filter(|(id, job)| {
+            let counts = |claim: Claim| {
+                !self.makes(Mistake::BrakeForgetsDead) || state.worker(claim.worker).is_some()
+            };
+            braked(*id) && matches!(job.place, Place::Running(claim) if counts(claim))
+        });
+        runs.fold(0, |running, _| running + 1)
+    }
+
     /// Whether it makes this mistake.
     pub(crate) fn makes(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
@@ -82,16 +110,16 @@ impl Model {
         self.jobs[State::at(job)]
     }
 
-    /// Whether a worker of this role could claim a job, were its queue not paused.
+    /// Whether a worker of this role could claim a job, were nothing paused.
     pub(crate) fn knows(&self, role: usize, job: i64) -> bool {
         let (role, spec) = (self.roles[role], self.spec(job));
         role.queues >> spec.queue & 1 == 1 && role.kinds >> spec.kind & 1 == 1
     }
 
     /// Whether somebody serves a job: the tables list a worker that knows it and is not stopping,
-    /// and its queue is not paused. A crashed worker counts until it is reaped.
+    /// and it is not paused. A crashed worker counts until it is reaped.
     pub fn served(&self, state: &State, job: i64) -> bool {
-        !state.paused(self.spec(job).queue)
+        !state.held_back(self.spec(job))
             && state.workers.iter().any(|worker| !worker.stopping && self.knows(worker.role, job))
     }
 
@@ -101,9 +129,9 @@ impl Model {
         let mut found = Vec::new();
         for (id, job) in state.jobs() {
             let Place::Ready { permit } = job.place else { continue };
-            let Spec { priority, queue, .. } = self.spec(id);
-            if self.knows(worker.role, id) && !state.paused(queue) && !state.locked(id) {
-                found.push((!permit, priority, id));
+            let spec = self.spec(id);
+            if self.knows(worker.role, id) && !state.held_back(spec) && !state.locked(id) {
+                found.push((!permit, spec.priority, id));
             }
         }
         found.sort_unstable();

@@ -34,6 +34,7 @@ struct Scenario {
     started: bool,
     attempts: Option<u8>,
     burst: Option<u32>,
+    brake: Option<(u8, u32)>,
     outcomes: &'static [Outcome],
     bounds: Bounds,
 }
@@ -48,6 +49,7 @@ impl Scenario {
             started: true,
             attempts: None,
             burst: None,
+            brake: None,
             outcomes: &[Outcome::Finish, Outcome::Release],
             bounds: Bounds::default(),
         }
@@ -62,6 +64,7 @@ impl Scenario {
             limits: vec![0, 1, 2, 3],
             attempts: self.attempts,
             burst: self.burst,
+            brake: self.brake,
             mistake,
         };
         let mut start = State::new(&model, self.limit);
@@ -109,7 +112,7 @@ fn a_limit_that_changes_amid_a_crash_breaks_nothing() {
 }
 
 #[test]
-fn a_paused_queue_amid_a_crash_breaks_nothing() {
+fn a_pause_amid_a_crash_breaks_nothing() {
     let bounds = Bounds { crashes: 1, pauses: 1, ..Bounds::default() };
     holds(|scenario| Scenario { bounds, queues: vec![0, 1, 0], ..scenario });
 }
@@ -175,6 +178,17 @@ fn a_rate_holds_for_workers_that_come_and_go() {
     });
 }
 
+#[test]
+fn a_limit_of_a_kind_holds_amid_crashes_and_pauses() {
+    for bounds in [
+        Bounds { crashes: 1, cancels: 1, ..Bounds::default() },
+        Bounds { pauses: 1, limits: 1, ..Bounds::default() },
+    ] {
+        let (kinds, brake) = (vec![0, 0, 1], Some((0, 1)));
+        holds(|scenario| Scenario { bounds, brake, kinds: kinds.clone(), ..scenario });
+    }
+}
+
 /// What a mistake breaks, and what has to happen for it.
 fn failure(mistake: Mistake) -> (Invariant, Scenario) {
     let (one, two, three) = (Scenario::new(1), Scenario::new(2), Scenario::new(3));
@@ -213,6 +227,15 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
             (Invariant::Accounted, Scenario { bounds: cancel, burst: Some(1), ..three })
         }
         Mistake::ClaimForgetsLook => (Invariant::NoneIdle, Scenario { burst: Some(2), ..three }),
+        Mistake::BrakeReadsEarly => {
+            (Invariant::WithinBrake, Scenario { brake: Some((0, 1)), ..two })
+        }
+        Mistake::BrakeForgetsDead => {
+            (Invariant::WithinBrake, Scenario { bounds: crash, brake: Some((0, 1)), ..two })
+        }
+        Mistake::PauseReadEarly => {
+            (Invariant::NonePaused, Scenario { bounds: Bounds { pauses: 1, ..none }, ..one })
+        }
         Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {
             (Invariant::Ends, Scenario { bounds: stop, kinds, workers: apart, ..one })
         }

@@ -12,6 +12,10 @@ pub enum Invariant {
     NoneIdle,
     /// No more jobs have begun than the burst, and those that the rate gave meanwhile.
     WithinRate,
+    /// No job begins of a kind of which as many run as may.
+    WithinBrake,
+    /// No job begins that is paused.
+    NonePaused,
     /// A grant goes to the first served jobs by priority and id.
     InOrder,
     /// Nobody but a worker itself ends what it runs, while its process and its row are there.
@@ -31,12 +35,29 @@ impl Model {
         let checks = [
             (Invariant::WithinLimit, above),
             (Invariant::WithinRate, self.burst.is_some_and(|burst| after.begun > burst)),
+            (Invariant::WithinBrake, self.exceeds(after)),
+            (Invariant::NonePaused, self.begins_paused(before, after)),
             (Invariant::Accounted, !accounted(after)),
             (Invariant::InOrder, !self.in_order(before, step, after)),
             (Invariant::NoneIdle, self.idle(after)),
             (Invariant::Fenced, !fenced(before, step, after)),
         ];
         checks.into_iter().find(|(_, broken)| *broken).map(|(invariant, _)| invariant)
+    }
+
+    /// Whether more run of a kind than may, those of the dead included.
+    fn exceeds(&self, state: &State) -> bool {
+        let Some((kind, most)) = self.brake else { return false };
+        let runs = |(id, job): &(i64, &Job)| {
+            self.spec(*id).kind == kind && matches!(job.place, Place::Running(_))
+        };
+        state.jobs().filter(runs).count() > most as usize
+    }
+
+    fn begins_paused(&self, before: &State, after: &State) -> bool {
+        let runs = |job: &Job| matches!(job.place, Place::Running(_));
+        let mut begun = after.jobs().filter(|(id, job)| runs(job) && !runs(before.job(*id)));
+        begun.any(|(id, _)| after.held_back(self.spec(id)))
     }
 
     fn idle(&self, state: &State) -> bool {

@@ -49,11 +49,17 @@ pub enum Mistake {
     ClaimUndated,
     /// A claim that comes when a look is due has the key forget it.
     ClaimForgetsLook,
+    /// A claim counts what runs of a kind before it has the lock of its limit.
+    BrakeReadsEarly,
+    /// What dead workers run does not count.
+    BrakeForgetsDead,
+    /// A claim reads what is paused before a pause, and commits after it.
+    PauseReadEarly,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 27] = [
         Self::WaitReadsEarly,
         Self::FreshKeyReadsEarly,
         Self::SettleReadsEarly,
@@ -78,5 +84,8 @@ impl Mistake {
         Self::CancelKeepsSlot,
         Self::ClaimUndated,
         Self::ClaimForgetsLook,
+        Self::BrakeReadsEarly,
+        Self::BrakeForgetsDead,
+        Self::PauseReadEarly,
     ];
 }

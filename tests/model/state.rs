@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Model, Step, Waiting};
+use super::{Model, Spec, Step, Waiting};
 
 /// What the tables say, and which late outcomes may still arrive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct State {
     pub jobs: Vec<Job>,
     /// The rows of workers. A worker that was reaped has none.
     pub workers: Vec<Worker>,
-    /// The paused queues, one bit each.
-    pub paused: u32,
+    /// What is paused.
+    pub paused: Vec<Scope>,
     /// A sweep is to follow: a worker started, a queue was resumed or the limit was raised.
     pub due: bool,
     /// Outcomes that a zombie may still send, any number of times, for claims that are gone.
@@ -28,6 +28,28 @@ pub struct State {
     /// In how many slots' time somebody looks at the key; 0: now.
     pub look_in: Option<u32>,
     started: u32,
+}
+
+/// What a pause holds back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// A queue, by its number.
+    Queue(u8),
+    /// A kind, by its number.
+    Kind(u8),
+    /// Everything.
+    All,
+}
+
+impl Scope {
+    /// Whether it is about such a job.
+    pub fn has(self, spec: Spec) -> bool {
+        match self {
+            Self::Queue(queue) => spec.queue == queue,
+            Self::Kind(kind) => spec.kind == kind,
+            Self::All => true,
+        }
+    }
 }
 
 /// One job.
@@ -99,6 +121,9 @@ pub struct Early {
     pub(crate) blocked: Vec<i64>,
     /// The slots that were left.
     pub(crate) room: u32,
+    /// How many jobs ran of the kind with a brake.
+    pub(crate) running: u32,
+    pub(crate) paused: Vec<Scope>,
 }
 
 impl State {
@@ -162,9 +187,9 @@ impl State {
         self.workers.push(Worker { id, role, stopping: false, crashed: false, claims: 0 });
     }
 
-    /// Whether a queue is paused.
-    pub fn paused(&self, queue: u8) -> bool {
-        self.paused >> queue & 1 == 1
+    /// Whether such a job is paused.
+    pub fn held_back(&self, spec: Spec) -> bool {
+        self.paused.iter().any(|scope| scope.has(spec))
     }
 
     /// Whether a claim that looked too early has locked a job's ready row.

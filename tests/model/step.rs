@@ -1,4 +1,4 @@
-use super::{Claim, Mistake, Model, Place, State};
+use super::{Claim, Mistake, Model, Place, Scope, State};
 
 /// Ready jobs of which a claim may take any.
 const CHOICES: usize = 4;
@@ -45,15 +45,15 @@ pub enum Step {
         /// The new limit.
         limit: u32,
     },
-    /// Nobody serves the queue any more.
+    /// Nobody serves a queue any more, or a kind, or anything.
     Pause {
-        /// Its number.
-        queue: u8,
+        /// What is paused.
+        scope: Scope,
     },
-    /// The queue is served again. A sweep follows.
+    /// It is served again. A sweep follows.
     Resume {
-        /// Its number.
-        queue: u8,
+        /// What was paused.
+        scope: Scope,
     },
     /// A worker's row is inserted. A sweep follows.
     Start {
@@ -203,12 +203,9 @@ impl Model {
     fn steps_of_operators(&self, state: &State, steps: &mut Vec<Step>) {
         let limits = self.limits.iter().filter(|limit| **limit != state.limit);
         steps.extend(limits.map(|limit| Step::SetLimit { limit: *limit }));
-        let mut queues: Vec<u8> = self.jobs.iter().map(|spec| spec.queue).collect();
-        queues.sort_unstable();
-        queues.dedup();
-        for queue in queues {
-            let paused = state.paused(queue);
-            steps.push(if paused { Step::Resume { queue } } else { Step::Pause { queue } });
+        for scope in self.scopes() {
+            let paused = state.paused.contains(&scope);
+            steps.push(if paused { Step::Resume { scope } } else { Step::Pause { scope } });
         }
         for role in 0..self.roles.len() {
             if state.workers.iter().all(|worker| worker.role != role) {
@@ -220,12 +217,28 @@ impl Model {
         }
     }
 
+    /// Each queue and each kind that there is, and everything.
+    fn scopes(&self) -> Vec<Scope> {
+        let queues = self.jobs.iter().map(|spec| Scope::Queue(spec.queue));
+        let kinds = self.jobs.iter().map(|spec| Scope::Kind(spec.kind));
+        let mut scopes = Vec::new();
+        for scope in queues.chain(kinds).chain([Scope::All]) {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        scopes
+    }
+
     /// Whether a step reads before it has the lock.
     fn looks_early(&self, state: &State, step: &Step) -> bool {
         match self.mistake {
-            Some(Mistake::WaitReadsEarly | Mistake::SlotsReadEarly) => {
-                matches!(step, Step::Wait { .. })
-            }
+            Some(
+                Mistake::WaitReadsEarly
+                | Mistake::SlotsReadEarly
+                | Mistake::BrakeReadsEarly
+                | Mistake::PauseReadEarly,
+            ) => matches!(step, Step::Wait { .. }),
             Some(Mistake::FreshKeyReadsEarly) => {
                 matches!(step, Step::Wait { .. }) && state.taken == 0
             }

@@ -1,5 +1,5 @@
 use super::state::Early;
-use super::{Claim, Mistake, Model, Outcome, Place, State, Step, Waiting, grant};
+use super::{Claim, Mistake, Model, Outcome, Place, Scope, State, Step, Waiting, grant};
 
 impl Model {
     /// Makes a step, which must be one of [`steps`](Self::steps).
@@ -8,15 +8,20 @@ impl Model {
             Step::Enqueue { job } | Step::Promote { job } => {
                 state.job_mut(*job).place = Place::Ready { permit: false };
             }
-            Step::Wait { worker, jobs, park } => self.wait(state, *worker, jobs, *park, None),
+            Step::Wait { worker, jobs, park } => {
+                let jobs = self.let_through(jobs, self.running(state));
+                if !jobs.is_empty() {
+                    self.wait(state, *worker, &jobs, *park, None);
+                }
+            }
             Step::Settle { claim, job, outcome } => {
                 self.settle(state, *claim, *job, *outcome, None);
             }
             Step::Cancel { job } => self.cancel(state, *job),
             Step::SetLimit { limit } => self.set_limit(state, *limit),
-            Step::Pause { queue } => self.pause(state, *queue),
-            Step::Resume { queue } => {
-                state.paused &= !(1 << queue);
+            Step::Pause { scope } => self.pause(state, *scope),
+            Step::Resume { scope } => {
+                state.paused.retain(|paused| paused != scope);
                 state.due = true;
             }
             Step::Start { role } => {
@@ -46,7 +51,9 @@ impl Model {
             Step::Look(step) => {
                 let blocked = state.ids(|place| place == Place::Blocked);
                 let (limit, taken, step) = (state.limit, state.taken, step.clone());
-                state.early = Some(Early { step, limit, taken, blocked, room: self.room(state) });
+                let (room, running) = (self.room(state), self.running(state));
+                let paused = state.paused.clone();
+                state.early = Some(Early { step, limit, taken, blocked, room, running, paused });
             }
             Step::Act => self.act(state),
         }
@@ -161,11 +168,11 @@ impl Model {
         state.limit = limit;
     }
 
-    /// Nobody will claim from the queue: the permits that wait in it go to others.
-    fn pause(&self, state: &mut State, queue: u8) {
-        state.paused |= 1 << queue;
+    /// Nobody will claim what is paused: the permits that wait with it go to others.
+    fn pause(&self, state: &mut State, scope: Scope) {
+        state.paused.push(scope);
         for id in state.ids(|place| place == Place::Ready { permit: true }) {
-            if self.spec(id).queue == queue {
+            if scope.has(self.spec(id)) {
                 self.block(state, id);
             }
         }
@@ -186,24 +193,41 @@ impl Model {
 
     /// Does what was decided too early, as far as it is still possible under the locks.
     fn act(&self, state: &mut State) {
-        let Some(Early { step, limit, taken, blocked, room }) = state.early.take() else { return };
-        match *step {
+        let Some(early) = state.early.take() else { return };
+        match &*early.step {
             Step::Wait { worker, jobs, park } => {
-                let Some(row) = state.worker(worker).copied() else { return };
-                let claimable = self.claimable(state, &row);
-                let jobs: Vec<_> = jobs.into_iter().filter(|id| claimable.contains(id)).collect();
-                if !row.crashed && !row.stopping {
-                    let early = match self.mistake {
-                        Some(Mistake::SlotsReadEarly) => (state.limit, state.taken, room),
-                        _ => (limit, taken, self.room(state)),
-                    };
-                    self.wait(state, worker, &jobs, park, Some(early));
+                let paused = state.paused.clone();
+                if self.makes(Mistake::PauseReadEarly) {
+                    state.paused.clone_from(&early.paused);
                 }
+                self.wait_by(&early, state, *worker, jobs, *park);
+                state.paused = paused;
             }
             Step::Settle { claim, job, outcome } => {
-                self.settle(state, claim, job, outcome, Some(&blocked));
+                self.settle(state, *claim, *job, *outcome, Some(&early.blocked));
             }
             _ => {}
+        }
+    }
+
+    /// A claim that decides by what it has read too early.
+    fn wait_by(&self, early: &Early, state: &mut State, worker: u32, jobs: &[i64], park: bool) {
+        let Some(row) = state.worker(worker).copied() else { return };
+        if row.crashed || row.stopping {
+            return;
+        }
+        let claimable = self.claimable(state, &row);
+        let jobs: Vec<_> = jobs.iter().copied().filter(|id| claimable.contains(id)).collect();
+        let (limit, taken, room) = (state.limit, state.taken, self.room(state));
+        let (running, read) = match self.mistake {
+            Some(Mistake::SlotsReadEarly) => (self.running(state), (limit, taken, early.room)),
+            Some(Mistake::BrakeReadsEarly) => (early.running, (limit, taken, room)),
+            Some(Mistake::PauseReadEarly) => (self.running(state), (limit, taken, room)),
+            _ => (self.running(state), (early.limit, early.taken, room)),
+        };
+        let jobs = self.let_through(&jobs, running);
+        if !jobs.is_empty() {
+            self.wait(state, worker, &jobs, park, Some(read));
         }
     }
 

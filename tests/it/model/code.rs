@@ -1,6 +1,6 @@
 //! States that differ in names only have the same code.
 
-use jobkit_tests::model::{Claim, Model, Place, State, Worker};
+use jobkit_tests::model::{Claim, Model, Place, Scope, State, Worker};
 
 /// A state in a few bytes. Two workers of like roles may change places; of the number of a claim
 /// only counts which jobs it lists; and of an outcome that comes too late only the job.
@@ -30,7 +30,13 @@ fn code_in_order(state: &State, roles: &[usize]) -> Code {
     let mut digits = Digits(1);
     digits.push(3, state.limit as usize);
     digits.push(3, state.taken as usize);
-    digits.push(2, state.paused as usize);
+    // Two queues, two kinds and everything, in whatever order they were paused.
+    let paused = state.paused.iter().map(|scope| match scope {
+        Scope::Queue(queue) => 1 << queue,
+        Scope::Kind(kind) => 4 << kind,
+        Scope::All => 16,
+    });
+    digits.push(5, paused.sum());
     digits.push(1, usize::from(state.due));
     digits.push(3, state.ahead as usize);
     digits.push(3, state.begun as usize);

@@ -28,6 +28,7 @@ impl Play {
             limits: vec![0, 1, 2, 2, 3, 3],
             attempts: Some([2, 3, 100][rng.usize(..3)]),
             burst: None,
+            brake: None,
             mistake: None,
         };
         let state = State::new(&model, rng.u32(1..=2));
@@ -40,9 +41,9 @@ impl Play {
         match step {
             Step::Wait { worker, jobs, park } => self.claims(before, *worker, jobs, *park),
             // Without a permit to take back, the keys are not looked at: a sweep is due as before.
-            Step::Pause { queue } => {
+            Step::Pause { scope } => {
                 let holders = before.ids(|place| place == Place::Ready { permit: true });
-                let none = holders.iter().all(|job| self.model.spec(*job).queue != *queue);
+                let none = holders.iter().all(|job| !scope.has(self.model.spec(*job)));
                 let unfilled = none.then(|| self.unfilled(before, step));
                 [after].into_iter().chain(unfilled).collect()
             }

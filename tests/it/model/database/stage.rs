@@ -1,4 +1,4 @@
-use jobkit_tests::model::{Model, Outcome, State, Step};
+use jobkit_tests::model::{Model, Outcome, Scope, State, Step};
 use jobkit_tests::{Lab, Session};
 use sqlx::AssertSqlSafe;
 
@@ -35,7 +35,8 @@ const CLEAR: &str = "
     delete from jobkit.ready; delete from jobkit.scheduled; delete from jobkit.blocked_executions;
     delete from jobkit.claims; delete from jobkit.permits; delete from jobkit.semaphores;
     delete from jobkit.attempts; delete from jobkit.jobs; delete from jobkit.finished;
-    delete from jobkit.dead_letters; delete from jobkit.workers; delete from jobkit.queues";
+    delete from jobkit.dead_letters; delete from jobkit.workers; delete from jobkit.queues;
+    delete from jobkit.brakes";
 
 /// Lets the time pass from one slot to the next.
 const PASSED: &str = "
@@ -171,8 +172,8 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
         }
         Step::Cancel { job } => vec![calls::cancel_mark(job + 1), calls::cancel_take(job + 1)],
         Step::SetLimit { limit: to } => vec![limit(play, *to)],
-        Step::Pause { queue } => vec![calls::pause(QUEUES[usize::from(*queue)])],
-        Step::Resume { queue } => vec![calls::resume(QUEUES[usize::from(*queue)])],
+        Step::Pause { scope } => vec![with_scope("pause_scope", *scope)],
+        Step::Resume { scope } => vec![with_scope("resume_scope", *scope)],
         Step::Start { role } => {
             let mut after = state.clone();
             play.model.apply(&mut after, step);
@@ -195,6 +196,15 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
             unreachable!("{step:?} is no step of the database")
         }
     }
+}
+
+fn with_scope(function: &str, scope: Scope) -> String {
+    let (scope, name) = match scope {
+        Scope::Queue(queue) => ("queue", QUEUES[usize::from(queue)]),
+        Scope::Kind(kind) => ("kind", KINDS[usize::from(kind)]),
+        Scope::All => ("all", ""),
+    };
+    format!("select jobkit.{function}('{scope}', '{name}')::text")
 }
 
 fn name(outcome: Outcome) -> &'static str {
