@@ -106,14 +106,18 @@ const SCHEDULES: &str = "
     insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
         overlap, jitter, kind, queue, priority, max_attempts, args, paused_at, paused_by,
         pause_reason)
-    select 'report-' || to_char(n, 'FM000'), t.times, now() + interval '1 d', 'latest', 1, '0',
-        'allow', '0', 'build_report', 'reports', 0, 3, '{\"month\": \"2026-11\"}', now(), 'bob',
-        'stocktaking'
+    select 'report-' || to_char(n, 'FM000'), t.times, now() + interval '1 d' + n * interval '1 min',
+        'latest', 1, '0', 'allow', '0', 'build_report', 'reports', 0, 3,
+        '{\"month\": \"2026-11\"}', now(), 'bob', 'stocktaking'
     from generate_series(0, 199) n, lateral (select (array['@daily Europe/Berlin',
         '*/30 * * * *', '0 3,15 * * * America/New_York', 'every 15m', '0 9 * * MON-FRI'])[1 + n % 5]
         as times) t;
     insert into jobkit.schedule_runs (schedule, instant, skipped)
-    select 'report-000', now() - n * interval '1 d', 'paused' from generate_series(1, 9) n";
+    select 'report-000', now() - n * interval '1 d', 'paused' from generate_series(1, 9) n;
+    insert into jobkit.schedule_runs (schedule, instant, job_id, skipped)
+    select 'report-001', now() - n * interval '7 h', case when n = 2 then 7 end,
+        case when n <> 2 then 'missed' end
+    from generate_series(1, 9) n";
 
 async fn enqueue(lab: &Lab) -> Result<(), jobkit::Error> {
     let pool = lab.pool();

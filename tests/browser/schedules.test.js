@@ -2,23 +2,82 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { close, open, startBrowser, startSite } from "./browser.js";
 
 const site = await startSite("/");
 const browser = await startBrowser();
 
-test("two hundred are on one page, each with the day to come", async () => {
+const QUARTER = 15 * 60_000;
+
+/** In which quarters of an hour from a time on, within a day, a clock in this zone is at a time. */
+const quarters = (from, zone, holds) => {
+  const clock = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone, weekday: "short", hour: "2-digit", minute: "2-digit",
+  });
+  const found = [];
+  const day = from + 96 * QUARTER;
+  for (let at = Math.floor(from / QUARTER + 1) * QUARTER; at < day; at += QUARTER) {
+    const parts = clock.formatToParts(at).map((part) => [part.type, part.value]);
+    const shown = Object.fromEntries(parts);
+    if (holds(Number(shown.hour) % 24, Number(shown.minute), shown.weekday)) {
+      found.push(Math.floor((at - from) / QUARTER));
+    }
+  }
+  return found;
+};
+
+/** The days of the five schedules of which there are forty each. */
+const expectedDays = (now) => [
+  quarters(now, "Europe/Berlin", (hour, minute) => hour === 0 && minute === 0),
+  quarters(now, "UTC", (_, minute) => minute % 30 === 0),
+  quarters(now, "America/New_York", (hour, minute) => hour % 12 === 3 && minute === 0),
+  quarters(now, "UTC", () => true),
+  quarters(now, "UTC", (hour, minute, day) =>
+    hour === 9 && minute === 0 && !["Sat", "Sun"].includes(day)),
+];
+
+/** What a row says: its times by the machine-readable ones, and the quarters that are drawn. */
+const read = (rows) => rows.map((row) => {
+  const cell = (label) => row.querySelector(`td[data-l="${label}"]`);
+  const time = (label) => Date.parse(cell(label).querySelector("time")?.dateTime);
+  const drawn = [...cell("The day to come").querySelectorAll("svg[role=img] rect.used")];
+  return {
+    name: cell("Schedule").querySelector("a").textContent,
+    next: time("Next"),
+    last: time("Last"),
+    job: cell("Last").querySelector("a")?.getAttribute("href"),
+    missed: cell("Missed").textContent,
+    day: drawn.flatMap((rect) => Array.from(
+      { length: Number(rect.getAttribute("width")) },
+      (_, at) => Number(rect.getAttribute("x")) + at,
+    )),
+  };
+});
+
+test("two hundred are on one page, each with what came and is to come", async () => {
   const visit = await open(browser);
+  const before = Date.now();
   await visit.page.goto(`${site.url}/schedules`);
-  assert.equal(await visit.page.locator("#page tbody tr").count(), 200);
-  const days = visit.page.locator("#page tbody svg[role=img]");
-  assert.equal(await days.count(), 200);
-  // Every quarter of an hour is nearly all of it, every half an hour is half.
-  const drawn = (row) => days.nth(row).locator("rect.used").evaluateAll((parts) =>
-    parts.reduce((sum, part) => sum + Number(part.getAttribute("width")), 0));
-  assert.ok(await drawn(3) >= 95);
-  assert.ok(Math.abs(await drawn(1) - 48) <= 1);
-  assert.equal(await drawn(0), 1);
+  const after = Date.now();
+  const rows = await visit.page.locator("#page tbody tr").evaluateAll(read);
+  assert.equal(rows.length, 200);
+  const minute = 60_000;
+  const soon = (at, hours) => assert.ok(Math.abs(at - before - hours * 60 * minute) < 5 * minute);
+  soon(rows[0].next, 24);
+  // The page may have been made on either side of the end of a quarter.
+  const days = [expectedDays(before), expectedDays(after)];
+  rows.forEach((row, n) => {
+    assert.equal(row.name, `report-${String(n).padStart(3, "0")}`);
+    assert.ok(Math.abs(row.next - rows[0].next - n * minute) <= 1000, row.name);
+    const drawn = days.some((five) => isDeepStrictEqual(row.day, five[n % 5]));
+    assert.ok(drawn, `${row.name}: ${row.day}`);
+    // Of those that were missed two within a day.
+    assert.equal(row.missed, n === 1 ? "2" : "0", row.name);
+    assert.equal(row.job, n === 1 ? "/jobs/7" : undefined, row.name);
+  });
+  soon(rows[1].last, -14);
+  assert.equal(rows.filter((row) => !Number.isNaN(row.last)).length, 1);
   await close(visit);
 });
 
