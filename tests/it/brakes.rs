@@ -193,8 +193,8 @@ async fn reads(lab: &Lab) -> (i64, i64) {
 }
 
 /// Behind a hundred thousand jobs that nobody may take, others are found without reading those over
-/// and over: of a paused kind, and of one whose rate is used up. Scans from the start, which do read
-/// them, get a twentieth of the time.
+/// and over: of a paused kind, and of one whose rate is used up. Scans from the start, which do
+/// read them, get a twentieth of the time.
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_behind_what_is_held_back_are_found_without_reading_it_again() {
     const HELD: i64 = 100_000;

@@ -196,7 +196,7 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
     let crash = Bounds { crashes: 1, ..none };
     let cancel = Bounds { cancels: 1, ..none };
     let raise = Bounds { limits: 1, ..none };
-    let stop = Bounds { stops: 1, ..none };
+    let (stop, pause) = (Bounds { stops: 1, ..none }, Bounds { pauses: 1, ..none });
     let (kinds, apart) = (vec![0, 1, 0], vec![0b01, 0b10]);
     match mistake {
         Mistake::WaitReadsEarly | Mistake::FreshKeyReadsEarly => (Invariant::WithinLimit, one),
@@ -233,9 +233,7 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
         Mistake::BrakeForgetsDead => {
             (Invariant::WithinBrake, Scenario { bounds: crash, brake: Some((0, 1)), ..two })
         }
-        Mistake::PauseReadEarly => {
-            (Invariant::NonePaused, Scenario { bounds: Bounds { pauses: 1, ..none }, ..one })
-        }
+        Mistake::PauseReadEarly => (Invariant::NonePaused, Scenario { bounds: pause, ..one }),
         Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {
             (Invariant::Ends, Scenario { bounds: stop, kinds, workers: apart, ..one })
         }

@@ -48,14 +48,21 @@ impl Model {
             }
             Step::GrantDue => self.fill(state, None),
             Step::Forget => state.taken = 0,
-            Step::Look(step) => {
-                let blocked = state.ids(|place| place == Place::Blocked);
-                let (limit, taken, step) = (state.limit, state.taken, step.clone());
-                let (room, running) = (self.room(state), self.running(state));
-                let paused = state.paused.clone();
-                state.early = Some(Early { step, limit, taken, blocked, room, running, paused });
-            }
+            Step::Look(step) => state.early = Some(self.look(state, step)),
             Step::Act => self.act(state),
+        }
+    }
+
+    /// What a step reads before it has the lock.
+    fn look(&self, state: &State, step: &Step) -> Early {
+        Early {
+            step: Box::new(step.clone()),
+            limit: state.limit,
+            taken: state.taken,
+            blocked: state.ids(|place| place == Place::Blocked),
+            room: self.room(state),
+            running: self.running(state),
+            paused: state.paused.clone(),
         }
     }
 
