@@ -8,6 +8,8 @@ mod diary;
 mod jobs;
 #[path = "crash/program.rs"]
 mod program;
+#[path = "crash/written.rs"]
+mod written;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +28,7 @@ use crate::jobs::{
     TwoAtOnce, say,
 };
 use crate::program::Program;
+use crate::written::{Change, Newest, Pay, Stairs};
 
 fn main() -> Result<()> {
     tracing_subscriber::fmt()
@@ -82,7 +85,7 @@ async fn serve(program: Program, mut lines: UnboundedReceiver<String>) -> Result
 }
 
 /// What it runs.
-fn jobs() -> [Registration; 7] {
+fn jobs() -> [Registration; 11] {
     [
         Registration::of::<Deed, _>(),
         Registration::of::<OneAtOnce, _>(),
@@ -91,6 +94,10 @@ fn jobs() -> [Registration; 7] {
         Registration::of::<TenAtOnce, _>(),
         Registration::of::<HundredASecond, _>(),
         Registration::of::<ThousandASecond, _>(),
+        Registration::of::<Stairs, _>(),
+        Registration::of::<Pay, _>(),
+        Registration::of::<Change, _>(),
+        Registration::of::<Newest, _>(),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! and cut off, servers are crashed, and nothing may be lost, done twice or charged unduly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agreement;
 mod ahead;
 mod copies;
 mod crowd;
@@ -25,7 +26,9 @@ mod process;
 mod program;
 mod rates;
 mod restart;
+mod siege;
 mod stage;
 mod stops;
 mod torture;
 mod waiting;
+mod written;
