@@ -9,6 +9,7 @@ mod crowd;
 mod cut_off;
 mod dead_letters;
 mod diary;
+mod firing;
 mod hosts;
 mod jobs;
 mod keyed;
