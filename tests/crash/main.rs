@@ -4,6 +4,7 @@
 
 mod agreement;
 mod ahead;
+mod changes;
 mod copies;
 mod crowd;
 mod cut_off;

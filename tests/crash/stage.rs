@@ -67,12 +67,12 @@ pub(crate) async fn all_done(lab: &Lab) {
     lab.until_within(PATIENCE, "not exists (select from jobkit.jobs)").await;
 }
 
-/// Moves time: whatever is scheduled is due now.
+/// Moves time: whatever is scheduled is due now, but for what waits for another job to end.
 pub(crate) async fn hurry(lab: &Lab) {
     lab.run(
         "with due as materialized (
             select s.ctid as at from jobkit.scheduled s
-            where s.run_at > now() for update skip locked
+            where s.run_at > now() and s.run_at < jobkit.parked() for update skip locked
         ), moved as (
             update jobkit.scheduled s set run_at = now() from due d where s.ctid = d.at
             returning s.job_id
