@@ -277,24 +277,38 @@ fn hostile(random: &mut fastrand::Rng) -> String {
     text
 }
 
+/// Reads a text, and what comes before and after a time; whether it could be read, and how long
+/// that took.
+fn read(text: &str) -> (bool, Duration) {
+    let (began, now) = (Clock::now(), at("2026-11-25T12:34:56Z"));
+    let times = text.parse::<Times>();
+    if let Ok(times) = &times {
+        assert!(times.next_after(now).is_some(), "{text:?} ends");
+        let _last = times.last_until(now);
+    }
+    (times.is_ok(), began.elapsed())
+}
+
+/// `JOBKIT_CRON_TEXTS` says how many there are; then they are other ones each time.
 #[test]
 fn hostile_text_neither_panics_nor_takes_long() {
-    let mut random = fastrand::Rng::with_seed(42);
+    let many = std::env::var("JOBKIT_CRON_TEXTS").ok().and_then(|text| text.parse().ok());
+    let mut random =
+        many.map_or_else(|| fastrand::Rng::with_seed(42), |_: u32| fastrand::Rng::new());
     // Without optimisation it takes some ten times as long.
-    let limit = if cfg!(debug_assertions) { 100 } else { 10 };
-    let (mut read, mut slowest) = (0, (Duration::ZERO, String::new()));
-    for _ in 0..20_000 {
+    let limit = Duration::from_millis(if cfg!(debug_assertions) { 100 } else { 10 });
+    let (mut known, mut slowest) = (0, (Duration::ZERO, String::new()));
+    for _ in 0..many.unwrap_or(20_000) {
         let text = hostile(&mut random);
-        let began = Clock::now();
-        if let Ok(times) = text.parse::<Times>() {
-            read += 1;
-            let next = times.next_after(at("2026-11-25T12:34:56Z"));
-            assert!(next.is_some(), "{text:?} ends");
-            let _last = times.last_until(at("2026-11-25T12:34:56Z"));
+        let (is_known, mut took) = read(&text);
+        known += u32::from(is_known);
+        // One that was held up by something else is quick when it is read again.
+        for _ in 0..3 {
+            took = if took < limit { took } else { took.min(read(&text).1) };
         }
-        slowest = slowest.max((began.elapsed(), text));
+        slowest = slowest.max((took, text));
     }
-    assert!(read > 500, "{read}");
-    println!("{read} were read; the slowest: {slowest:?}");
-    assert!(slowest.0 < Duration::from_millis(limit), "{slowest:?}");
+    assert!(known > 500, "{known}");
+    println!("{known} were read; the slowest: {slowest:?}");
+    assert!(slowest.0 < limit, "{slowest:?}");
 }
