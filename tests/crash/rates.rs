@@ -39,19 +39,55 @@ async fn stop(processes: Vec<Process>) {
     }
 }
 
-/// When jobs were claimed, in seconds and in order.
-async fn claimed(lab: &Lab) -> Vec<f64> {
-    lab.value("select array_agg(extract(epoch from at)::float8 order by at) from claimed").await
+/// Between which times by the database's clock each job took its slot: one is noted before the
+/// clock is read that dates the slot, the other afterwards, while the key is locked.
+const SLOTS: &str = "
+    create table slots (
+        job_id bigint primary key, after timestamptz not null default clock_timestamp(),
+        before timestamptz);
+    create index on slots (job_id) where before is null;
+    create function note_slot() returns trigger language plpgsql as '
+        begin
+            insert into public.slots (job_id) values (new.job_id);
+            return new;
+        end';
+    create trigger note_slot before update on jobkit.permits for each row
+        when (old.metered and new.metered is null) execute function note_slot();
+    create function note_date() returns trigger language plpgsql as '
+        begin
+            update public.slots set before = clock_timestamp() where before is null;
+            return null;
+        end';
+    create trigger note_date after update of tat on jobkit.semaphores
+        for each row execute function note_date()";
+
+/// Those times, in microseconds and in order.
+async fn slots(lab: &Lab) -> Vec<(i64, i64)> {
+    let sql = "select (extract(epoch from after) * 1000000)::bigint,
+            (extract(epoch from before) * 1000000)::bigint
+        from slots order by after";
+    sqlx::query_as(sql).fetch_all(lab.pool()).await.unwrap()
+}
+
+/// The most that began in a stretch of time beyond what the rate, one in so many microseconds,
+/// gave meanwhile; as a time, and at least.
+fn most_at_once(slots: &[(i64, i64)], every: i64) -> i64 {
+    let (mut earliest, mut most) = (i64::MAX, 0);
+    for (n, (after, before)) in (0..).zip(slots) {
+        earliest = earliest.min(n * every - after);
+        most = most.max((n + 1) * every - before - earliest);
+    }
+    most
 }
 
 #[tokio::test]
 async fn four_processes_begin_as_many_jobs_as_the_rate_says() {
-    const RATE: f64 = 100.0;
+    const EVERY: i64 = 10_000;
     const BURST: u32 = 50;
     let _turn = heavy_turn().await;
     let seconds = number("JOBKIT_RATE_SECONDS").unwrap_or(SECONDS);
     let lab = lab().await;
-    lab.run(CLAIMED).await;
+    lab.run(SLOTS).await;
     let processes = processes(&lab).await;
     let jobs = 100 * seconds + BURST;
     let act = Act::Sleep(Duration::ZERO);
@@ -60,26 +96,18 @@ async fn four_processes_begin_as_many_jobs_as_the_rate_says() {
     lab.until_within(PATIENCE + Duration::from_secs(u64::from(seconds)), NO_JOBS).await;
     stop(processes).await;
 
-    let claimed = claimed(&lab).await;
-    assert_eq!(claimed.len(), usize::try_from(jobs).unwrap());
-    // In any stretch of time, the whole included, the burst and what the rate gives meanwhile; time
-    // passes between the look at the clock that dates a slot and the one that was noted, on a busy
-    // machine much.
-    let late = 0.5;
-    let mut most = 0.0_f64;
-    for (i, first) in claimed.iter().enumerate() {
-        for (count, last) in (1..).zip(&claimed[i..]) {
-            most = most.max(f64::from(count) - (last - first) * RATE);
-        }
-    }
+    let slots = slots(&lab).await;
+    assert_eq!(slots.len(), usize::try_from(jobs).unwrap());
+    let most = most_at_once(&slots, EVERY);
     // The burst is gone at once, and the rest comes by the rate.
-    let took = claimed.last().unwrap() - claimed[0];
-    let rate = f64::from(jobs - BURST) / took;
-    println!("{jobs} jobs in {took:.2} s: {rate:.2} a second, {most:.2} at once");
-    assert!(most <= f64::from(BURST) + late * RATE, "{most} at once");
+    let took = slots[slots.len() - 1].0 - slots[0].0;
+    let share = f64::from(100 * seconds) * 10_000.0 / took as f64;
+    println!("{jobs} jobs in {took} µs: {share:.4} of the rate, {most} µs of it at once");
+    // In any stretch of time, the whole included, the burst and what the rate gives meanwhile.
+    assert!(most <= i64::from(BURST) * EVERY, "{most} µs at once");
     // Who stands still for longer than the burst makes up for does not catch up.
     let least = if seconds < 60 { 0.8 } else { 0.98 };
-    assert!(rate >= least * RATE, "{rate} a second");
+    assert!(share >= least, "{share} of the rate");
     none_due(&lab).await;
 }
 
