@@ -23,11 +23,12 @@ const PAUSES: u64 = 40;
 
 const QUEUES: [&str; 2] = ["default", "other"];
 
-/// Each job that was claimed, of what and when: by whatever way, be it ahead or handed over.
+/// Each job that was claimed, of what and when, and when that transaction began: by whatever way,
+/// be it ahead or handed over.
 pub(crate) const CLAIMED: &str = "
     create table claimed (
         job_id bigint not null, kind text not null, queue text not null,
-        at timestamptz not null);
+        at timestamptz not null, began timestamptz not null default now());
     create function note_claim() returns trigger language plpgsql as '
         begin
             insert into public.claimed

@@ -160,6 +160,7 @@ async fn last_of_a_pause(lab: &Lab, group: &str) -> f64 {
     }
     let paused = "exists (select from jobkit.semaphores where paused_until > now())";
     lab.until(paused).await;
+    let seen = clock(lab).await;
     // The clock under the lock of the key, which is before the commit.
     let from = "select extract(epoch from paused_until - interval '2 s')::float8
         from jobkit.semaphores where paused_until is not null";
@@ -175,6 +176,8 @@ async fn last_of_a_pause(lab: &Lab, group: &str) -> f64 {
     };
     let claimed: f64 = lab.value(&last("claimed where true")).await;
     let begun: f64 = lab.value(&last("effects where what = 'begin'")).await;
+    let late = format!("claimed where extract(epoch from began) between {seen} and {from} + 1.99");
+    assert_eq!(lab.count(&late).await, 0, "{group}: claimed by who came after the pause");
     println!("{group}: the last claim {claimed:.3} s after the pause, the last run {begun:.3} s");
     let last = claimed.max(begun);
     assert!(last < 1.0, "{group}: {last} s after the pause");
