@@ -30,6 +30,9 @@ const TIMES: &str = "
     create index on wanted (kind, key) where done_by is null;
     create table committed (job_id bigint not null, at timestamptz not null);
     create table claimed (job_id bigint not null, at timestamptz not null);
+    create index on committed (job_id);
+    create index on claimed (job_id);
+    create index on runs (job_id);
     create function note_claim() returns trigger language plpgsql as '
         begin
             insert into public.claimed select l.id, now() from unnest(new.job_ids) as l (id);
@@ -80,7 +83,7 @@ const OUTRUN: &str = "(
             select substring(f.reason from 'coalesced into job ([0-9]+)')::bigint as by
             from jobkit.finished f where f.job_id = w.job_id and f.outcome = 'discard'
         ) f on true
-        where w.kind = 'newest'
+        where w.kind = 'newest' offset 0
     ) newer
     join wanted w on w.kind = 'newest' and w.key = newer.key and w.job_id < newer.job_id
     join committed older on older.job_id = w.job_id
