@@ -133,7 +133,7 @@ pub(crate) struct Change {
 
 impl Job<Scene> for Change {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
-        do_wanted(&cx, self.key, self.mark).await
+        carry_out(&cx, self.key, self.mark).await
     }
 }
 
@@ -150,13 +150,13 @@ pub(crate) struct Newest {
 
 impl Job<Scene> for Newest {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
-        do_wanted(&cx, self.key, self.mark).await
+        carry_out(&cx, self.key, self.mark).await
     }
 }
 
 /// What is read at the beginning counts as done at the end: what a run has not seen is left to the
 /// next one.
-async fn do_wanted(cx: &JobContext<Scene>, key: u32, mark: i64) -> jobkit::Result {
+async fn carry_out(cx: &JobContext<Scene>, key: u32, mark: i64) -> jobkit::Result {
     let (effects, key) = (&cx.state().effects, i32::try_from(key)?);
     let wanted = "with run as (
             insert into runs (kind, key, mark, job_id) values ($1, $2, $3, $4)
