@@ -49,3 +49,56 @@ async fn progress_and_log_are_on_the_pages_of_job_and_worker_and_in_the_api() {
     let page = get(&app, &format!("/jobs/{waits}")).await.body;
     assert!(!page.contains("What it said") && !page.contains("Checkpoint"), "{page}");
 }
+
+#[tokio::test]
+async fn what_a_job_returned_is_on_its_page_and_in_the_api() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::operator());
+    let ended = "select min(job_id) from jobkit.finished where outcome = 'finish'";
+    let job: i64 = lab.value(ended).await;
+    lab.run(&format!("update jobkit.finished set result = null where job_id = {job}")).await;
+    let page = get(&app, &format!("/jobs/{job}")).await.body;
+    assert!(!page.contains("<h2>Result</h2>"), "{page}");
+    let result = "'{\"number\": \"<4711>\"}'";
+    lab.run(&format!("update jobkit.finished set result = {result} where job_id = {job}")).await;
+    let page = get(&app, &format!("/jobs/{job}")).await.body;
+    let (_, shown) = page.split_once("<h2>Result</h2>").unwrap();
+    assert!(
+        shown.starts_with("</header><pre>{\n  &#34;number&#34;: &#34;&#60;4711&#62;&#34;"),
+        "{shown:.200}"
+    );
+    let api = get(&app, &format!("/api/v1/jobs/{job}")).await.body;
+    let api: serde_json::Value = serde_json::from_str(&api).unwrap();
+    assert_eq!(api["result"]["number"], "<4711>");
+    // Not to those who may see no payloads.
+    let app = dashboard(&lab, Permissions::viewer());
+    for path in [format!("/jobs/{job}"), format!("/api/v1/jobs/{job}")] {
+        let hidden = get(&app, &path).await.body;
+        assert!(hidden.contains("number") && !hidden.contains("4711"), "{hidden}");
+    }
+}
+
+#[tokio::test]
+async fn the_unique_or_coalescing_key_of_a_job_is_on_its_page_and_in_the_api() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('k', 'q', 0, 3)",
+    )
+    .await;
+    for (name, args, coalesces, group) in [
+        ("Unique key", "p_unique_key => '<7>', p_unique_group => 'orders'", false, "orders"),
+        ("Coalesce key", "p_coalesce_key => '<7>'", true, "k"),
+    ] {
+        let job: i64 = lab.value(&format!("select jobkit.enqueue('k', {args})")).await;
+        let page = get(&app, &format!("/jobs/{job}")).await.body;
+        let (_, shown) = page.split_once(&format!("<dt>{name}</dt>")).unwrap();
+        let (shown, _) = shown.split_once("</dd>").unwrap();
+        assert!(shown.contains("&#60;7&#62;"), "{shown}");
+        assert_eq!(shown.contains("orders"), !coalesces, "{shown}");
+        let api = get(&app, &format!("/api/v1/jobs/{job}")).await.body;
+        let api: serde_json::Value = serde_json::from_str(&api).unwrap();
+        assert_eq!((&api["unique_key"], &api["coalesces"]), (&"<7>".into(), &coalesces.into()));
+        assert_eq!(api["unique_group"], group);
+    }
+}

@@ -52,7 +52,7 @@ async fn what_an_attempt_says_is_shown_with_its_job_and_its_worker() {
     ))
     .await;
     let words = [
-        "1 of 3, rows\\u{1b}[2J (33 %, ",
+        "[###-------] 1 of 3, rows\\u{1b}[2J (33 %, ",
         "checkpoint",
         "by attempt 1, ",
         "log of attempt 1\n00:00:00.000 WARN  shop: a\nb\\u{9b}\n",
@@ -62,6 +62,34 @@ async fn what_an_attempt_says_is_shown_with_its_job_and_its_worker() {
     assert_eq!(shown["checkpoint"]["attempt"], 1);
     let worker = both(&lab, &["workers", "show", "1f"], &["PROGRESS", "1 of 3, rows"]).await;
     assert_eq!(worker["jobs"][0]["progress"]["total"], 3);
+    for (done, total, said) in [
+        ("3", "3", "[##########] 3 of 3, rows (100 %, "),
+        ("9", "3", "[##########] 9 of 3, rows (100 %, "),
+        ("0", "3", "[----------] 0 of 3, rows (0 %, "),
+        ("5", "null", "  5, rows ("),
+    ] {
+        lab.run(&format!(
+            "update jobkit.reports set done = {done}, total = {total}, note = 'rows'
+             where job_id = {job}"
+        ))
+        .await;
+        both(&lab, &["jobs", "show", &job], &[said]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_returned_is_shown_with_it() {
+    let lab = filled(&NAMES).await;
+    let ended = "select min(job_id)::text from jobkit.finished where outcome = 'finish'";
+    let job = text(&lab, ended).await;
+    let before = json(&lab, &["jobs", "show", &job]).await;
+    assert_eq!(before["result"], Value::Null);
+    lab.run(&format!(
+        "update jobkit.finished set result = '{{\"receipt\": 4711}}' where job_id = {job}"
+    ))
+    .await;
+    let shown = both(&lab, &["jobs", "show", &job], &["result: {\n  \"receipt\": 4711\n}\n"]).await;
+    assert_eq!(shown["result"]["receipt"], 4711);
 }
 
 #[tokio::test]

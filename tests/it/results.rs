@@ -222,9 +222,9 @@ async fn a_thousand_waits_beside_ends_all_wake() {
 /// Waits are woken in the order of the ends, so each is compared with the end of its place. Those
 /// who are not told look again two seconds later, a second on average.
 async fn told_in_time(lab: &Lab, mut woken: Vec<SystemTime>) {
-    let ended: Vec<f64> = lab
-        .value("select array_agg(extract(epoch from finished_at)::float8 order by 1) from jobkit.finished where outcome = 'finish'")
-        .await;
+    let ended = "select array_agg(extract(epoch from finished_at)::float8 order by finished_at)
+        from jobkit.finished where outcome = 'finish'";
+    let ended: Vec<f64> = lab.value(ended).await;
     woken.sort();
     assert_eq!(woken.len(), ended.len());
     let since = |at: &SystemTime| at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();

@@ -146,6 +146,7 @@ impl Case {
             Act { then }.enqueue(&mut *at).await?;
         }
         self.begin_keyed(&mut *at).await?;
+        self.begin_featured(&mut *at).await?;
         let act = |then| Act { then };
         let run = async |at: &mut PgConnection, sql| sqlx::query(sql).execute(at).await.map(drop);
         match self {
@@ -180,6 +181,20 @@ impl Case {
                 assert!(declared.runs.is_empty(), "its time has not come");
                 advance(at, Duration::from_secs(24 * 3600)).await?;
             }
+            Self::IsOfAnotherBinary => {
+                act(Then::Finish).enqueue(&mut *at).await?;
+                let rename = "with ready as (update jobkit.ready set kind = 'stranger')
+                    update jobkit.jobs set kind = 'stranger'";
+                run(at, rename).await?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Enqueues jobs of kinds that have a feature of their own.
+    async fn begin_featured(self, at: &mut PgConnection) -> anyhow::Result<()> {
+        match self {
             Self::RunsInABatch => {
                 let mates = [false, true].map(|second| Mate { second });
                 jobkit::enqueue_all(mates, at).await.map(drop)?;
@@ -194,12 +209,6 @@ impl Case {
                 Drain::new().jobs(self.jobs()).run(&mut *at).await?;
                 let subscribers = Paid { order: 4711 }.publish(at).await?;
                 assert_eq!(subscribers.len(), 2);
-            }
-            Self::IsOfAnotherBinary => {
-                act(Then::Finish).enqueue(&mut *at).await?;
-                let rename = "with ready as (update jobkit.ready set kind = 'stranger')
-                    update jobkit.jobs set kind = 'stranger'";
-                run(at, rename).await?;
             }
             _ => {}
         }

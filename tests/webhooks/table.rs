@@ -208,7 +208,8 @@ async fn rests(lab: &Lab, customers: &Customers) {
     for (at, customer) in customers.all().iter().enumerate() {
         let left = format!(
             "select ceil(greatest(max(extract(epoch from paused_until - now())), 0))::bigint
-             from jobkit.semaphores where concurrency_group = '{group}' and concurrency_key = '{at}'"
+             from jobkit.semaphores
+             where concurrency_group = '{group}' and concurrency_key = '{at}'"
         );
         let left: i64 = lab.value(&left).await;
         let expected = asked.iter().find(|(name, _)| *name == customer.group);

@@ -41,11 +41,14 @@ pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Value {
     })
 }
 
-/// `40 of 100, importing rows (40 %, 3 s ago)`.
+/// `[####------] 40 of 100, importing rows (40 %, 3 s ago)`; without a bar where no total is known.
 #[cfg(feature = "cli")]
 pub(crate) fn said(progress: &Progress, now: &DateTime<Utc>) -> String {
-    let percent = progress.percent().map(|percent| format!("{percent} %, ")).unwrap_or_default();
-    format!("{progress} ({percent}{})", ago(&progress.at, now))
+    let ago = ago(&progress.at, now);
+    let Some(percent) = progress.percent() else { return format!("{progress} ({ago})") };
+    let full = usize::from(percent / 10);
+    let bar = ["#".repeat(full), "-".repeat(10 - full)].concat();
+    format!("[{bar}] {progress} ({percent} %, {ago})")
 }
 
 /// `by attempt 2, 3 s ago, 812 B`.
