@@ -15,18 +15,21 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 /// The examples that are run here.
-const RUN: [&str; 11] = [
+const RUN: [&str; 14] = [
     "batch",
     "brakes",
     "checkpoint",
     "coalesce",
+    "complete_in",
     "concurrency",
     "dead_letters",
     "demo",
     "encryption",
+    "layers",
     "limiter",
     "quickstart",
     "results",
+    "topics",
 ];
 
 fn repository() -> &'static Path {
@@ -222,6 +225,51 @@ async fn the_results_example_waits_for_its_answers() {
     let mut command = example("results", &lab, Path::new("")).await;
     let said = said(&command.output().await.unwrap());
     assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_checkpoint_example_imports_each_row_once() {
+    let lab = Lab::empty().await;
+    let mut command = example("checkpoint", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    assert!(said.contains("\nstopped\n"), "{said}");
+    assert!(said.ends_with("\n3000 rows, state finished\n"), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_complete_in_example_books_once() {
+    let lab = Lab::empty().await;
+    let mut command = example("complete_in", &lab, Path::new("")).await;
+    assert_eq!(said(&command.output().await.unwrap()), "booked 420 cents\n");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_layers_example_prints_for_each_tenant() {
+    let lab = Lab::empty().await;
+    let mut command = example("layers", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    let lines = |end: &str| said.lines().filter(|line| line.ends_with(end)).count();
+    for tenant in ["ada", "bob"] {
+        for number in [1, 2] {
+            assert_eq!(lines(&format!("invoice {number} of {tenant} is printed")), 1, "{said}");
+        }
+    }
+    assert_eq!((lines(": finish"), lines(": retry")), (4, 2), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("attempt ")).count(), 6, "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_topics_example_replays_the_one_that_failed() {
+    let lab = Lab::empty().await;
+    let mut command = example("topics", &lab, Path::new("")).await;
+    let said = said(&command.output().await.unwrap());
+    let receipt = "order 7: the receipt is sent\n";
+    let failed = "reserve_stock failed: the warehouse is closed\n";
+    assert_eq!(said, format!("{receipt}{failed}order 7: the stock is reserved\n"));
     lab.check_invariants().await;
 }
 

@@ -3,16 +3,20 @@
 
 mod metrics;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Enqueue, Job, JobContext, JobError, job};
 use jobkit_otel::Traces;
 use jobkit_tests::Lab;
+use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceId, TracerProvider};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde::{Deserialize, Serialize};
 use tracing::{Instrument, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::prelude::*;
 
 /// Fails once, and says why.
@@ -169,4 +173,30 @@ async fn retries_may_be_traces_of_their_own() {
     assert_eq!((trace(first), first.parent_span_id), (trace(&request), id(&request)));
     assert!(trace(second) != trace(&request) && second.parent_span_id == SpanId::INVALID);
     assert_eq!(second.links.iter().next().unwrap().span_context.span_id(), id(&request));
+}
+
+/// A request comes from elsewhere, with what its vendor says of the trace.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_vendor_says_of_a_trace_is_carried_to_the_attempts() {
+    let exporter = exported();
+    let lab = Lab::new().await;
+    let number = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let headers = HashMap::from([
+        ("traceparent".to_owned(), format!("00-{number}-00f067aa0ba902b7-01")),
+        ("tracestate".to_owned(), "vendor=t61rcWkgMzE,other=1".to_owned()),
+    ]);
+    let span = info_span!("request from elsewhere");
+    span.set_parent(TraceContextPropagator::new().extract(&headers)).unwrap();
+    let enqueued = Ship { parts: 1 }.enqueue(lab.pool()).instrument(span).await;
+    enqueued.unwrap();
+    let worker = lab.worker().state(lab.pool().clone()).around(Traces::new()).queue("default", 1);
+    let worker = worker.start().await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    let spans = exporter.get_finished_spans().unwrap();
+    let attempt = spans.iter().find(|span| {
+        span.name == "jobkit.run" && trace(span) == TraceId::from_hex(number).unwrap()
+    });
+    let state = attempt.unwrap_or_else(|| panic!("{spans:#?}")).span_context.trace_state();
+    assert_eq!(state.header(), headers["tracestate"]);
 }
