@@ -12,8 +12,10 @@ use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::admin::{Admin, roles};
+use jobkit::enqueue::Topic;
+use jobkit::enqueue::wait::WaitError;
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Job, JobContext, JobError, Registration, Worker, job};
+use jobkit::{Enqueue, Error, Job, JobContext, JobError, Registration, Worker, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -43,6 +45,26 @@ impl Job for Pay {
             return Err(JobError::snooze(Duration::from_millis(1)));
         }
         if cx.attempt() <= self.fails { Err("no money".into()) } else { Ok(()) }
+    }
+}
+
+/// A topic, and who subscribes.
+#[derive(Serialize, Deserialize)]
+struct Paid {
+    order: i64,
+}
+
+impl Topic for Paid {
+    const NAME: &'static str = "paid.of_roles";
+}
+
+#[derive(Serialize, Deserialize)]
+#[job(kind = "receipt_of_roles", subscribes, retention = "1h")]
+struct Receipt(Paid);
+
+impl Job for Receipt {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        if self.0.order == 7 { Ok(()) } else { Err(JobError::dead("another order")) }
     }
 }
 
@@ -107,6 +129,10 @@ async fn produce(pool: &PgPool) {
     let now = pay(7, 0).options().unique_key("now");
     assert!(matches!(now.enqueue_unique(pool).await, Ok(Enqueued::New(_))));
     pay(8, 0).options().coalesce_key("c").enqueue(pool).await.unwrap();
+    assert_eq!(Paid { order: 7 }.publish(pool).await.unwrap().len(), 1);
+    // To wait for a job is to look at it.
+    let waited = pay(11, 0).enqueue_and_wait(pool, Duration::from_secs(1)).await;
+    assert!(matches!(waited, Err(WaitError::TimedOut { .. })), "{waited:?}");
     let call = "select jobkit.enqueue('of_roles', '{\"account\": 9, \"secret\": \"\", \
         \"fails\": 0}', p_concurrency_key => '9', p_tags => '{sql}', p_unique_key => 'sql')";
     for _ in 0..2 {
@@ -114,16 +140,39 @@ async fn produce(pool: &PgPool) {
     }
 }
 
+/// As after an upgrade: all functions are made anew, and are the owner's.
+async fn migrate(roles: &Roles) {
+    let Roles { lab, prefix } = roles;
+    let database: String = lab.value("select current_database()::text").await;
+    let login = format!("{prefix}migrator_login in database {database}");
+    lab.run(&format!("alter role {login} set role = '{prefix}owner'")).await;
+    let owned = format!(
+        "pg_proc where pronamespace = 'jobkit'::regnamespace and proowner = '{prefix}owner'::regrole"
+    );
+    let functions = lab.count(&owned).await;
+    lab.run("delete from jobkit._migrations where name = 'functions'").await;
+    jobkit::migrate(&roles.pool("migrator")).await.unwrap();
+    assert_eq!(lab.count("jobkit._migrations where name = 'functions'").await, 1);
+    assert_eq!(lab.count(&owned).await, functions);
+    let others = "pg_proc where pronamespace = 'jobkit'::regnamespace";
+    assert_eq!(lab.count(others).await, functions, "all are the owner's");
+    for role in ["producer", "worker", "viewer", "operator"] {
+        assert!(jobkit::migrate(&roles.pool(role)).await.is_ok(), "{role}: there is nothing to do");
+        lab.run("delete from jobkit._migrations where name = 'functions'").await;
+        let refused = jobkit::migrate(&roles.pool(role)).await.unwrap_err();
+        assert!(matches!(refused, Error::Database(_)), "{role}: {refused}");
+        jobkit::migrate(&roles.pool("migrator")).await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_role_does_its_work_alone() {
     let roles = Roles::new().await;
     let lab = &roles.lab;
-    let migrator = roles.pool("migrator");
-    // There is nothing to do, and it can say so.
-    let as_owner = format!("set role {}owner", roles.prefix);
-    sqlx::query(sqlx::AssertSqlSafe(as_owner)).execute(&migrator).await.unwrap();
+    migrate(&roles).await;
 
-    let worker = Worker::new(roles.pool("worker")).jobs([Registration::of::<Pay, _>()]);
+    let jobs = [Registration::of::<Pay, _>(), Registration::of::<Receipt, _>()];
+    let worker = Worker::new(roles.pool("worker")).jobs(jobs);
     let worker = worker.poll(Duration::from_millis(100)).lease(Duration::from_secs(2));
     let worker = worker.queue("default", 5).schedule("hourly", "@hourly", pay(10, 0));
     let worker = worker.start().await.unwrap();
