@@ -146,16 +146,14 @@ async fn migrate(roles: &Roles) {
     let database: String = lab.value("select current_database()::text").await;
     let login = format!("{prefix}migrator_login in database {database}");
     lab.run(&format!("alter role {login} set role = '{prefix}owner'")).await;
-    let owned = format!(
-        "pg_proc where pronamespace = 'jobkit'::regnamespace and proowner = '{prefix}owner'::regrole"
-    );
+    let all = "pg_proc where pronamespace = 'jobkit'::regnamespace";
+    let owned = format!("{all} and proowner = '{prefix}owner'::regrole");
     let functions = lab.count(&owned).await;
     lab.run("delete from jobkit._migrations where name = 'functions'").await;
     jobkit::migrate(&roles.pool("migrator")).await.unwrap();
     assert_eq!(lab.count("jobkit._migrations where name = 'functions'").await, 1);
     assert_eq!(lab.count(&owned).await, functions);
-    let others = "pg_proc where pronamespace = 'jobkit'::regnamespace";
-    assert_eq!(lab.count(others).await, functions, "all are the owner's");
+    assert_eq!(lab.count(all).await, functions, "all are the owner's");
     for role in ["producer", "worker", "viewer", "operator"] {
         assert!(jobkit::migrate(&roles.pool(role)).await.is_ok(), "{role}: there is nothing to do");
         lab.run("delete from jobkit._migrations where name = 'functions'").await;
