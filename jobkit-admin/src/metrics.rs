@@ -77,7 +77,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
         family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
     }
     registry.register("attention", "Things that need attention, 20 of a kind at most", family);
-    register_pauses(&mut registry, &brakes);
+    register_brakes(&mut registry, &brakes);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
         for queue in &queues {
@@ -107,14 +107,26 @@ fn is_full(queue: &QueueSummary) -> f64 {
     queue.bound.as_ref().is_some_and(|bound| bound.full_since.is_some()).into()
 }
 
-fn register_pauses(registry: &mut Registry, brakes: &[Brake]) {
-    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-    for brake in brakes.iter().filter(|brake| brake.paused.is_some()) {
-        let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
-        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
-        family.get_or_create(&labels.to_vec()).set(1.0);
-    }
-    registry.register("paused", "Queues and kinds that are paused, or everything", family);
+/// What holds back a queue, a kind or everything; no series for what nothing holds back.
+fn register_brakes(registry: &mut Registry, brakes: &[Brake]) {
+    let mut of_brakes = |name: &str, text: &str, value: &dyn Fn(&Brake) -> Option<f64>| {
+        let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+        for brake in brakes {
+            let Some(value) = value(brake) else { continue };
+            let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
+            let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
+            family.get_or_create(&labels.to_vec()).set(value);
+        }
+        registry.register(name, text, family);
+    };
+    let paused = "Queues and kinds that are paused, or everything";
+    of_brakes("paused", paused, &|brake| brake.paused.as_ref().map(|_| 1.0));
+    let limit = "How many jobs of a queue or kind may run at a time";
+    of_brakes("running_limit", limit, &|brake| brake.limit.map(f64::from));
+    let rate = "How many jobs of a queue or kind may start in a second";
+    of_brakes("rate_per_second", rate, &|brake| {
+        brake.rate.map(|rate| rate.every.as_secs_f64().recip())
+    });
 }
 
 /// One of the two histograms.

@@ -155,6 +155,63 @@ async fn programs_act_as_people_do() {
     assert_eq!(lab.count(&format!("jobkit.scheduled where job_id = {later}")).await, 0);
 }
 
+#[tokio::test]
+async fn programs_set_rates_and_pause_keys() {
+    let lab = world::ordinary().await;
+    let app = dashboard(&lab, Permissions::admin());
+    let key = r#""group": "send_receipt_04", "key": "send_receipt_04""#;
+    let shown = async || {
+        let page = json(&get(&app, "/api/v1/semaphores?group=send_receipt_04&limit=500").await);
+        let keys = page["items"].as_array().unwrap();
+        keys.iter().find(|item| item["key"] == "send_receipt_04").unwrap().clone()
+    };
+    let act = async |what: &str, more: &str| {
+        let reply = send(&app, &format!("/api/v1/{what}"), &format!("{{{key}{more}}}")).await;
+        assert_eq!(reply.status, StatusCode::NO_CONTENT, "{what}: {}", reply.body);
+    };
+    act("semaphores/rate", r#", "rate": "100/min""#).await;
+    assert!(shown().await["rate"].as_str().unwrap().starts_with("100/min"));
+    act("semaphores/rate", r#", "rate": null"#).await;
+    assert_eq!(shown().await["rate"], Value::Null);
+    act("semaphores/pause", r#", "seconds": 600, "reason": "429""#).await;
+    assert!(shown().await["paused_until"].is_string());
+    act("semaphores/resume", "").await;
+    assert_eq!(shown().await["paused_until"], Value::Null);
+    let body = r#"{"group": "send_receipt_04", "rate": "5/s"}"#;
+    assert_eq!(send(&app, "/api/v1/groups/rate", body).await.status, StatusCode::NO_CONTENT);
+    for (action, times) in [("rate", 3), ("pause", 1), ("resume", 1)] {
+        let audited = format!("jobkit.audit where action = '{action}' and actor = 'alice'");
+        assert_eq!(lab.count(&audited).await, times, "{action}");
+    }
+}
+
+#[tokio::test]
+async fn no_rate_and_no_pause_is_set_by_a_wrong_word_or_without_the_right() {
+    let lab = world::ordinary().await;
+    let admin = dashboard(&lab, Permissions::admin());
+    let key = r#""group": "send_receipt_04", "key": "send_receipt_04""#;
+    let unknown = r#""group": "misspelt", "key": "a""#;
+    let bodies = [
+        ("rate", format!(r#"{{{key}, "rate": "often"}}"#)),
+        ("rate", format!(r#"{{{key}, "rat": "5/s"}}"#)),
+        ("rate", format!(r#"{{{unknown}, "rate": "5/s"}}"#)),
+        ("pause", format!(r#"{{{key}, "seconds": -1}}"#)),
+        ("pause", format!(r#"{{{key}}}"#)),
+        ("pause", format!(r#"{{{unknown}, "seconds": 1}}"#)),
+        ("resume", "{}".to_owned()),
+    ];
+    let viewer = dashboard(&lab, Permissions::viewer());
+    for (what, body) in bodies {
+        let path = format!("/api/v1/semaphores/{what}");
+        let reply = send(&admin, &path, &body).await;
+        assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{what} {body}: {}", reply.body);
+        let reply = send(&viewer, &path, &body).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{what} {body}: {}", reply.body);
+    }
+    let kept = "jobkit.audit where subject = 'concurrency_key'";
+    assert_eq!(lab.count(kept).await, 0);
+}
+
 const KINDS: &str = "
     insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('newest', 'mail', 0, 3);
     insert into jobkit.kinds (kind, queue, priority, max_attempts, concurrency_group) values

@@ -1,6 +1,10 @@
 //! Counters and histograms for monitoring, made of measures that come and go.
 
+use std::time::Duration;
+
 use axum::Router;
+use jobkit::Admin;
+use jobkit::admin::brakes::{Rate, Scope};
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
@@ -64,4 +68,29 @@ async fn histograms_have_the_same_buckets_whatever_is_counted() {
     let buckets = get(&app, "/metrics").await.body;
     let buckets = buckets.lines().filter(|line| line.starts_with("jobkit_run_seconds_bucket{"));
     assert_eq!(buckets.count(), 31);
+}
+
+#[tokio::test]
+async fn what_holds_back_queues_and_kinds_is_a_series_while_it_does() {
+    let lab = Lab::new().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let admin = Admin::new(lab.pool());
+    let (queue, kind) = (Scope::Queue("mail".into()), Scope::Kind("pay".into()));
+    admin.limit_running(&kind, Some(5)).await.unwrap();
+    admin.limit_rate(&queue, Some(Rate::per(120, Duration::from_secs(60)))).await.unwrap();
+    admin.pause_scope(&Scope::All, "").await.unwrap();
+    for (name, label, is) in [
+        ("jobkit_running_limit{", "scope=\"kind\",name=\"pay\"", 5.0),
+        ("jobkit_rate_per_second{", "scope=\"queue\",name=\"mail\"", 2.0),
+        ("jobkit_paused{", "scope=\"all\"", 1.0),
+    ] {
+        assert_eq!(value(&app, name, label).await, is, "{name}");
+    }
+    admin.limit_running(&kind, None).await.unwrap();
+    admin.limit_rate(&queue, None).await.unwrap();
+    admin.resume_scope(&Scope::All).await.unwrap();
+    let text = get(&app, "/metrics").await.body;
+    for name in ["jobkit_running_limit{", "jobkit_rate_per_second{", "jobkit_paused{"] {
+        assert!(!text.contains(name), "{text}");
+    }
 }

@@ -287,6 +287,44 @@ async fn limits_are_set_and_given_back() {
 }
 
 #[tokio::test]
+async fn rates_and_pauses_of_keys_are_set_and_given_back() {
+    let lab = filled(&NAMES).await;
+    let key = ["mail", "mail"];
+    let on_key = async |verb, more: &[&str]| {
+        run(&lab, &[&["semaphores", verb][..], &key[..], more].concat()).await.good()
+    };
+    let shown = async || json(&lab, &["semaphores", "show", "mail", "mail"]).await;
+    let set = on_key("rate", &["--to", "100/min", "--burst", "5"]).await;
+    assert_eq!(set, "The rate of mail/mail is 100/min, burst 5.\n");
+    assert_eq!(shown().await["rate"], "100/min, burst 5");
+    assert_eq!(on_key("rate", &["--to", "none"]).await, "mail/mail has no rate.\n");
+    let reset = on_key("rate", &["--reset"]).await;
+    assert_eq!(reset, "The rate of mail/mail is its default again.\n");
+    let group = run(&lab, &["semaphores", "rate", "mail", "--to", "5/s"]).await.good();
+    assert_eq!(group, "The rate of mail is 5/s, burst 5.\n");
+    assert_eq!(audited(&lab, "rate").await, "ada");
+
+    let paused = on_key("pause", &["--for", "10m", "--reason", "they said 429"]).await;
+    assert_eq!(paused, "mail/mail is paused for 600s.\n");
+    assert!(shown().await["paused_until"].is_string());
+    assert_eq!(audited(&lab, "pause").await, "ada");
+    assert_eq!(on_key("resume", &[]).await, "mail/mail goes on.\n");
+    assert_eq!(shown().await["paused_until"], serde_json::Value::Null);
+    let again = on_key("resume", &[]).await;
+    assert_eq!(again, "mail/mail was not paused, and goes on.\n");
+
+    for (args, why) in [
+        (&["rate", "mial", "--to", "5/s"][..], "mial"),
+        (&["rate", "mail", "--to", "often"], "a rate is like 5/s"),
+        (&["pause", "mial", "k", "--for", "1s"], "mial"),
+    ] {
+        let refused = run(&lab, &[&["semaphores"][..], args].concat()).await.bad(1);
+        assert!(refused.contains(why), "{refused}");
+    }
+    run(&lab, &["semaphores", "pause", "mail", "mail", "--for", "soon"]).await.bad(2);
+}
+
+#[tokio::test]
 async fn workers_and_operations_are_stopped() {
     let lab = filled(&NAMES).await;
     let asked = json(&lab, &["workers", "stop", "1f"]).await;

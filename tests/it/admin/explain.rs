@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::admin::explain::{Explanation, Reason};
+use jobkit::unique::{Enqueued, OnDuplicate};
 use jobkit::{Enqueue, Error, JobId};
 use jobkit_tests::wait;
 
@@ -234,6 +235,32 @@ async fn an_explanation_reads_few_rows_whatever_the_backlog() {
     assert!(sentence.starts_with("Blocked: 10000th or later of 10,000+ for pay/a"), "{sentence}");
     desk.hang_up().await;
     assert_eq!(desk.lab.value::<i64>(scanned).await, before, "whole tables were read");
+}
+
+#[tokio::test]
+async fn a_kind_of_which_as_many_run_as_may() {
+    let desk = Desk::new().await;
+    desk.admin.limit_running(&Scope::Kind("noop".into()), Some(1)).await.unwrap();
+    let [first, second] = [0, 1].map(|_| Noop.options().enqueue(desk.lab.pool()));
+    first.await.unwrap();
+    desk.claim().await;
+    let (sentence, reasons) = told(&desk, second.await.unwrap()).await;
+    assert_eq!(sentence, "Ready, but its kind noop has 1 of at most 1 running");
+    assert_eq!(&*reasons[0], "Held");
+}
+
+#[tokio::test]
+async fn a_job_that_runs_again_after_the_one_that_has_its_key() {
+    let desk = Desk::new().await;
+    let again = || Noop.options().unique_key("k").on_duplicate(OnDuplicate::RunAgain);
+    let first = again().enqueue_unique(desk.lab.pool()).await.unwrap().id();
+    desk.claim().await;
+    let follower = again().enqueue_unique(desk.lab.pool()).await.unwrap();
+    let Enqueued::New(follower) = follower else { panic!("{follower:?}") };
+    let (sentence, reasons) = told(&desk, follower).await;
+    let follows = format!("Runs once job {first}, which has its unique key, has ended");
+    assert_eq!((sentence, &*reasons[0]), (follows, "Follows"));
+    assert!(!reasons.contains(&"Scheduled".to_owned()), "its time is no time: {reasons:?}");
 }
 
 /// A pause of its kind comes before what it waits for; a limit or a rate counts once it is ready.
