@@ -1,6 +1,7 @@
 //! What a worker counts through the facade `metrics`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jobkit::{Enqueue, Job, JobContext, job};
 use jobkit_tests::Lab;
@@ -28,6 +29,22 @@ struct Counted {
 impl Job for Counted {
     async fn run(self, cx: JobContext) -> jobkit::Result {
         if cx.attempt() == 1 { Err(self.token.into()) } else { Ok(()) }
+    }
+}
+
+/// Is put off behind its own back, and goes on.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "counted")]
+struct Robbed;
+
+impl Job<sqlx::PgPool> for Robbed {
+    async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
+        let robbed =
+            "select from jobkit.claims c, jobkit.settle(c.worker_id, array[c.n], array[$1],
+                '{snooze}', '{}', '{}', '{1h}', '{}', '{}')
+            where $1 = any (c.job_ids)";
+        sqlx::query(robbed).bind(cx.id().0).execute(cx.state()).await?;
+        Ok(())
     }
 }
 
@@ -60,12 +77,15 @@ async fn a_worker_counts_what_it_does() {
     let snapshotter = recorder.snapshotter();
     recorder.install().unwrap();
     let lab = Lab::new().await;
-    let worker = lab.worker().state(lab.pool().clone()).queue("counted", 5).start().await.unwrap();
+    let worker = lab.worker().state(lab.pool().clone()).heartbeat(Duration::from_millis(100));
+    let worker = worker.queue("counted", 5).start().await.unwrap();
     for n in 0..3 {
         let counted = Counted { token: format!("{CANARY}{n}") };
         counted.options().tags([CANARY]).enqueue_unique(lab.pool()).await.unwrap();
     }
     lab.until("not exists (select from jobkit.jobs)").await;
+    Robbed.enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from jobkit.scheduled)").await;
     let mut sums = BTreeMap::new();
     worker.stop().await;
     look(&snapshotter, &mut sums);
@@ -79,4 +99,6 @@ async fn a_worker_counts_what_it_does() {
     assert!(sum("jobkit_claimed_total") >= 6);
     assert!(sum("jobkit_claim_seconds") > 0 && sum("jobkit_settle_seconds") > 0);
     assert_eq!(sum("jobkit_listener_up"), 1);
+    assert_eq!(sum("jobkit_lost_outcomes_total"), 1);
+    assert!(sum("jobkit_lease_left_seconds") > 0);
 }
