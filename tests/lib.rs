@@ -10,6 +10,7 @@ pub mod model;
 #[cfg(doctest)]
 mod pages;
 mod proxy;
+mod roles;
 pub mod tables;
 mod watch;
 
@@ -17,4 +18,5 @@ pub use crate::crowd::{Crowd, Page};
 pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
 pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};
+pub use crate::roles::Roles;
 pub use crate::watch::{Seen, Watch};

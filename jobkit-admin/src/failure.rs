@@ -43,6 +43,7 @@ impl Failure {
                 }
                 Error::Busy | Error::Replaying => StatusCode::CONFLICT,
                 Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
+                error if is_forbidden(error) => StatusCode::FORBIDDEN,
                 _ => StatusCode::SERVICE_UNAVAILABLE,
             },
         }
@@ -67,6 +68,7 @@ impl Failure {
                 Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
                 Error::QueueFull { .. } => "The queue is full",
+                error if is_forbidden(error) => "The database does not allow that",
                 _ => "The database says no",
             },
         }
@@ -79,6 +81,11 @@ impl Failure {
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
             Self::TooLarge => "No more than a payload of 1 MiB is taken.".into(),
             Self::Busy => "Others are being served. Try again in a moment.".into(),
+            Self::Failed(error) if is_forbidden(error) => {
+                "The role that this dashboard has in the database may not do that. Connect it as \
+                 a role that may, or hide what this one cannot do by permissions."
+                    .into()
+            }
             Self::Failed(error @ (Error::Unreachable(_) | Error::Database(_))) => {
                 tracing::warn!(%error, "jobkit.dashboard: no answer from the database");
                 "Jobs are safe where they are. This page retries automatically; the server's log \
@@ -88,6 +95,12 @@ impl Failure {
             Self::Failed(error) => format!("{error}."),
         }
     }
+}
+
+/// Whether the role in the database lacks a right.
+fn is_forbidden(error: &Error) -> bool {
+    let Error::Database(error) = error else { return false };
+    error.as_database_error().and_then(|answer| answer.code()).as_deref() == Some("42501")
 }
 
 impl From<ReplayError> for Failure {

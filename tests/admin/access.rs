@@ -4,8 +4,9 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use jobkit::Admin;
 use jobkit_admin::{Access, Dashboard, Permission, Permissions, Route, routes};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Roles};
 
+use crate::crawler::crawl;
 use crate::site::{self, Reply, ask, dashboard, filled, get, post};
 use crate::world;
 
@@ -168,4 +169,30 @@ async fn payloads_are_seen_only_with_the_permission() {
         assert!(!get(&hidden, &path).await.body.contains("4711-0815"), "{path}");
         assert!(get(&shown, &path).await.body.contains("4711-0815"), "{path}");
     }
+}
+
+/// Whatever a page would show, the server refuses payloads to this role of the database.
+#[tokio::test]
+async fn every_page_answers_a_viewer_of_the_database_and_has_no_payload() {
+    let roles = Roles::new(world::ordinary().await).await;
+    let canary = "'{\"card\": \"4711-0815\"}'";
+    for table in ["jobs", "dead_letters", "finished"] {
+        roles.lab.run(&format!("update jobkit.{table} set args = {canary}")).await;
+    }
+    let pool = roles.pool("viewer");
+    let app = site::dashboard_of(Admin::new(&pool), Permissions::admin()).into_router();
+    let crawled = crawl(&app, "/", 150).await;
+    assert!(crawled.pages.len() > 100, "{}", crawled.pages.len());
+    assert!(crawled.pages.iter().any(|(url, _)| url.contains("/jobs/")));
+    for (url, page) in &crawled.pages {
+        assert!(!page.contains("4711-0815"), "{url}: {page}");
+    }
+    let paused = "jobkit.queues where paused_at is not null";
+    let before = roles.lab.count(paused).await;
+    let reply = post(&app, "/queues/pause", "queue=another&reason=").await;
+    assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    assert!(reply.body.contains("The database does not allow that"), "{}", reply.body);
+    assert_eq!(roles.lab.count(paused).await, before);
+    pool.close().await;
+    roles.end().await;
 }

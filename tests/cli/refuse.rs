@@ -1,8 +1,8 @@
 //! What cannot be done, and how that is said.
 
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Roles};
 
-use crate::shell::{at, run};
+use crate::shell::{NAMES, at, filled, run, text};
 
 #[tokio::test]
 async fn what_is_not_there_is_told_with_status_1() {
@@ -81,4 +81,22 @@ async fn the_option_goes_before_the_environment() {
     let lab = Lab::new().await;
     let args = ["queues", "list", "--database-url", lab.url()];
     assert_eq!(at("postgres://127.0.0.1:1/none", &args).await.good(), "None.\n");
+}
+
+/// The server refuses what this role of the database may not see or do.
+#[tokio::test]
+async fn a_viewer_of_the_database_sees_no_payload_and_changes_nothing() {
+    let roles = Roles::new(filled(&NAMES).await).await;
+    roles.lab.run("update jobkit.jobs set args = '{\"card\": \"4711-0815\"}'").await;
+    let job = text(&roles.lab, "select min(job_id) from jobkit.scheduled").await;
+    let url = roles.url("viewer");
+    let shown = at(&url, &["--reveal", "jobs", "show", &job]).await.good();
+    assert!(shown.contains(&job) && !shown.contains("4711-0815"), "{shown}");
+    for args in [&["status"][..], &["jobs", "list"], &["queues", "list"], &["dead", "list"]] {
+        let shown = at(&url, args).await.good();
+        assert!(!shown.contains("4711-0815"), "{shown}");
+    }
+    let refused = at(&url, &["jobs", "cancel", &job]).await.bad(1);
+    assert!(refused.contains("permission denied"), "{refused}");
+    roles.end().await;
 }

@@ -5,20 +5,20 @@ mod rights;
 
 use std::time::Duration;
 
+use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::brakes::Scope;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::semaphores::SemaphoreFilter;
-use jobkit::admin::{Admin, roles};
 use jobkit::enqueue::Topic;
 use jobkit::enqueue::wait::WaitError;
 use jobkit::unique::{Enqueued, OnDuplicate};
 use jobkit::{Enqueue, Error, Job, JobContext, JobError, Registration, Worker, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Roles};
 use serde::{Deserialize, Serialize};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::PgPool;
 
 /// What no viewer may see.
 const SECRET: &str = "canary-of-the-payload";
@@ -70,46 +70,6 @@ impl Job for Receipt {
 
 fn pay(account: i64, fails: u32) -> Pay {
     Pay { account, secret: SECRET.to_owned(), fails }
-}
-
-/// A database with roles of its own, each of which a login has.
-pub(crate) struct Roles {
-    pub(crate) lab: Lab,
-    pub(crate) prefix: String,
-}
-
-impl Roles {
-    pub(crate) async fn new() -> Self {
-        let lab = Lab::new().await;
-        let prefix = format!("r{:012x}_", fastrand::u64(..1 << 48));
-        let sql = roles::sql(&prefix).unwrap();
-        // Twice: whoever upgrades applies it again.
-        lab.run(&sql).await;
-        lab.run(&sql).await;
-        for role in ["migrator", "producer", "worker", "viewer", "operator"] {
-            let login = format!("create role {prefix}{role}_login login in role {prefix}{role}");
-            lab.run(&login).await;
-        }
-        Self { lab, prefix }
-    }
-
-    /// A pool of the login that has this role.
-    fn pool(&self, role: &str) -> PgPool {
-        let options: PgConnectOptions = self.lab.url().parse().unwrap();
-        let options = options.username(&format!("{}{role}_login", self.prefix));
-        PgPoolOptions::new().max_connections(4).connect_lazy_with(options)
-    }
-
-    /// Roles are those of the server: they have to go before the next run.
-    pub(crate) async fn end(self) {
-        let Self { lab, prefix } = self;
-        lab.run(&format!("reassign owned by {prefix}owner to current_user")).await;
-        for role in ["owner", "migrator", "producer", "worker", "viewer", "operator"] {
-            let login = format!("{prefix}{role}_login");
-            lab.run(&format!("drop role if exists {login}")).await;
-            lab.run(&format!("drop owned by {prefix}{role}; drop role {prefix}{role}")).await;
-        }
-    }
 }
 
 async fn produce(pool: &PgPool) {
@@ -165,7 +125,7 @@ async fn migrate(roles: &Roles) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_role_does_its_work_alone() {
-    let roles = Roles::new().await;
+    let roles = Roles::new(Lab::new().await).await;
     let lab = &roles.lab;
     migrate(&roles).await;
 

@@ -1,6 +1,6 @@
 //! What roles may not do.
 
-use super::Roles;
+use jobkit_tests::{Lab, Roles};
 
 /// Refused to each of these roles (their first letters), so that 42501 is the answer: producer,
 /// worker, viewer, operator.
@@ -88,7 +88,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn roles_are_refused_what_they_do_not_need() {
-    let roles = Roles::new().await;
+    let roles = Roles::new(Lab::new().await).await;
     let mut checks = 0;
     for role in ["producer", "worker", "viewer", "operator"] {
         let mut session = roles.lab.session(role).await;
@@ -109,7 +109,7 @@ async fn roles_are_refused_what_they_do_not_need() {
 /// Whom nothing was granted, sees nothing.
 #[tokio::test]
 async fn whoever_has_no_role_is_a_stranger() {
-    let roles = Roles::new().await;
+    let roles = Roles::new(Lab::new().await).await;
     let stranger = format!("{}stranger", roles.prefix);
     roles.lab.run(&format!("create role {stranger}")).await;
     let mut session = roles.lab.session("stranger").await;

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use jobkit_tests::Lab;
-
-use super::Roles;
+use jobkit_tests::{Lab, Roles};
 
 /// With this in the environment the list is written anew: look at what changed in it.
 const BLESS: &str = "JOBKIT_BLESS";
@@ -59,7 +57,7 @@ const DEFINERS: &str = "
 
 #[tokio::test]
 async fn the_rights_of_roles_are_on_record() {
-    let roles = Roles::new().await;
+    let roles = Roles::new(Lab::new().await).await;
     let found: String = sqlx::query_scalar(RIGHTS)
         .bind(&roles.prefix)
         .bind(format!("{}owner", roles.prefix))
