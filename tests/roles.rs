@@ -18,7 +18,7 @@ impl Roles {
     /// Makes them in this database.
     pub async fn new(lab: Lab) -> Self {
         let prefix = format!("r{:012x}_", fastrand::u64(..1 << 48));
-        let sql = roles::sql(&prefix).unwrap();
+        let sql = roles::sql(&prefix).expect("the prefix is one");
         // Twice: whoever upgrades applies it again.
         lab.run(&sql).await;
         lab.run(&sql).await;
@@ -30,7 +30,7 @@ impl Roles {
     }
 
     fn options(&self, role: &str) -> PgConnectOptions {
-        let options: PgConnectOptions = self.lab.url().parse().unwrap();
+        let options: PgConnectOptions = self.lab.url().parse().expect("it is a URL");
         options.username(&format!("{}{role}_login", self.prefix))
     }
 
