@@ -38,9 +38,7 @@ impl Failure {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Failed(error) => match error {
-                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => {
-                    StatusCode::UNPROCESSABLE_ENTITY
-                }
+                error if is_invalid(error) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Busy | Error::Replaying => StatusCode::CONFLICT,
                 Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
                 error if is_forbidden(error) => StatusCode::FORBIDDEN,
@@ -65,7 +63,7 @@ impl Failure {
                 | Error::SchemaOlder { .. }
                 | Error::SchemaNewer { .. } => "The schema does not fit",
                 Error::ReadOnly => "The database only reads",
-                Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => "Invalid request",
+                error if is_invalid(error) => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
                 Error::QueueFull { .. } => "The queue is full",
                 error if is_forbidden(error) => "The database does not allow that",
@@ -95,6 +93,14 @@ impl Failure {
             Self::Failed(error) => format!("{error}."),
         }
     }
+}
+
+/// Whether what was asked for is at fault.
+fn is_invalid(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } | Error::Metadata
+    )
 }
 
 /// Whether the role in the database lacks a right.

@@ -5,6 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::Error;
+use crate::limits::{self, LENGTHS};
+
 /// The part of a job's metadata that is jobkit's: what was said when it was enqueued.
 const PART: &str = "jobkit";
 
@@ -18,6 +21,22 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// What is said when a job is enqueued.
+    pub(crate) fn said(
+        expires: Option<Duration>,
+        retry_for: Option<Duration>,
+    ) -> Result<Self, Error> {
+        let seconds = |what, length: Option<Duration>| {
+            let within = length.map_or(1, |length| length.as_secs());
+            limits::range(what, within, LENGTHS, "1 to 31622400")?;
+            Ok::<_, Error>(length.map(|length| length.as_secs_f64()))
+        };
+        Ok(Self {
+            expires: seconds("seconds until a job expires", expires)?,
+            retry_for: seconds("seconds for which a job is retried", retry_for)?,
+        })
+    }
+
     /// Says it in metadata; `None` where that is no object, and so has no room for it.
     pub(crate) fn within(
         self,

@@ -4,6 +4,7 @@
 mod act;
 mod attention;
 mod bench;
+mod enqueue;
 mod look;
 mod refuse;
 mod serve;

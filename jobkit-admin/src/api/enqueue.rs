@@ -27,6 +27,9 @@ struct Wanted {
     at: Option<String>,
     priority: Option<i32>,
     max_attempts: Option<i32>,
+    /// In seconds, as the next.
+    expires: Option<u64>,
+    retry_for: Option<u64>,
     concurrency_key: Option<String>,
     dead_letter_key: Option<String>,
     tags: Option<Vec<String>>,
@@ -51,12 +54,9 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
     let mut wanted: Wanted = body(context)?;
     let admin = context.admin();
     let job = admin.enqueue(take(&mut wanted.kind), take(&mut wanted.args));
-    let mut job = unique(job, &mut wanted)?;
+    let mut job = timed(unique(job, &mut wanted)?, &wanted)?;
     if let Some(queue) = wanted.queue {
         job = job.queue(queue);
-    }
-    if let Some(at) = wanted.at {
-        job = job.at(time(&at)?);
     }
     if let Some(priority) = wanted.priority {
         job = job.priority(priority);
@@ -90,10 +90,29 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
     Ok((status, [(LOCATION, url)], said).into_response())
 }
 
+/// The same with what it says of its time.
+fn timed<'a>(mut job: ByKind<'a>, wanted: &Wanted) -> Result<ByKind<'a>, Failure> {
+    if let Some(at) = &wanted.at {
+        job = job.at(time(at)?);
+    }
+    if let Some(seconds) = wanted.expires {
+        job = job.expires(Duration::from_secs(seconds));
+    }
+    if let Some(seconds) = wanted.retry_for {
+        job = job.retry_for(Duration::from_secs(seconds));
+    }
+    Ok(job)
+}
+
 /// The same with its unique key.
 fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Failure> {
     if wanted.unique_key.is_some() && wanted.coalesce_key.is_some() {
         return Err(Failure::Invalid("a job is unique or coalesces, not both".to_owned()));
+    }
+    let (of_unique, of_coalesce) = (wanted.unique_group.is_some(), wanted.coalesce_group.is_some());
+    if if wanted.coalesce_key.is_some() { of_unique } else { of_coalesce } {
+        let text = "`unique_group` goes with `unique_key`, `coalesce_group` with `coalesce_key`";
+        return Err(Failure::Invalid(text.to_owned()));
     }
     if let Some(key) = wanted.unique_key.take() {
         job = job.unique_key(key);

@@ -31,6 +31,12 @@ pub(super) struct Enqueue {
     /// How many attempts it gets, 1 to 1000
     #[arg(long, value_name = "NUMBER")]
     attempts: Option<i32>,
+    /// Ends it unless it has begun so long after it was due, 1s to 366days
+    #[arg(long, value_name = "TIME", value_parser = arguments::span)]
+    expires: Option<Duration>,
+    /// For how long it is tried again from its first failure on, 1s to 366days
+    #[arg(long, value_name = "TIME", value_parser = arguments::span)]
+    retry_for: Option<Duration>,
     /// Its concurrency key
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -88,12 +94,9 @@ impl Enqueue {
 
     /// The job as it is wanted.
     fn job(self, admin: &Admin) -> ByKind<'_> {
-        let mut job = self.unique(admin.enqueue(&self.kind, self.args.clone()));
+        let mut job = self.timed(self.unique(admin.enqueue(&self.kind, self.args.clone())));
         if let Some(queue) = self.queue {
             job = job.queue(queue);
-        }
-        if let Some(at) = self.at {
-            job = job.at(at);
         }
         if let Some(priority) = self.priority {
             job = job.priority(priority);
@@ -115,6 +118,20 @@ impl Enqueue {
         }
         if let Some(version) = self.payload_version {
             job = job.version(version);
+        }
+        job
+    }
+
+    /// The same with what it says of its time.
+    fn timed<'a>(&self, mut job: ByKind<'a>) -> ByKind<'a> {
+        if let Some(at) = self.at {
+            job = job.at(at);
+        }
+        if let Some(after) = self.expires {
+            job = job.expires(after);
+        }
+        if let Some(budget) = self.retry_for {
+            job = job.retry_for(budget);
         }
         job
     }

@@ -143,7 +143,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         ("concurrency", key.unwrap_or_default()),
         (
             if job.coalesces { "coalesce key" } else { "unique key" },
-            job.unique_key.clone().unwrap_or_default(),
+            unique_key(job).unwrap_or_default(),
         ),
         ("dead-letter key", job.dead_letter_key.clone().unwrap_or_default()),
         ("dead letter", job.dead_letter.map(|id| id.to_string()).unwrap_or_default()),
@@ -168,6 +168,14 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
         }
     }
     text
+}
+
+/// `group/key`, of a job that is unique or coalesces.
+fn unique_key(job: &JobDetail) -> Option<String> {
+    job.unique_group
+        .as_ref()
+        .zip(job.unique_key.as_ref())
+        .map(|(group, key)| format!("{group}/{key}"))
 }
 
 /// How far the last attempt that said so was, and where the next one goes on.

@@ -54,8 +54,8 @@ impl NewJob {
         overrides: Overrides,
     ) -> Result<Self, Error> {
         let policy = J::POLICY;
-        let metadata = terms(&overrides)?.within(overrides.metadata);
-        let metadata = metadata.ok_or(Error::Metadata)?;
+        let terms = Terms::said(overrides.expires, overrides.retry_for)?;
+        let metadata = terms.within(overrides.metadata).ok_or(Error::Metadata)?;
         let (args, metadata) = payload(policy.kind, policy.encrypt, job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
@@ -92,29 +92,12 @@ impl NewJob {
     }
 }
 
-/// What a job says of its own time.
-fn terms(overrides: &Overrides) -> Result<Terms, Error> {
-    let seconds = |what, length: Option<Duration>| {
-        let within = length.map_or(1, |length| length.as_secs());
-        limits::range(what, within, LENGTHS, "1 to 31622400")?;
-        Ok::<_, Error>(length.map(|length| length.as_secs_f64()))
-    };
-    Ok(Terms {
-        expires: seconds("seconds until a job expires", overrides.expires)?,
-        retry_for: seconds("seconds for which a job is retried", overrides.retry_for)?,
-    })
-}
-
 /// The unique key of a job, or its coalesce key: its own, or that of its type.
 fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
     let policy = J::POLICY.unique;
     let coalesces =
         if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
-    let [what, group] = if coalesces {
-        ["coalesce key", "group of a coalesce key"]
-    } else {
-        ["unique key", "group of a unique key"]
-    };
+    let [what, group] = key_names(coalesces);
     let own = if coalesces { Declared::coalesce_key } else { Declared::unique_key };
     let own = given.key.or_else(|| own(job));
     let Some(own) = key(what, own)? else { return Ok(None) };
@@ -137,6 +120,14 @@ fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, 
         at_least,
         on_duplicate: Some(on_duplicate.unwrap_or_default().as_str()),
     }))
+}
+
+/// What errors call such a key, and its group.
+pub(crate) fn key_names(coalesces: bool) -> [&'static str; 2] {
+    match coalesces {
+        true => ["coalesce key", "group of a coalesce key"],
+        false => ["unique key", "group of a unique key"],
+    }
 }
 
 /// The JSON of a job, or of what is published, with these paths sealed, and of its metadata.

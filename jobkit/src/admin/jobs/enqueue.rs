@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::statements;
 use crate::admin::encryption::sealed;
 use crate::admin::{Admin, refusal};
-use crate::enqueue::draft::{Uniqueness, key};
+use crate::enqueue::draft::{Uniqueness, key, key_names};
 use crate::hooks::{Sent, carry_value, sent};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
+use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
 
@@ -33,8 +34,8 @@ pub enum EnqueueError {
     /// The payload is none for this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else. [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for what the job
-    /// should have; otherwise as all of [`Admin`].
+    /// Anything else. [`Error::Length`], [`Error::Nul`], [`Error::Range`] and [`Error::Metadata`]
+    /// for what the job should have; otherwise as all of [`Admin`].
     #[error(transparent)]
     Failed(#[from] Error),
 }
@@ -58,6 +59,8 @@ pub(super) struct Wishes {
     pub(super) run_at: Option<DateTime<Utc>>,
     pub(super) priority: Option<i32>,
     pub(super) max_attempts: Option<i32>,
+    pub(super) expires: Option<Duration>,
+    pub(super) retry_for: Option<Duration>,
     pub(super) concurrency_key: Option<String>,
     pub(super) tags: Option<Vec<String>>,
     pub(super) metadata: Option<Value>,
@@ -98,6 +101,19 @@ impl ByKind<'_> {
     /// How many attempts it gets, 1 to 1000.
     pub fn max_attempts(mut self, attempts: i32) -> Self {
         self.wishes.max_attempts = Some(attempts);
+        self
+    }
+
+    /// Ends it as expired if it has not begun so long after it was due, 1 second to 366 days. As
+    /// [`retry_for`](Self::retry_for) it is said in the metadata, an object then.
+    pub fn expires(mut self, after: Duration) -> Self {
+        self.wishes.expires = Some(after);
+        self
+    }
+
+    /// From its first failure on it is tried again for so long at most, 1 second to 366 days.
+    pub fn retry_for(mut self, budget: Duration) -> Self {
+        self.wishes.retry_for = Some(budget);
         self
     }
 
@@ -206,6 +222,9 @@ impl ByKind<'_> {
     fn check(&mut self) -> Result<(), EnqueueError> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();
+        let terms = Terms::said(self.wishes.expires, self.wishes.retry_for)?;
+        let metadata = terms.within(self.wishes.metadata.take());
+        self.wishes.metadata = metadata.ok_or(Error::Metadata)?;
         let metadata = self.wishes.metadata.as_ref().map(Value::to_string).unwrap_or_default();
         limits::payload(&text, metadata.len())?;
         limits::json("metadata", "nesting of the metadata", &metadata)?;
@@ -225,9 +244,10 @@ impl ByKind<'_> {
                 wishes.concurrency_key = own;
             }
         }
-        wishes.unique.key = key("unique key", wishes.unique.key.take())?;
-        if let Some(group) = &wishes.unique.group {
-            limits::name("group of a unique key", group, NAME_BYTES)?;
+        let [what, group] = key_names(wishes.unique.coalesces);
+        wishes.unique.key = key(what, wishes.unique.key.take())?;
+        if let Some(name) = &wishes.unique.group {
+            limits::name(group, name, NAME_BYTES)?;
         }
         let seconds = wishes.unique.at_least.map_or(1, |at_least| at_least.as_secs());
         limits::range("seconds that a unique key is held", seconds, LENGTHS, "1 to 31622400")?;
