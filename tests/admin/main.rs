@@ -14,6 +14,7 @@ mod crawler;
 mod cross_site;
 mod down;
 mod enqueue;
+mod explained;
 mod hostile;
 mod lists;
 mod live;

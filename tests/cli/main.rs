@@ -5,6 +5,7 @@ mod act;
 mod attention;
 mod bench;
 mod enqueue;
+mod explained;
 mod look;
 mod refuse;
 mod serve;

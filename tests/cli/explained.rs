@@ -1,0 +1,99 @@
+//! Why a job does not run, and how it ended.
+
+use jobkit_tests::Lab;
+
+use crate::shell::{json, run};
+
+/// A queue with a worker that knows one kind.
+async fn lab() -> Lab {
+    let lab = Lab::new().await;
+    lab.run(
+        "select jobkit.finished_prepare(2);
+        insert into jobkit.kinds (kind, queue, priority, max_attempts, retention_discarded)
+        values ('sync', 'mail', 0, 3, '1 h');
+        select jobkit.register(31, 'w', array['mail'], array['sync'], '1 day', array[10])",
+    )
+    .await;
+    lab
+}
+
+/// Enqueues one by a command.
+async fn enqueue(lab: &Lab, options: &[&str]) -> String {
+    let said = json(lab, &[&["enqueue", "sync"], options].concat()).await;
+    said["job"].as_str().unwrap().to_owned()
+}
+
+async fn claim(lab: &Lab, n: u32) {
+    lab.run(&format!(
+        "select count(*) from jobkit.claim(31, {n}, array['sync'], array['mail'], array[10])"
+    ))
+    .await;
+}
+
+/// Looks that `explain` and `show` give this reason, in both forms.
+async fn told(lab: &Lab, job: &str, why: &str) {
+    let explained = run(lab, &["jobs", "explain", job]).await.good();
+    assert!(explained.starts_with(why), "{explained}");
+    let explained = json(lab, &["jobs", "explain", job]).await;
+    assert!(explained["why"].as_str().unwrap().starts_with(why), "{explained}");
+    assert_eq!(explained["reasons"][0], explained["why"]);
+    let shown = run(lab, &["jobs", "show", job]).await.good();
+    assert!(shown.contains(&format!(" {why}")), "{shown}");
+}
+
+#[tokio::test]
+async fn one_that_waits_for_the_end_of_another_names_it() {
+    let lab = lab().await;
+    let again = ["--unique-key", "k", "--on-duplicate", "run_again"];
+    let first = enqueue(&lab, &again).await;
+    claim(&lab, 1).await;
+    let follower = enqueue(&lab, &again).await;
+    let why = format!("Runs once job {first}, which has its unique key, has ended");
+    told(&lab, &follower, &why).await;
+}
+
+#[tokio::test]
+async fn one_whose_kind_is_at_its_limit_says_so() {
+    let lab = lab().await;
+    run(&lab, &["brakes", "limit", "--kind", "sync", "--to", "1"]).await.good();
+    enqueue(&lab, &[]).await;
+    claim(&lab, 1).await;
+    let waits = enqueue(&lab, &[]).await;
+    told(&lab, &waits, "Ready, but its kind sync has 1 of at most 1 running").await;
+}
+
+#[tokio::test]
+async fn how_one_ended_that_did_not_succeed_is_shown() {
+    let lab = lab().await;
+    let coalescing = ["--coalesce-key", "k"];
+    let coalesced = enqueue(&lab, &coalescing).await;
+    let newer = enqueue(&lab, &coalescing).await;
+    claim(&lab, 1).await;
+    let unique = ["--unique-key", "k", "--unique-while", "queued"];
+    let superseded = enqueue(&lab, &unique).await;
+    let expired = enqueue(&lab, &[]).await;
+    claim(&lab, 2).await;
+    let successor = enqueue(&lab, &unique).await;
+    lab.run(&format!(
+        "select jobkit.settle(31, '{{2, 2}}', '{{{superseded}, {expired}}}', '{{retry, expire}}',
+            array['boom', 'expired: too late'], '{{}}', '{{}}', array[null, '1 h'::interval],
+            '{{}}')"
+    ))
+    .await;
+    for (job, ended, reason) in [
+        (coalesced, "coalesce", format!("coalesced into job {newer}")),
+        (superseded, "supersede", format!("superseded by job {successor}")),
+        (expired, "expire", "expired: too late".to_owned()),
+    ] {
+        told(&lab, &job, "Discarded at ").await;
+        let shown = run(&lab, &["jobs", "show", &job]).await.good();
+        assert!(shown.contains(&format!(" {ended}\n")), "{shown}");
+        assert!(shown.contains(&format!(" {reason}\n")), "{shown}");
+        let shown = json(&lab, &["jobs", "show", &job]).await;
+        assert_eq!((&shown["ended"], &shown["reason"]), (&ended.into(), &reason.into()));
+        let listed = json(&lab, &["jobs", "list", &format!("ended:{ended}")]).await;
+        let ids: Vec<_> =
+            listed["items"].as_array().unwrap().iter().map(|job| &job["id"]).collect();
+        assert_eq!(ids, [&*job]);
+    }
+}
