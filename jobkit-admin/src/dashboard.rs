@@ -18,6 +18,9 @@ use crate::totals::Totals;
 /// Exports that are read at a time.
 const EXPORTS: usize = 2;
 
+/// Requests that wait at a time: a part of [those that are served](crate::guard::REQUESTS).
+const WAITS: usize = 2;
+
 /// It is not decided yet who may use the [`Dashboard`].
 #[derive(Debug, Clone, Copy)]
 pub struct Undecided;
@@ -200,6 +203,7 @@ impl Dashboard<Decided> {
             hook,
             signals: Signals::new(stop),
             exports: Arc::new(Semaphore::new(EXPORTS)),
+            waits: Semaphore::new(WAITS),
             overview: Cached::default(),
             totals: Totals::default(),
         })

@@ -64,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) signals: Signals,
     /// Turns of exports, each as long as somebody reads it.
     pub(crate) exports: Arc<Semaphore>,
+    /// Turns of requests that wait until what runs has ended.
+    pub(crate) waits: Semaphore,
     /// What every overview, and the metrics, show.
     pub(crate) overview: Cached<Overview>,
     /// What the counters of the metrics show.

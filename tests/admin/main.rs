@@ -21,6 +21,7 @@ mod live;
 mod metrics;
 mod mount;
 mod operations;
+mod pauses;
 mod reports;
 mod schedules;
 mod selected;

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use jobkit::JobId;
+use jobkit::admin::brakes::Scope;
 use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
 use jobkit::admin::jobs::{Cancelled, Rescheduled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::brakes;
 use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::Answer;
@@ -21,12 +23,15 @@ struct Queue {
     queue: String,
     #[serde(default)]
     reason: String,
+    /// How long a pause waits until nothing of it runs.
+    wait_seconds: Option<u64>,
 }
 
 pub(crate) async fn pause(context: &Context) -> Answer {
-    let Queue { queue, reason } = body(context)?;
+    let Queue { queue, reason, wait_seconds } = body(context)?;
+    let wait = brakes::wait(context, wait_seconds)?;
     context.admin().pause(&queue, "", &reason).await?;
-    Ok(done())
+    brakes::paused(context, &Scope::Queue(queue), wait).await
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {

@@ -1,8 +1,11 @@
 //! What holds jobs back over all workers.
 
+use std::time::Duration;
+
 use jobkit::admin::brakes::Scope;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::SemaphorePermit;
 
 use super::json::{answer, body, done};
 use crate::context::Context;
@@ -24,6 +27,8 @@ struct Held {
     name: String,
     #[serde(default)]
     reason: String,
+    /// How long a pause waits until nothing of it runs.
+    wait_seconds: Option<u64>,
     limit: Option<u32>,
     /// Such as `100/min`.
     rate: Option<String>,
@@ -38,8 +43,33 @@ impl Held {
 
 pub(crate) async fn pause(context: &Context) -> Answer {
     let held: Held = body(context)?;
-    context.admin().pause_scope(&held.scope()?, &held.reason).await?;
-    Ok(done())
+    let (scope, wait) = (held.scope()?, wait(context, held.wait_seconds)?);
+    context.admin().pause_scope(&scope, &held.reason).await?;
+    paused(context, &scope, wait).await
+}
+
+/// The longest that a request waits.
+const LONGEST_WAIT: u64 = 30;
+
+/// How long a request is to wait until nothing runs, with the turn that it waits in: there are few,
+/// or who waits would keep others from being served.
+pub(super) struct Wait<'a>(Duration, SemaphorePermit<'a>);
+
+pub(super) fn wait(context: &Context, seconds: Option<u64>) -> Result<Option<Wait<'_>>, Failure> {
+    let Some(seconds) = seconds else { return Ok(None) };
+    if seconds > LONGEST_WAIT {
+        let text = format!("`wait_seconds` is {LONGEST_WAIT} at most: pause again to wait longer.");
+        return Err(Failure::Invalid(text));
+    }
+    let turn = context.shared.waits.try_acquire().map_err(|_| Failure::Busy)?;
+    Ok(Some(Wait(Duration::from_secs(seconds), turn)))
+}
+
+/// Answers a pause: with how many jobs still run, if that was to be waited for.
+pub(super) async fn paused(context: &Context, scope: &Scope, wait: Option<Wait<'_>>) -> Answer {
+    let Some(Wait(within, _turn)) = wait else { return Ok(done()) };
+    let running = context.admin().wait_until_idle(scope, within, |_| {}).await?;
+    Ok(answer(json!({"running": running})))
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {
