@@ -38,7 +38,6 @@ pub(crate) fn limit(limit: &u32) -> String {
     if *limit == Concurrency::UNLIMITED { "no limit".into() } else { number(*limit) }
 }
 
-/// A number of things that may be more.
 /// How many slots a queue has in a worker, and whether it shares them.
 pub(crate) fn served(served: &ServedQueue) -> String {
     let slots = served.slots.map(|slots| slots.to_string()).unwrap_or_default();
@@ -48,6 +47,7 @@ pub(crate) fn served(served: &ServedQueue) -> String {
     [Some(slots), shared, weight].into_iter().flatten().collect()
 }
 
+/// A number of things that may be more.
 pub(crate) fn count(count: &jobkit::admin::Count) -> String {
     let more = if matches!(count, jobkit::admin::Count::AtLeast(_)) { "+" } else { "" };
     format!("{}{more}", number(count.number()))
