@@ -13,6 +13,7 @@
 //! cargo run --release -p jobkit-bench -- producers [rounds]
 //! cargo run --release -p jobkit-bench -- coalesce [rounds]
 //! cargo run --release -p jobkit-bench -- keys [rounds]
+//! cargo run --release -p jobkit-bench -- queues [rounds]
 //! cargo run --release -p jobkit-bench -- beside PROGRAM PROGRAM WORK [rounds]
 //! cargo run --release -p jobkit-bench -- progress [seconds] [rounds]
 //! cargo run --release -p jobkit-bench -- dead [entries]
@@ -28,7 +29,8 @@
 //! drains 10,000 jobs behind 100,000 of an exhausted key; `handover` measures how fast a permit is
 //! passed on; `pinned` runs one hot key while a snapshot is held open. `producers` enqueues in 32
 //! transactions that are held open for 10 ms, and `coalesce` does so with jobs of one key, which
-//! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `beside` has
+//! then run; `keys` enqueues with unique and with coalesce keys beside plain jobs. `queues` claims
+//! from fifty queues, of which five are paused, beside one. `beside` has
 //! two builds of `peer-jobkit` do the same at once: `latency`, `enqueue1`, `enqueue16` or `drain`.
 //! `progress` is what a job costs that says how far it is a thousand times a second, beside what a
 //! drain does. `dead` replays 100,000 dead letters, and reads among 1,000,000. `pages` visits every
@@ -48,6 +50,7 @@ mod meter;
 mod pages;
 mod producers;
 mod progress;
+mod queues;
 mod raw;
 mod server;
 mod zipf;
@@ -102,6 +105,7 @@ async fn main() -> Result<()> {
         "producers" => producers::compare(&pool, number(5)?).await,
         "coalesce" => producers::coalesce(&pool, number(5)?).await,
         "keys" => keys::compare(&pool, number(5)?).await,
+        "queues" => queues::compare(&pool, number(5)?).await,
         "progress" => progress::compare(&pool, number(10)?, number(5)?).await,
         "dead" => dead::measure(&pool, number(1_000_000)?).await,
         "pages" => pages::measure(&pool, &url, number(2_000_000)?).await,

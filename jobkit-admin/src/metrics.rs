@@ -9,9 +9,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use jobkit::Error;
 use jobkit::admin::Count;
-use jobkit::admin::brakes::Brake;
+use jobkit::admin::brakes::{Brake, Rate};
 use jobkit::admin::overview::Attention;
 use jobkit::admin::queues::QueueSummary;
+use jobkit::admin::semaphores::ConcurrencyGroup;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -53,9 +54,10 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
     let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());
+    let (groups, paused) = (admin.groups(), admin.paused_keys());
     let totals = context.shared.totals.look(|from| admin.measure_rows(from));
-    let (now, queues, workers, brakes, totals) =
-        tokio::try_join!(overview, queues, workers, brakes, totals)?;
+    let (now, queues, workers, brakes, groups, paused, totals) =
+        tokio::try_join!(overview, queues, workers, brakes, groups, paused, totals)?;
     let mut registry = Registry::with_prefix("jobkit");
     registry.register_collector(Box::new(Ended(totals)));
     let mut gauge = |name: &str, text: &str, value: f64| {
@@ -67,6 +69,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     let number = |count: Count| f64::from(count.number());
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
+    gauge("keys_paused", "Concurrency keys that are paused, 10000 at most", number(paused));
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed);
@@ -78,6 +81,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     }
     registry.register("attention", "Things that need attention, 20 of a kind at most", family);
     register_brakes(&mut registry, &brakes);
+    register_groups(&mut registry, &groups);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
         for queue in &queues {
@@ -124,9 +128,30 @@ fn register_brakes(registry: &mut Registry, brakes: &[Brake]) {
     let limit = "How many jobs of a queue or kind may run at a time";
     of_brakes("running_limit", limit, &|brake| brake.limit.map(f64::from));
     let rate = "How many jobs of a queue or kind may start in a second";
-    of_brakes("rate_per_second", rate, &|brake| {
-        brake.rate.map(|rate| rate.every.as_secs_f64().recip())
-    });
+    of_brakes("rate_per_second", rate, &|brake| per_second(brake.rate?));
+}
+
+/// What operators have set for a group of concurrency keys; no series for what its binaries say.
+fn register_groups(registry: &mut Registry, groups: &[ConcurrencyGroup]) {
+    let mut of_groups =
+        |name: &str, text: &str, value: &dyn Fn(&ConcurrencyGroup) -> Option<f64>| {
+            let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+            for group in groups {
+                let Some(value) = value(group) else { continue };
+                let labels = vec![("group".to_owned(), group.name.clone())];
+                family.get_or_create(&labels).set(value);
+            }
+            registry.register(name, text, family);
+        };
+    let limit = "How many jobs of each key of a group may run at a time, as operators say";
+    of_groups("group_limit", limit, &|group| group.override_limit.map(f64::from));
+    let rate = "How many jobs of each key of a group may begin in a second, as operators say";
+    of_groups("group_rate_per_second", rate, &|group| per_second(group.override_rate??));
+}
+
+/// How many may start in a second.
+fn per_second(rate: Rate) -> Option<f64> {
+    Some(rate.every.as_secs_f64().recip())
 }
 
 /// One of the two histograms.

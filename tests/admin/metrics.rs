@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use jobkit::Admin;
 use jobkit::admin::brakes::{Rate, Scope};
+use jobkit::admin::semaphores::Limited;
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
@@ -93,4 +94,31 @@ async fn what_holds_back_queues_and_kinds_is_a_series_while_it_does() {
     for name in ["jobkit_running_limit{", "jobkit_rate_per_second{", "jobkit_paused{"] {
         assert!(!text.contains(name), "{text}");
     }
+}
+
+#[tokio::test]
+async fn what_operators_set_for_keys_is_told_by_group_and_paused_keys_are_counted() {
+    let lab = Lab::new().await;
+    lab.run("select jobkit.announce_limits(array['pay', 'sync'], array[1, 2])").await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let admin = Admin::new(lab.pool());
+    let paused = async || value(&app, "jobkit_keys_paused ", "").await;
+    assert_eq!(paused().await, 0.0);
+    let fast = Some(Some(Rate::per(120, Duration::from_secs(60))));
+    let set = [
+        admin.limit_group("pay", Some(0)).await,
+        admin.rate_group("sync", fast).await,
+        // A rate that is lifted is none.
+        admin.rate_group("pay", Some(None)).await,
+        admin.pause_key("pay", "acme", Duration::from_secs(600), None).await,
+        admin.pause_key("sync", "acme", Duration::from_secs(60), None).await,
+    ];
+    assert!(set.iter().all(|set| matches!(set, Ok(Limited::Set))), "{set:?}");
+    assert_eq!(value(&app, "jobkit_group_limit{", "group=\"pay\"").await, 0.0);
+    assert_eq!(value(&app, "jobkit_group_rate_per_second{", "").await, 2.0);
+    assert_eq!(paused().await, 2.0);
+    admin.resume_key("pay", "acme").await.unwrap();
+    assert_eq!(paused().await, 1.0);
+    let text = get(&app, "/metrics").await.body;
+    assert!(!text.contains("acme"), "{text}");
 }

@@ -6,6 +6,7 @@ use sqlx::postgres::types::PgInterval;
 
 use super::{Limited, Rate, answer, check, statements};
 use crate::Error;
+use crate::admin::count::{Count, count};
 use crate::admin::{Admin, rate};
 use crate::limits::{self, KEY_BYTES};
 use crate::store::{interval, sweep_all};
@@ -88,5 +89,12 @@ impl Admin {
     pub async fn resume_key(&self, group: &str, key: &str) -> Result<bool, Error> {
         check(group, key)?;
         self.ask(&statements::resume_key(group, key, self.actor())).await
+    }
+
+    /// How many keys are paused. It counts among the 10,000 keys that wait for time to pass and do
+    /// so the longest: [`Count::AtLeast`] where there are more of them.
+    pub async fn paused_keys(&self) -> Result<Count, Error> {
+        let (paused, looked_at) = self.ask(&statements::keys_paused()).await?;
+        Ok(count(paused, looked_at > 10_000))
     }
 }

@@ -46,6 +46,9 @@ statements! {
         = "select jobkit.pause_key($1, $2, $3, $4, $5)",
         debug_span!("jobkit.pause", group, key);
 
+    /// How many keys are paused, and how many were looked at.
+    fn keys_paused() -> One<(i64, i64)> = include_str!("sql/keys_paused.sql");
+
     /// Ends the pause of a key. Whether it was paused.
     fn resume_key(group: &str, key: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.resume_key($1, $2, $3)",
