@@ -101,7 +101,7 @@ const PAGES: &str = "
     2 1400 /api/v1/dead-letters/groups
     2 28 /api/v1/dead-letters/{dead}
     2 50 /api/v1/audit
-    22 10000 /metrics
+    24 10000 /metrics
 ";
 
 /// Where the job of a word in braces is found.
