@@ -187,6 +187,13 @@ async fn every_page_answers_a_viewer_of_the_database_and_has_no_payload() {
     for (url, page) in &crawled.pages {
         assert!(!page.contains("4711-0815"), "{url}: {page}");
     }
+    let job: i64 = roles.lab.value("select min(job_id) from jobkit.scheduled").await;
+    for path in ["/metrics", "/api/v1/jobs", "/api/v1/dead-letters", &format!("/api/v1/jobs/{job}")]
+    {
+        let reply = get(&app, path).await;
+        assert_eq!(reply.status, StatusCode::OK, "{path}: {}", reply.body);
+        assert!(!reply.body.contains("4711-0815"), "{path}: {}", reply.body);
+    }
     let paused = "jobkit.queues where paused_at is not null";
     let before = roles.lab.count(paused).await;
     let reply = post(&app, "/queues/pause", "queue=another&reason=").await;
