@@ -74,12 +74,7 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed);
     gauge("workers", "Workers that are alive", up.count() as f64);
-    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-    for name in Attention::NAMES {
-        let items = now.attention.iter().filter(|item| item.name() == name).count() as f64;
-        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
-    }
-    registry.register("attention", "Things that need attention, 20 of a kind at most", family);
+    register_attention(&mut registry, &now.attention);
     register_brakes(&mut registry, &brakes);
     register_groups(&mut registry, &groups);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
@@ -101,6 +96,15 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     of_queues("queue_bound", "How many jobs may wait; 0 where that is not bounded", &bound);
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
     Ok(registry)
+}
+
+fn register_attention(registry: &mut Registry, attention: &[Attention]) {
+    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
+    for name in Attention::NAMES {
+        let items = attention.iter().filter(|item| item.name() == name).count() as f64;
+        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
+    }
+    registry.register("attention", "Things that need attention, 20 of a kind at most", family);
 }
 
 fn bound(queue: &QueueSummary) -> f64 {
