@@ -96,7 +96,7 @@ impl Failure {
 }
 
 /// Whether what was asked for is at fault.
-fn is_invalid(error: &Error) -> bool {
+pub(crate) fn is_invalid(error: &Error) -> bool {
     matches!(
         error,
         Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } | Error::Metadata
@@ -104,7 +104,7 @@ fn is_invalid(error: &Error) -> bool {
 }
 
 /// Whether the role in the database lacks a right.
-fn is_forbidden(error: &Error) -> bool {
+pub(crate) fn is_forbidden(error: &Error) -> bool {
     let Error::Database(error) = error else { return false };
     error.as_database_error().and_then(|answer| answer.code()).as_deref() == Some("42501")
 }

@@ -89,12 +89,12 @@ async fn what_does_not_go_together_or_is_out_of_bounds_is_refused() {
         (&["--coalesce-group", "g"], 2, "--coalesce-key"),
         (&["--on-duplicate", "skip"], 2, "--unique-key"),
         (&["--unique-key", "a", "--on-duplicate", "shout"], 2, "run_again"),
-        (&["--unique-key", "a", "--unique-for", "0s"], 1, "unique key is held is 0"),
-        (&["--coalesce-key", &"x".repeat(513)], 1, "the coalesce key has 513 bytes"),
+        (&["--unique-key", "a", "--unique-for", "0s"], 2, "unique key is held is 0"),
+        (&["--coalesce-key", &"x".repeat(513)], 2, "the coalesce key has 513 bytes"),
         (&["--expires", "soon"], 2, "write 90s"),
-        (&["--expires", "0s"], 1, "until a job expires is 0"),
-        (&["--retry-for", "367days"], 1, "a job is retried is 31708800"),
-        (&["--retry-for", "1h", "--metadata", "[1]"], 1, "metadata is no JSON object"),
+        (&["--expires", "0s"], 2, "until a job expires is 0"),
+        (&["--retry-for", "367days"], 2, "a job is retried is 31708800"),
+        (&["--retry-for", "1h", "--metadata", "[1]"], 2, "metadata is no JSON object"),
     ] {
         let said = run(&lab, &[&["enqueue", "sync"], options].concat()).await.bad(code);
         assert!(said.contains(why), "{options:?}: {said}");

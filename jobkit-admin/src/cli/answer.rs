@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use jobkit::Error;
 use jobkit::admin::dead_letters::ReplayError;
+use jobkit::admin::jobs::EnqueueError;
 use serde_json::Value;
 
+use crate::failure::{is_forbidden, is_invalid};
 use crate::format::invisible;
 
 /// What a command has found or done.
@@ -90,9 +92,21 @@ impl From<Error> for Failure {
             Error::SchemaMissing | Error::SchemaOlder { .. } => {
                 Self::refused(format!("{error} (or `jobkit migrate`)"))
             }
-            Error::Address(_) | Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } => {
-                Self::usage(error.to_string())
-            }
+            error @ Error::Address(_) => Self::usage(error.to_string()),
+            error if is_invalid(&error) => Self::usage(error.to_string()),
+            error if is_forbidden(&error) => Self::refused(format!(
+                "the role that connects to the database may not do that ({error}); connect as one \
+                 that may"
+            )),
+            error => Self::refused(error.to_string()),
+        }
+    }
+}
+
+impl From<EnqueueError> for Failure {
+    fn from(error: EnqueueError) -> Self {
+        match error {
+            EnqueueError::Failed(error) => error.into(),
             error => Self::refused(error.to_string()),
         }
     }

@@ -8,7 +8,7 @@ use jobkit::admin::jobs::ByKind;
 use jobkit::unique::{Enqueued, OnDuplicate, While};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Failure};
+use super::answer::Answer;
 use super::arguments;
 use super::desk::{Answered, Desk};
 
@@ -78,8 +78,7 @@ pub(super) struct Enqueue {
 impl Enqueue {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
         let job = self.job(&desk.admin);
-        let enqueued = job.enqueue_unique().await;
-        let enqueued = enqueued.map_err(|error| Failure::refused(error.to_string()))?;
+        let enqueued = job.enqueue_unique().await?;
         let (id, answer) = (enqueued.id(), enqueued.as_str());
         let json = json!({"job": id.to_string(), "answer": answer});
         Ok(Answer::done(

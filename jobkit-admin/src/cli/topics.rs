@@ -43,8 +43,7 @@ impl Topics {
                 Ok(Answer::new(json!({"items": items}), text))
             }
             Self::Publish { topic, args, payload_version } => {
-                let jobs = desk.admin.publish(&topic, &args, payload_version).await;
-                let jobs = jobs.map_err(|error| Failure::refused(error.to_string()))?;
+                let jobs = desk.admin.publish(&topic, &args, payload_version).await?;
                 let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
                 let sentence = match &*jobs {
                     [] => format!("Nobody subscribes to {topic}: nothing is enqueued."),
