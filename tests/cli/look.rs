@@ -66,6 +66,7 @@ async fn what_an_attempt_says_is_shown_with_its_job_and_its_worker() {
         ("3", "3", "[##########] 3 of 3, rows (100 %, "),
         ("9", "3", "[##########] 9 of 3, rows (100 %, "),
         ("0", "3", "[----------] 0 of 3, rows (0 %, "),
+        ("0", "0", "[##########] 0 of 0, rows (100 %, "),
         ("5", "null", "  5, rows ("),
     ] {
         lab.run(&format!(
