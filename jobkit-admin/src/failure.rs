@@ -7,6 +7,8 @@ use jobkit::admin::dead_letters::ReplayError;
 use jobkit::admin::jobs::EnqueueError;
 use jobkit::admin::semaphores::Limited;
 
+use crate::format::errors::{is_forbidden, is_invalid};
+
 /// What a handler makes of a request.
 pub(crate) type Answer = Result<Response, Failure>;
 
@@ -93,20 +95,6 @@ impl Failure {
             Self::Failed(error) => format!("{error}."),
         }
     }
-}
-
-/// Whether what was asked for is at fault.
-pub(crate) fn is_invalid(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Length { .. } | Error::Nul { .. } | Error::Range { .. } | Error::Metadata
-    )
-}
-
-/// Whether the role in the database lacks a right.
-pub(crate) fn is_forbidden(error: &Error) -> bool {
-    let Error::Database(error) = error else { return false };
-    error.as_database_error().and_then(|answer| answer.code()).as_deref() == Some("42501")
 }
 
 impl From<ReplayError> for Failure {

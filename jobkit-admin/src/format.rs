@@ -1,5 +1,6 @@
 //! Values as texts: for people, for programs, and with what is hidden or invisible in them.
 
+pub(crate) mod errors;
 pub(crate) mod invisible;
 pub(crate) mod payload;
 pub(crate) mod recurring;

@@ -9,7 +9,7 @@ use jobkit::admin::dead_letters::ReplayError;
 use jobkit::admin::jobs::EnqueueError;
 use serde_json::Value;
 
-use crate::failure::{is_forbidden, is_invalid};
+use crate::format::errors::{is_forbidden, is_invalid};
 use crate::format::invisible;
 
 /// What a command has found or done.
