@@ -78,12 +78,8 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     register_brakes(&mut registry, &brakes);
     register_groups(&mut registry, &groups);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
-        let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-        for queue in &queues {
-            let labels = vec![("queue".to_owned(), queue.queue.clone())];
-            family.get_or_create(&labels).set(value(queue));
-        }
-        registry.register(name, text, family);
+        let series = queues.iter().map(|queue| ([("queue", &*queue.queue)], value(queue)));
+        register_series(&mut registry, name, text, series);
     };
     of_queues("queue_ready", "Jobs that may be claimed", &|queue| number(queue.ready));
     let ready_age = |queue: &QueueSummary| seconds(queue.ready_age);
@@ -98,13 +94,26 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     Ok(registry)
 }
 
-fn register_attention(registry: &mut Registry, attention: &[Attention]) {
+/// A gauge with a series for each of these labels; it may have none.
+fn register_series<'a, const N: usize>(
+    registry: &mut Registry,
+    name: &str,
+    text: &str,
+    series: impl IntoIterator<Item = ([(&'a str, &'a str); N], f64)>,
+) {
     let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-    for name in Attention::NAMES {
-        let items = attention.iter().filter(|item| item.name() == name).count() as f64;
-        family.get_or_create(&vec![("what".to_owned(), name.to_owned())]).set(items);
+    for (labels, value) in series {
+        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        family.get_or_create(&labels.to_vec()).set(value);
     }
-    registry.register("attention", "Things that need attention, 20 of a kind at most", family);
+    registry.register(name, text, family);
+}
+
+fn register_attention(registry: &mut Registry, attention: &[Attention]) {
+    let text = "Things that need attention, 20 of a kind at most";
+    let items = |name| attention.iter().filter(|item| item.name() == name).count() as f64;
+    let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], items(name)));
+    register_series(registry, "attention", text, series);
 }
 
 fn bound(queue: &QueueSummary) -> f64 {
@@ -116,16 +125,12 @@ fn is_full(queue: &QueueSummary) -> f64 {
 }
 
 /// What holds back a queue, a kind or everything; no series for what nothing holds back.
-fn register_brakes(registry: &mut Registry, brakes: &[Brake]) {
+fn register_brakes<'a>(registry: &mut Registry, brakes: &'a [Brake]) {
     let mut of_brakes = |name: &str, text: &str, value: &dyn Fn(&Brake) -> Option<f64>| {
-        let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-        for brake in brakes {
-            let Some(value) = value(brake) else { continue };
-            let labels = [("scope", brake.scope.word()), ("name", brake.scope.name())];
-            let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
-            family.get_or_create(&labels.to_vec()).set(value);
-        }
-        registry.register(name, text, family);
+        let labels =
+            |brake: &'a Brake| [("scope", brake.scope.word()), ("name", brake.scope.name())];
+        let series = brakes.iter().filter_map(|brake| Some((labels(brake), value(brake)?)));
+        register_series(registry, name, text, series);
     };
     let paused = "Queues and kinds that are paused, or everything";
     of_brakes("paused", paused, &|brake| brake.paused.as_ref().map(|_| 1.0));
@@ -136,17 +141,13 @@ fn register_brakes(registry: &mut Registry, brakes: &[Brake]) {
 }
 
 /// What operators have set for a group of concurrency keys; no series for what its binaries say.
-fn register_groups(registry: &mut Registry, groups: &[ConcurrencyGroup]) {
-    let mut of_groups =
-        |name: &str, text: &str, value: &dyn Fn(&ConcurrencyGroup) -> Option<f64>| {
-            let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-            for group in groups {
-                let Some(value) = value(group) else { continue };
-                let labels = vec![("group".to_owned(), group.name.clone())];
-                family.get_or_create(&labels).set(value);
-            }
-            registry.register(name, text, family);
-        };
+fn register_groups<'a>(registry: &mut Registry, groups: &'a [ConcurrencyGroup]) {
+    let mut of_groups = |name: &str,
+                         text: &str,
+                         value: &dyn Fn(&ConcurrencyGroup) -> Option<f64>| {
+        let series = |group: &'a ConcurrencyGroup| Some(([("group", &*group.name)], value(group)?));
+        register_series(registry, name, text, groups.iter().filter_map(series));
+    };
     let limit = "How many jobs of each key of a group may run at a time, as operators say";
     of_groups("group_limit", limit, &|group| group.override_limit.map(f64::from));
     let rate = "How many jobs of each key of a group may begin in a second, as operators say";
