@@ -109,8 +109,11 @@ fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Fa
     if wanted.unique_key.is_some() && wanted.coalesce_key.is_some() {
         return Err(Failure::Invalid("a job is unique or coalesces, not both".to_owned()));
     }
-    let (of_unique, of_coalesce) = (wanted.unique_group.is_some(), wanted.coalesce_group.is_some());
-    if if wanted.coalesce_key.is_some() { of_unique } else { of_coalesce } {
+    let other = match wanted.coalesce_key {
+        Some(_) => &wanted.unique_group,
+        None => &wanted.coalesce_group,
+    };
+    if other.is_some() {
         let text = "`unique_group` goes with `unique_key`, `coalesce_group` with `coalesce_key`";
         return Err(Failure::Invalid(text.to_owned()));
     }
