@@ -7,31 +7,17 @@ use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 use serde_json::Value;
 
+use crate::one_kind::{claim, lab};
 use crate::site::{dashboard, get};
 
-/// A queue with a worker that knows one kind.
 async fn site() -> (Lab, Router) {
-    let lab = Lab::new().await;
-    lab.run(
-        "select jobkit.finished_prepare(2);
-        insert into jobkit.kinds (kind, queue, priority, max_attempts, retention_discarded)
-        values ('sync', 'mail', 0, 3, '1 h');
-        select jobkit.register(31, 'w', array['mail'], array['sync'], '1 day', array[10])",
-    )
-    .await;
+    let lab = lab().await;
     let app = dashboard(&lab, Permissions::viewer());
     (lab, app)
 }
 
 async fn enqueue(lab: &Lab, rest: &str) -> i64 {
     lab.value(&format!("select jobkit.enqueue('sync', '{{}}' {rest})")).await
-}
-
-async fn claim(lab: &Lab, n: u32) {
-    lab.run(&format!(
-        "select count(*) from jobkit.claim(31, {n}, array['sync'], array['mail'], array[10])"
-    ))
-    .await;
 }
 
 /// Ends an attempt of the second claim.

@@ -20,6 +20,7 @@ mod lists;
 mod live;
 mod metrics;
 mod mount;
+mod one_kind;
 mod operations;
 mod pauses;
 mod reports;

@@ -2,32 +2,13 @@
 
 use jobkit_tests::Lab;
 
+use crate::one_kind::{claim, lab};
 use crate::shell::{json, run};
-
-/// A queue with a worker that knows one kind.
-async fn lab() -> Lab {
-    let lab = Lab::new().await;
-    lab.run(
-        "select jobkit.finished_prepare(2);
-        insert into jobkit.kinds (kind, queue, priority, max_attempts, retention_discarded)
-        values ('sync', 'mail', 0, 3, '1 h');
-        select jobkit.register(31, 'w', array['mail'], array['sync'], '1 day', array[10])",
-    )
-    .await;
-    lab
-}
 
 /// Enqueues one by a command.
 async fn enqueue(lab: &Lab, options: &[&str]) -> String {
     let said = json(lab, &[&["enqueue", "sync"], options].concat()).await;
     said["job"].as_str().unwrap().to_owned()
-}
-
-async fn claim(lab: &Lab, n: u32) {
-    lab.run(&format!(
-        "select count(*) from jobkit.claim(31, {n}, array['sync'], array['mail'], array[10])"
-    ))
-    .await;
 }
 
 /// Looks that `explain` and `show` give this reason, in both forms.

@@ -7,6 +7,8 @@ mod bench;
 mod enqueue;
 mod explained;
 mod look;
+#[path = "../admin/one_kind.rs"]
+mod one_kind;
 mod refuse;
 mod serve;
 mod shell;
