@@ -73,6 +73,13 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
     command
 }
 
+/// What an example that needs no folder says, with the database it has used.
+async fn said_by(name: &'static str) -> (Lab, String) {
+    let lab = Lab::empty().await;
+    let output = example(name, &lab, Path::new("")).await.output().await.unwrap();
+    (lab, said(&output))
+}
+
 async fn quickstart(lab: &Lab, folder: &Path) -> Command {
     example("quickstart", lab, folder).await
 }
@@ -175,18 +182,14 @@ async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_coalesce_example_runs_once_for_each_product() {
-    let lab = Lab::empty().await;
-    let mut command = example("coalesce", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("coalesce").await;
     assert!(said.ends_with("3 runs for 100 changes\n"), "{said}");
     lab.check_invariants().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_batch_example_counts_every_visit_in_a_few_statements() {
-    let lab = Lab::empty().await;
-    let mut command = example("batch", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("batch").await;
     assert!(said.ends_with("all visits are counted\n"), "{said}");
     assert_eq!(lab.value::<i64>("select count(*) from visits where number = 100").await, 10);
     lab.check_invariants().await;
@@ -194,9 +197,7 @@ async fn the_batch_example_counts_every_visit_in_a_few_statements() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
-    let lab = Lab::empty().await;
-    let mut command = example("limiter", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("limiter").await;
     let took = said.trim().strip_prefix("45 calls in ").and_then(|said| said.split(' ').next());
     // 40 by the rate, after a burst of 5, in two seconds; the first may say so late.
     let took: f64 = took.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
@@ -206,9 +207,7 @@ async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_brakes_example_keeps_to_rates_rests_and_expiry() {
-    let lab = Lab::empty().await;
-    let mut command = example("brakes", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("brakes").await;
     let seconds = |before: &str| -> f64 {
         let found = said.lines().find_map(|line| line.strip_prefix(before)?.strip_suffix(" s"));
         found.unwrap_or_else(|| panic!("{said}")).parse().unwrap()
@@ -221,18 +220,14 @@ async fn the_brakes_example_keeps_to_rates_rests_and_expiry() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_results_example_waits_for_its_answers() {
-    let lab = Lab::empty().await;
-    let mut command = example("results", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("results").await;
     assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
     lab.check_invariants().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_checkpoint_example_imports_each_row_once() {
-    let lab = Lab::empty().await;
-    let mut command = example("checkpoint", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("checkpoint").await;
     assert!(said.contains("\nstopped\n"), "{said}");
     assert!(said.ends_with("\n3000 rows, state finished\n"), "{said}");
     lab.check_invariants().await;
@@ -240,17 +235,14 @@ async fn the_checkpoint_example_imports_each_row_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_complete_in_example_books_once() {
-    let lab = Lab::empty().await;
-    let mut command = example("complete_in", &lab, Path::new("")).await;
-    assert_eq!(said(&command.output().await.unwrap()), "booked 420 cents\n");
+    let (lab, said) = said_by("complete_in").await;
+    assert_eq!(said, "booked 420 cents\n");
     lab.check_invariants().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_layers_example_prints_for_each_tenant() {
-    let lab = Lab::empty().await;
-    let mut command = example("layers", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("layers").await;
     let lines = |end: &str| said.lines().filter(|line| line.ends_with(end)).count();
     for tenant in ["ada", "bob"] {
         for number in [1, 2] {
@@ -264,9 +256,7 @@ async fn the_layers_example_prints_for_each_tenant() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_topics_example_replays_the_one_that_failed() {
-    let lab = Lab::empty().await;
-    let mut command = example("topics", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("topics").await;
     let receipt = "order 7: the receipt is sent\n";
     let failed = "reserve_stock failed: the warehouse is closed\n";
     assert_eq!(said, format!("{receipt}{failed}order 7: the stock is reserved\n"));
@@ -275,9 +265,7 @@ async fn the_topics_example_replays_the_one_that_failed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_encryption_example_runs_its_job_with_another_key() {
-    let lab = Lab::empty().await;
-    let mut command = example("encryption", &lab, Path::new("")).await;
-    let said = said(&command.output().await.unwrap());
+    let (lab, said) = said_by("encryption").await;
     let shown = r#"shown as {"token": {"jobkit:sealed": "•••"}, "account": "•••"}"#;
     let rest = "1 jobs resealed with 2026b\naccount 7 with 6 letters of token\n";
     assert_eq!(said, format!("{shown}\n{rest}"));
