@@ -114,12 +114,22 @@ export const ask = async (url, path) => {
   return response.json();
 };
 
-/** Asks until the answer is as it should be. */
-export const askUntil = async (url, path, holds) => {
+/** Waits for something, and returns it; `said` says what is there instead. */
+export const until = async (find, said) => {
   for (const end = Date.now() + 15_000; ; ) {
-    const answer = await ask(url, path);
-    if (holds(answer)) return answer;
-    assert(Date.now() < end, `${path} is still ${JSON.stringify(answer).slice(0, 500)}`);
+    const found = await find();
+    if (found) return found;
+    assert(Date.now() < end, said());
     await new Promise((passed) => setTimeout(passed, 100));
   }
+};
+
+/** Asks until the answer is as it should be. */
+export const askUntil = async (url, path, holds) => {
+  let answer;
+  const find = async () => {
+    answer = await ask(url, path);
+    return holds(answer) && answer;
+  };
+  return until(find, () => `${path} is still ${JSON.stringify(answer).slice(0, 500)}`);
 };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, close, open, startBrowser, startSite } from "./browser.js";
+import { ask, close, open, startBrowser, startSite, until } from "./browser.js";
 
 const site = await startSite("/jobs");
 const browser = await startBrowser();
@@ -86,13 +86,6 @@ const stopped = async (page, holds) => {
   return asked;
 };
 
-const until = async (holds) => {
-  for (const end = Date.now() + 15_000; !holds(); ) {
-    assert(Date.now() < end, `still not ${holds}`);
-    await new Promise((passed) => setTimeout(passed, 20));
-  }
-};
-
 const tell = (page) => page.evaluate(() => document.dispatchEvent(new Event("jobkit")));
 
 test("a page does not ask for itself while what was done in it is under way", async () => {
@@ -104,7 +97,7 @@ test("a page does not ask for itself while what was done in it is under way", as
   const reports = page.locator("#page tbody tr", { hasText: "reports" });
   await reports.locator("summary", { hasText: "Pause…" }).click();
   await reports.getByRole("button", { name: "Pause", exact: true }).click();
-  await until(() => posts.length === 1);
+  await until(() => posts.length === 1, () => `${posts.length} posts`);
   asked.length = 0;
   await tell(page);
   await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -122,11 +115,11 @@ test("an older look at a page does not come after what was done in it", async ()
   const looks = await stopped(page, (request) =>
     request.method() === "GET" && request.url() === `${site.url}/queues` && looks.length === 0);
   await tell(page);
-  await until(() => looks.length === 1);
+  await until(() => looks.length === 1, () => `${looks.length} looks`);
   const billing = page.locator("#page tbody tr", { hasText: "billing" });
   await billing.locator("summary", { hasText: "Pause…" }).click();
   await billing.getByRole("button", { name: "Pause", exact: true }).click();
-  await until(() => ended.length === 1);
+  await until(() => ended.length === 1, () => `${ended.length} looks were given up`);
   assert.deepEqual(ended, ["net::ERR_ABORTED"]);
   await billing.locator(".state.paused").waitFor();
   await closeLive(visit);
