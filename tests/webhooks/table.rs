@@ -204,7 +204,7 @@ fn requests(customers: &Customers, receiver: &Receiver, lasted: Duration) {
 /// The keys of endpoints that asked for a rest are paused for so long, and those of no others.
 async fn rests(lab: &Lab, customers: &Customers) {
     let group = DeliverWebhook::POLICY.kind;
-    let asked = [("back", 1800..=3600), ("busy", 61..=600), ("tired", 1..=60)];
+    let asked = [("back", 3001..=3600), ("busy", 61..=600), ("tired", 1..=60)];
     for (at, customer) in customers.all().iter().enumerate() {
         let left = format!(
             "select ceil(greatest(max(extract(epoch from paused_until - now())), 0))::bigint
