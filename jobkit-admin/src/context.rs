@@ -20,6 +20,8 @@ use crate::request::preferences::{Refresh, Theme};
 use crate::shared::Shared;
 
 const FLASH: &str = "jobkit-flash";
+/// Makes htmx go to another page.
+const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 /// What is to be answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub(crate) struct Context {
     /// What it says, in its address and its body.
     pub(crate) request: Fields,
     pub(crate) flash: Option<String>,
-    /// Where the browser is, when a script of ours asks.
+    /// The page that the browser shows, when a script of ours asks: its path and query.
     current: Option<String>,
 }
 
@@ -75,7 +77,7 @@ impl Context {
         let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let wants = match header("hx-request") {
             _ if path.starts_with("/api/") => Wants::Data,
-            Some("true") if header("hx-history-restore-request").is_none() => Wants::Fragment,
+            Some("true") => Wants::Fragment,
             _ => Wants::Page,
         };
         let chosen = |name| cookie(&parts.headers, name).unwrap_or_default();
@@ -91,7 +93,7 @@ impl Context {
             path: path.to_owned(),
             request: Fields::of_query(query),
             flash: cookie(&parts.headers, FLASH).filter(|text| text.len() < 1000),
-            current: header("hx-current-url").map(str::to_owned),
+            current: header("hx-current-url").and_then(page_of).map(str::to_owned),
         }
     }
 
@@ -145,17 +147,19 @@ impl Context {
     /// goes before.
     pub(crate) fn redirect(&self, path: &str, say: &str) -> Answer {
         let back = self.request.field("back").filter(|path| is_local(path)).unwrap_or(path);
-        let location = HeaderValue::try_from(self.link(back)).map_err(|_| Failure::NotFound)?;
+        let mut response = self.moved(back)?;
         let say: String = say.chars().take(200).collect();
         let say = utf8_percent_encode(&say, NON_ALPHANUMERIC).to_string();
-        let cookie = self.cookie(FLASH, &say, 60);
-        Ok((StatusCode::SEE_OTHER, [(LOCATION, location), (SET_COOKIE, cookie)]).into_response())
+        response.headers_mut().append(SET_COOKIE, self.cookie(FLASH, &say, 60));
+        Ok(response)
     }
 
     /// Sends the browser to a page below the mount.
     pub(crate) fn moved(&self, path: &str) -> Answer {
-        let location = HeaderValue::try_from(self.link(path)).map_err(|_| Failure::NotFound)?;
-        Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
+        let link = self.link(path);
+        let (status, name, to) = onward(self.current.as_deref(), &link);
+        let to = HeaderValue::try_from(to).map_err(|_| Failure::NotFound)?;
+        Ok((status, [(name, to)]).into_response())
     }
 
     /// A cookie that only this dashboard gets.
@@ -166,22 +170,11 @@ impl Context {
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// What remains to be said with an answer: the flash has been shown, and the address may have
-    /// changed on the way.
+    /// What remains to be said with an answer: the flash has been shown.
     pub(crate) fn finish(&self, mut response: Response) -> Response {
         let shown = response.status() == StatusCode::OK && self.wants != Wants::Data;
-        let headers = response.headers_mut();
         if shown && self.flash.is_some() {
-            headers.append(SET_COOKIE, self.cookie(FLASH, "", 0));
-        }
-        let here = self.link(&self.here);
-        let moved = |url: &str| !url.ends_with(&here);
-        if shown
-            && self.wants == Wants::Fragment
-            && self.current.as_deref().is_some_and(moved)
-            && let Ok(here) = HeaderValue::try_from(here)
-        {
-            headers.insert(HeaderName::from_static("hx-push-url"), here);
+            response.headers_mut().append(SET_COOKIE, self.cookie(FLASH, "", 0));
         }
         response
     }
@@ -196,6 +189,26 @@ fn base(stripped: &str, parts: &Parts) -> String {
     // Two slashes at the beginning would name another host.
     let prefix = format!("{stripped}/{}", prefix.trim_start_matches('/'));
     prefix.trim_end_matches('/').to_owned()
+}
+
+/// How a browser that shows `current` goes on to a page. A script gets what changes of the page it
+/// is on, as that was searched. For another it loads a page: the address, and what the page asks
+/// for when it refreshes, would be those of the page before.
+fn onward<'a>(current: Option<&'a str>, link: &'a str) -> (StatusCode, HeaderName, &'a str) {
+    match current {
+        Some(current) if current.split('?').next() == Some(link) => {
+            (StatusCode::SEE_OTHER, LOCATION, current)
+        }
+        Some(current) if current != link => (StatusCode::NO_CONTENT, HX_REDIRECT, link),
+        _ => (StatusCode::SEE_OTHER, LOCATION, link),
+    }
+}
+
+/// The path and query of an address.
+fn page_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let page = &rest[rest.find('/')?..];
+    page.split('#').next().filter(|page| is_local(page))
 }
 
 /// Whether a path leads to no other host.
@@ -224,5 +237,23 @@ mod tests {
             assert!(!is_local(path), "{path:?}");
         }
         assert!(is_local("/jobs?q=a%20b"));
+    }
+
+    #[test]
+    fn a_script_stays_on_its_page_and_leaves_it_for_another() {
+        let onward = |current: Option<&str>, link: &str| {
+            let (status, name, to) = onward(current.and_then(page_of), link);
+            format!("{} {name}: {to}", status.as_u16())
+        };
+        let there = "303 location: /dead";
+        assert_eq!(onward(None, "/dead"), there);
+        assert_eq!(onward(Some("http://host/dead#page"), "/dead"), there);
+        assert_eq!(onward(Some("http://host/dead?kind=a"), "/dead"), format!("{there}?kind=a"));
+        assert_eq!(onward(Some("http://host/dead/16"), "/dead"), "204 hx-redirect: /dead");
+        assert_eq!(onward(Some("http://host/k?g=a"), "/k?g=b"), "204 hx-redirect: /k?g=b");
+        for strange in ["", "/dead", "http://host", "http://host//evil/dead", "javascript:alert(1)"]
+        {
+            assert_eq!(onward(Some(strange), "/dead"), there, "{strange}");
+        }
     }
 }

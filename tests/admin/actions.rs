@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
-use crate::site::{Reply, VISITOR, ask, dashboard, get, post};
+use crate::site::{Reply, VISITOR, ask, dashboard, get, post, post_with};
 use crate::world;
 
 /// Sends a form, follows the redirect as a browser does, and says what the page then says.
@@ -264,15 +264,24 @@ async fn a_worker_is_asked_to_stop() {
 #[tokio::test]
 async fn a_script_gets_what_changes_of_the_page() {
     let (_lab, app) = site().await;
-    let reply = post(&app, "/queues/pause", "queue=mail").await;
-    let script = [("hx-request", "true"), ("hx-current-url", "http://jobs.test/queues")];
+    let script = [("hx-request", "true"), ("hx-current-url", "http://jobs.test/queues?after=a")];
+    let reply = post_with(&app, "/queues/pause", &script, "queue=mail").await;
+    assert_eq!(reply.header("location"), "/queues?after=a", "the page is the same");
     let page = follow(&app, &reply, &script).await;
     assert!(page.body.contains("mail is paused") && page.body.contains("hx-swap-oob"));
     assert!(!page.body.contains("<html") && !page.body.contains("<nav class=\"side\""));
-    assert_eq!(page.header("hx-push-url"), "", "the address is what it was");
+}
+
+#[tokio::test]
+async fn a_script_leaves_a_page_for_another() {
+    let (_lab, app) = site().await;
     let script = [("hx-request", "true"), ("hx-current-url", "http://jobs.test/dead/1")];
-    let page = follow(&app, &reply, &script).await;
-    assert_eq!(page.header("hx-push-url"), "/queues");
+    let reply = post_with(&app, "/queues/pause", &script, "queue=mail").await;
+    assert_eq!((reply.status, reply.header("location")), (StatusCode::NO_CONTENT, ""));
+    let cookie = reply.header("set-cookie").split(';').next().unwrap();
+    let page = ask(&app, "GET", reply.header("hx-redirect"), &[("cookie", cookie)], "").await;
+    assert_eq!(said(&page), "mail is paused: nothing of it starts.");
+    assert!(page.body.contains("hx-get=\"/queues\""), "it asks for itself");
 }
 
 #[tokio::test]

@@ -65,9 +65,19 @@ pub(crate) async fn get(app: &Router, path: &str) -> Reply {
 
 /// Sends a form, as a browser does.
 pub(crate) async fn post(app: &Router, path: &str, form: &str) -> Reply {
-    let headers =
+    post_with(app, path, &[], form).await
+}
+
+/// Posts a form with more headers.
+pub(crate) async fn post_with(
+    app: &Router,
+    path: &str,
+    headers: &[(&str, &str)],
+    form: &str,
+) -> Reply {
+    let posted =
         [("content-type", "application/x-www-form-urlencoded"), ("sec-fetch-site", "same-origin")];
-    ask(app, "POST", path, &headers, form).await
+    ask(app, "POST", path, &[headers, &posted].concat(), form).await
 }
 
 /// Sends JSON, as a program does.

@@ -139,7 +139,13 @@ test("a dead letter is discarded", visiting(deadPath("send_receipt"), async (pag
   const id = idOf(page);
   await menu(page, "Discard…");
   await button(page, "Discard").click();
-  await page.locator("#flash .flash").waitFor();
+  await said(page, `Dead letter ${id} is gone.`);
+  assert.equal(new URL(page.url()).pathname, "/jobs/dead");
+  // It is not asked for any more.
+  await page.locator(".live.on").waitFor();
+  const again = page.waitForResponse(page.url());
+  await page.evaluate(() => document.dispatchEvent(new Event("jobkit")));
+  assert.equal((await again).status(), 200);
   assert.equal((await fetch(`${url}/api/v1/dead-letters/${id}`)).status, 404);
 }));
 
