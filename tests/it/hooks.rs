@@ -232,6 +232,9 @@ task_local! {
     static REQUEST: &'static str;
 }
 
+/// What a slow propagator waits for.
+static GATE: Mutex<Option<Receiver<()>>> = Mutex::new(None);
+
 /// Installs what there is one of in each process; the other tests carry nothing.
 fn carry_requests() {
     static ONCE: Once = Once::new();
@@ -239,6 +242,10 @@ fn carry_requests() {
         let fill = |carried: &mut jobkit::hooks::Carried| {
             let Ok(request) = REQUEST.try_with(|request| *request) else { return };
             assert_ne!(request, "panics");
+            if request == "slow" {
+                let gate = GATE.lock().unwrap().take().unwrap();
+                gate.recv_timeout(PATIENCE).unwrap();
+            }
             carried.set("request", request);
         };
         propagate(fill).unwrap();
@@ -317,6 +324,25 @@ async fn hostile_a_propagator_that_panics_fails_no_enqueue() {
     let lab = Lab::guarded().await;
     REQUEST.scope("panics", Noop.enqueue(lab.pool())).await.unwrap();
     assert_eq!(lab.count("jobkit.jobs where metadata is null").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_a_propagator_that_is_slow_delays_its_own_enqueue_alone() {
+    carry_requests();
+    let lab = Lab::guarded().await;
+    let (opens, gate) = channel();
+    *GATE.lock().unwrap() = Some(gate);
+    let pool = lab.pool().clone();
+    let slow = tokio::spawn(REQUEST.scope("slow", async move { Noop.enqueue(&pool).await }));
+    jobkit_tests::wait(PATIENCE, "it is asked", async || GATE.lock().unwrap().is_none()).await;
+    let other = Noop.enqueue(lab.pool()).await.unwrap();
+    assert!(!slow.is_finished());
+    assert_eq!(lab.count("jobkit.jobs").await, 1);
+    opens.send(()).unwrap();
+    let slow = slow.await.unwrap().unwrap();
+    let carries = "metadata #>> '{jobkit,carried,request}' = 'slow'";
+    assert_eq!(lab.count(&format!("jobkit.jobs where id = {slow} and {carries}")).await, 1);
+    assert_eq!(lab.count(&format!("jobkit.jobs where id = {other} and metadata is null")).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

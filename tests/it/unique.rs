@@ -3,6 +3,7 @@
 mod blocked;
 mod crowd;
 mod stage;
+mod walk;
 
 use std::time::Duration;
 

@@ -136,9 +136,16 @@ pub(super) async fn prepare(lab: &Lab) {
         "create sequence turns;
         insert into jobkit.kinds (kind, queue, priority, max_attempts)
         values ('touch', 'default', 0, 3);
-        insert into jobkit.workers (id, name, queues, kinds, lease, lease_until)
-        values (1, 'w', '{default}', '{touch}', '1 day', now() + interval '1 day');
         select jobkit.announce_limits('{touch}', '{1}')",
+    )
+    .await;
+    start_worker(lab).await;
+}
+
+pub(super) async fn start_worker(lab: &Lab) {
+    lab.run(
+        "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until)
+        values (1, 'w', '{default}', '{touch}', '1 day', now() + interval '1 day')",
     )
     .await;
 }
