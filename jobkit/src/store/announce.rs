@@ -1,4 +1,5 @@
 use super::call::{Statement, column, sparse};
+use super::read::Answer;
 use super::time::interval;
 use crate::limiter::Declaration;
 use crate::policy::{Policy, Subscription};
@@ -27,16 +28,22 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
 /// Tells the database what this binary says of the limits and rates of its concurrency groups.
 /// Answers the groups of which something changed: the limit that was, if there was one, and is now.
 pub(crate) fn announce_limits(policies: &[Policy]) -> Statement<Vec<(String, Option<i32>, i32)>> {
-    let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
-    let rates = groups.clone().map(|(_, rate)| rate);
-    Statement::new(
+    let statement = Statement::new(
         "select concurrency_group, old_limit, new_limit
         from jobkit.announce_limits($1, $2, $3, $4)",
-    )
-    .bind(groups.clone().map(|(c, _)| c.group).collect::<Vec<_>>())
-    .bind(groups.map(|(c, _)| limit(c.limit)).collect::<Vec<_>>())
-    .bind(rates.clone().map(|rate| rate.map(|rate| interval(rate.every))).collect::<Vec<_>>())
-    .bind(rates.map(|rate| rate.map(|rate| limit(rate.burst))).collect::<Vec<_>>())
+    );
+    bind_limits(statement, policies)
+}
+
+/// Binds the limits and rates of their concurrency groups.
+pub(super) fn bind_limits<A: Answer>(statement: Statement<A>, policies: &[Policy]) -> Statement<A> {
+    let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
+    let rates = groups.clone().map(|(_, rate)| rate);
+    statement
+        .bind(groups.clone().map(|(c, _)| c.group).collect::<Vec<_>>())
+        .bind(groups.map(|(c, _)| limit(c.limit)).collect::<Vec<_>>())
+        .bind(rates.clone().map(|rate| rate.map(|rate| interval(rate.every))).collect::<Vec<_>>())
+        .bind(rates.map(|rate| rate.map(|rate| limit(rate.burst))).collect::<Vec<_>>())
 }
 
 /// The same of its limiters. Answers those of which the rate was another one.

@@ -11,10 +11,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::Call;
+use super::announce::bind_limits;
 use super::ask::Ask;
-use super::call::statements;
+use super::call::{Statement, column, statements};
 use super::read::{One, from_row};
 use crate::Error;
+use crate::policy::Policy;
 
 statements! {
     /// The live jobs of these kinds, by their ids.
@@ -31,11 +33,6 @@ statements! {
     /// The queues of live jobs, whatever their state.
     fn queues_stored() -> Vec<String> = "select distinct queue from jobkit.jobs";
 
-    /// Whether somebody has announced all of these kinds, and the history has partitions for so
-    /// many days to come.
-    fn is_prepared(kinds: &[&str], days: i32) -> One<(bool, bool)>
-        = include_str!("sql/tests_prepared.sql");
-
     /// How long ago the transaction began.
     fn transaction_age() -> One<Duration> = "select clock_timestamp() - now()";
 
@@ -49,6 +46,15 @@ statements! {
 
     /// Lets time pass: moves everything that has a time into the past.
     fn shift_times(by: PgInterval) -> () = include_str!("sql/tests_advance.sql");
+}
+
+/// Whether the database knows all of these kinds; whether their limits and rates are as said; and
+/// whether the history has partitions for so many days to come.
+pub(crate) fn is_prepared(policies: &[Policy], days: i32) -> Statement<One<(bool, bool, bool)>> {
+    let statement = Statement::new(include_str!("sql/tests_prepared.sql"))
+        .bind(column(policies, |policy| policy.kind))
+        .bind(days);
+    bind_limits(statement, policies)
 }
 
 /// A live job, wherever it is.

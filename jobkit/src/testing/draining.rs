@@ -228,11 +228,10 @@ pub(super) async fn prepare(
     anew: bool,
 ) -> Result<(), Error> {
     let policies = registry.announcements();
-    let kinds: Vec<&str> = policies.iter().map(|policy| policy.kind).collect();
     let days = crate::worker::days_ahead(&policies);
     let connection = &mut **session.connection().await?;
-    let (announced, has_days) = is_prepared(&kinds, days).call(connection).await?;
-    if policies.iter().any(|policy| policy.concurrency.is_some()) {
+    let (announced, limited, has_days) = is_prepared(&policies, days).call(connection).await?;
+    if !limited {
         announce_limits(&policies).call(connection).await?;
     }
     if anew || !announced {
