@@ -2,14 +2,26 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Worker, enqueue_all};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, enqueue_all, job};
 use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgListener;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(300);
+
+/// One of them runs at a time.
+#[derive(Serialize, Deserialize)]
+#[job(kind = "of_one_key", concurrency_key = "all")]
+struct OfOneKey;
+
+impl Job for OfOneKey {
+    async fn run(self, _: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
 
 /// A worker that looks once an hour by itself.
 fn worker(lab: &Lab) -> Worker {
@@ -51,6 +63,23 @@ async fn a_retry_and_a_snooze_shorter_than_a_poll_need_no_notification() {
     let worker = worker(&lab).listen(false).start().await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 2").await;
     worker.stop().await;
+}
+
+/// Not even more urgent and older ones: procrastinate held up the whole key (its issue 1599).
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_due_later_or_paused_holds_up_no_other_of_its_key() {
+    let lab = Lab::guarded().await;
+    let urgent = || OfOneKey.options().priority(-3);
+    urgent().after(HOUR).enqueue(lab.pool()).await.unwrap();
+    urgent().queue("paused").enqueue(lab.pool()).await.unwrap();
+    Admin::new(lab.pool()).pause("paused", "", "").await.unwrap();
+    let due = OfOneKey.enqueue(lab.pool()).await.unwrap();
+    let worker = lab.worker().jobs([Registration::of::<OfOneKey, _>()]);
+    let worker = worker.queue("default", 10).queue("paused", 10).poll(HOUR).start().await.unwrap();
+    lab.until(&format!("exists (select from jobkit.finished where job_id = {due})")).await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.jobs").await, 2);
+    lab.check_invariants().await;
 }
 
 /// The notifications that were sent since the last time.
