@@ -36,6 +36,7 @@ async fn told(app: &Router, job: i64, why: &str) -> Value {
     assert!(api["why"].as_str().unwrap().starts_with(why), "{api}");
     let page = get(app, &format!("/jobs/{job}")).await.body;
     assert!(page.contains(&format!("<p>{why}")), "{page}");
+    assert_eq!(api["reasons"][0], api["why"]);
     api
 }
 
@@ -59,7 +60,12 @@ async fn one_whose_kind_is_at_its_limit_says_so() {
     enqueue(&lab, "").await;
     claim(&lab, 1).await;
     let waits = enqueue(&lab, "").await;
-    told(&app, waits, "Ready, but its kind sync has 1 of at most 1 running").await;
+    let at_its_limit = "Ready, but its kind sync has 1 of at most 1 running";
+    told(&app, waits, at_its_limit).await;
+    Admin::new(lab.pool()).pause_scope(&Scope::All, "a bad deploy").await.unwrap();
+    let api = told(&app, waits, "Everything is paused").await;
+    let reasons = api["reasons"].as_array().unwrap().iter();
+    assert!(reasons.skip(1).any(|why| why.as_str().unwrap().starts_with(at_its_limit)), "{api}");
 }
 
 #[tokio::test]

@@ -9,15 +9,15 @@ use super::json::answer;
 use crate::context::Context;
 use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::format::show;
 use crate::format::values;
+use crate::format::{overview, show};
 use crate::request::audit;
 use crate::request::dead_letters::{DeadLetterQuery, cursor, next};
 use crate::request::jobs::list_query;
 
 pub(crate) async fn overview(context: &Context) -> Answer {
     let now = context.shared.overview.get(context.admin().overview()).await?;
-    Ok(answer(values::overview(&now)))
+    Ok(answer(overview::json(&now)))
 }
 
 pub(crate) async fn queues(context: &Context) -> Answer {
@@ -83,8 +83,7 @@ pub(crate) async fn job(context: &Context) -> Answer {
     let (admin, id) = (context.admin(), JobId(context.request.id()?));
     let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
     let job = job.ok_or(Failure::NotFound)?;
-    let why = explanation.map(|explanation| explanation.sentence);
-    Ok(answer(values::job(&job, why, context.redaction())))
+    Ok(answer(values::job(&job, explanation.as_ref(), context.redaction())))
 }
 
 pub(crate) async fn jobs(context: &Context) -> Answer {

@@ -113,14 +113,15 @@ fn row(job: &JobSummary) -> [String; 7] {
 }
 
 async fn show_one(desk: &Desk, id: JobId) -> Answered {
-    let (job, why) = tokio::try_join!(desk.admin.job(id), desk.admin.explain(id))?;
+    let (job, explanation) = tokio::try_join!(desk.admin.job(id), desk.admin.explain(id))?;
     let job = job.ok_or_else(|| none(id))?;
-    let why = why.map(|explanation| explanation.sentence);
-    let text = whole(desk, &job, why.clone().unwrap_or_default());
-    Ok(Answer::new(values::job(&job, why, Some(desk.redaction)), text))
+    let explanation = explanation.as_ref();
+    let why = explanation.map_or("", |explanation| &explanation.sentence);
+    let text = whole(desk, &job, why);
+    Ok(Answer::new(values::job(&job, explanation, Some(desk.redaction)), text))
 }
 
-fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
+fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
     let of = &job.summary;
     let key = of.concurrency.as_ref().map(|(group, key)| format!("{group}/{key}"));
     let state = of.ended.map_or(of.state.as_str(), jobkit::admin::jobs::Ended::as_str);
@@ -128,7 +129,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: String) -> String {
     let mut text = fields(vec![
         ("id", of.id.to_string()),
         ("state", state.to_owned()),
-        ("why", why),
+        ("why", why.to_owned()),
         ("kind", of.kind.clone()),
         ("version", job.version.to_string()),
         ("queue", of.queue.clone()),
@@ -210,7 +211,7 @@ pub(super) fn attempt(failed: &jobkit::admin::dead_letters::FailedAttempt) -> St
 
 async fn explain(desk: &Desk, id: JobId) -> Answered {
     let explanation = desk.admin.explain(id).await?.ok_or_else(|| none(id))?;
-    let reasons: Vec<String> = explanation.reasons.iter().map(ToString::to_string).collect();
+    let reasons = values::reasons(&explanation);
     let json = json!({"id": id.to_string(), "why": explanation.sentence, "reasons": reasons});
     Ok(Answer::new(json, lines(&reasons.join("\n"))))
 }

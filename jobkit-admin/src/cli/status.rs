@@ -7,8 +7,8 @@ use jobkit::admin::overview::Overview;
 use super::answer::{Answer, fields, plain};
 use super::arguments::Late;
 use super::desk::{Answered, Desk};
+use crate::format::overview;
 use crate::format::show::{ago, count, span};
-use crate::format::values;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Status {
@@ -19,7 +19,7 @@ pub(super) struct Status {
 impl Status {
     pub(super) async fn run(self, desk: &Desk) -> Answered {
         let now = self.late.of(&desk.admin).overview().await?;
-        Ok(Answer::new(values::overview(&now), text(&now)))
+        Ok(Answer::new(overview::json(&now), text(&now)))
     }
 }
 
