@@ -63,13 +63,13 @@ async fn no_page_runs_more_statements_than_it_may_nor_reads_a_large_table_whole(
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
-/// How often each page is asked for.
-const VISITS: i64 = 5;
+/// How often each page is asked for; its best visit counts.
+const VISITS: usize = 5;
 
 /// How many milliseconds of the database's time a page may take, where five tests run on each core.
 const MOST: f64 = 1000.0;
 
-/// What the server counted of the last visits, for each: blocks, and milliseconds if every
+/// What the server counted of the last visit: blocks, and milliseconds if every
 /// statement took as long as it did at its best.
 const COUNTED: &str = "
     select coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::bigint,
@@ -92,15 +92,17 @@ async fn no_page_takes_more_of_the_database_than_it_may() {
         where d.datname = current_database()";
     let mut breaches = Vec::new();
     for page in Crowd::pages(lab.pool()).await.unwrap() {
-        lab.run(forget).await;
+        let (mut blocks, mut time) = (i64::MAX, f64::MAX);
         for _ in 0..VISITS {
+            lab.run(forget).await;
             // Another dashboard each time: what one has just read it has at hand.
             let app = dashboard_of(admin.clone(), Permissions::admin()).into_router();
             assert_eq!(get(&app, &page.path).await.status, 200, "{}", page.path);
+            let counted = sqlx::query_as(COUNTED).fetch_one(lab.pool()).await;
+            let (read, took): (i64, f64) = counted.unwrap();
+            // A session that is new reads what the server has of the schema.
+            (blocks, time) = (blocks.min(read), time.min(took));
         }
-        let counted = sqlx::query_as(COUNTED).fetch_one(lab.pool()).await;
-        let (blocks, time): (i64, f64) = counted.unwrap();
-        let (blocks, time) = (blocks / VISITS, time / VISITS as f64);
         assert!(blocks > 0, "nothing was counted of {}", page.path);
         if blocks > page.blocks || time > MOST {
             let (path, most) = (page.path, page.blocks);
