@@ -249,8 +249,7 @@ fn check_keys(live: &[Live]) {
     }
 }
 
-/// By far the most likely place for a state that was forgotten: Oban's and River's unique states
-/// each lacked one.
+/// Oban's and River's lists of states in which a job is unique each lacked one.
 #[tokio::test]
 async fn whatever_becomes_of_jobs_a_key_has_one_and_each_answer_is_true() {
     for seed in SEEDS.into_iter().chain([fastrand::u64(..)]) {
