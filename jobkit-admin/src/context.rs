@@ -195,12 +195,11 @@ fn base(stripped: &str, parts: &Parts) -> String {
 /// is on, as that was searched. For another it loads a page: the address, and what the page asks
 /// for when it refreshes, would be those of the page before.
 fn onward<'a>(current: Option<&'a str>, link: &'a str) -> (StatusCode, HeaderName, &'a str) {
+    let see_other = |to| (StatusCode::SEE_OTHER, LOCATION, to);
     match current {
-        Some(current) if current.split('?').next() == Some(link) => {
-            (StatusCode::SEE_OTHER, LOCATION, current)
-        }
+        Some(current) if current.split('?').next() == Some(link) => see_other(current),
         Some(current) if current != link => (StatusCode::NO_CONTENT, HX_REDIRECT, link),
-        _ => (StatusCode::SEE_OTHER, LOCATION, link),
+        _ => see_other(link),
     }
 }
 

@@ -69,8 +69,8 @@ const VISITS: usize = 5;
 /// How many milliseconds of the database's time a page may take, where five tests run on each core.
 const MOST: f64 = 1000.0;
 
-/// What the server counted of the last visit: blocks, and milliseconds if every
-/// statement took as long as it did at its best.
+/// What the server counted of the last visit: blocks, and milliseconds if every statement took as
+/// long as it did at its best.
 const COUNTED: &str = "
     select coalesce(sum(s.shared_blks_hit + s.shared_blks_read), 0)::bigint,
         coalesce(sum(s.min_exec_time * s.calls), 0)
@@ -100,7 +100,8 @@ async fn no_page_takes_more_of_the_database_than_it_may() {
             assert_eq!(get(&app, &page.path).await.status, 200, "{}", page.path);
             let counted = sqlx::query_as(COUNTED).fetch_one(lab.pool()).await;
             let (read, took): (i64, f64) = counted.unwrap();
-            // A session that is new reads what the server has of the schema.
+            // Sessions forget what they know of the schema now and then, or are new, and read it
+            // again: 730 blocks.
             (blocks, time) = (blocks.min(read), time.min(took));
         }
         assert!(blocks > 0, "nothing was counted of {}", page.path);

@@ -142,6 +142,7 @@ pub(super) async fn prepare(lab: &Lab) {
     start_worker(lab).await;
 }
 
+/// The worker of these tests, which does nothing by itself.
 pub(super) async fn start_worker(lab: &Lab) {
     lab.run(
         "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until)

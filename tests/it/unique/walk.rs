@@ -27,7 +27,7 @@ const KEYS: [(While, Option<i64>); 6] = [
     (While::Unfinished, Some(1)),
 ];
 
-/// The first two are what a key is most easily forgotten at.
+/// Those by which a job waits again, where a key is most easily forgotten, are there twice.
 const OUTCOMES: [&str; 8] =
     ["retry", "snooze", "retry", "snooze", "finish", "bury", "discard", "release"];
 
