@@ -87,7 +87,8 @@ pub enum OnDuplicate {
     Debounce,
     /// As [`Replace`](Self::Replace) if the other one still waits. If it runs, or is blocked for a
     /// permit, this one is enqueued to run once it has ended, however it ends; and further
-    /// duplicates give that one their payloads. For keys that are held while unfinished.
+    /// duplicates give that one their payloads, also while the other waits for another attempt:
+    /// what runs last is the newest. For keys that are held while unfinished.
     RunAgain,
 }
 

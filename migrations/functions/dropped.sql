@@ -45,6 +45,7 @@ drop function if exists
     jobkit.reopen(jobkit.jobs),
     jobkit.resolve(jobkit.jobs),
     jobkit.take(bigint[]),
+    jobkit.take_follower(text, text, bigint, bigint, text),
     jobkit.wait(bigint[], text[], text[]);
 -- Their new forms have more parameters, with defaults.
 drop function if exists

@@ -60,16 +60,18 @@ const DOUBLE: &str = "(
     ) double
     where cardinality(array_remove(jobs, follower)) > 1 or cardinality(run) > 1";
 
-/// Keys of which the last run had another payload than the last that changed its job.
+/// Runs of a unique key whose payload is older than that of a run before, in the order in which the
+/// payloads were given; or than the last that was given.
 const STALE: &str = "(
-        select distinct on (w.key) w.key, w.mark from wanted w
-        where w.kind = 'change' and w.promised order by w.key, w.id desc
-    ) w
-    join (
-        select distinct on (r.key) r.key, r.mark from runs r
-        where r.kind = 'change' order by r.key, r.id desc
-    ) r using (key)
-    where r.mark <> w.mark";
+        select w.key, w.id, w.what, r.id as run, r.job_id, r.at,
+            lag(w.id) over run as before, lead(w.id) over run as behind,
+            (select max(n.id) from wanted n
+                where n.kind = 'change' and n.key = w.key and n.promised) as newest
+        from runs r join wanted w on w.kind = r.kind and w.mark = r.mark
+        where r.kind = 'change'
+        window run as (partition by w.key order by r.id)
+    ) r
+    where r.id < r.before or r.behind is null and r.id <> r.newest";
 
 /// Claims of an older job of a coalesce key, committed by then, while a newer one that was
 /// committed as well still waited; or after the newer one ran, whose claim came after the commit of
@@ -192,7 +194,7 @@ async fn what_was_committed_with_its_key_is_done_whoever_is_killed() {
     for (wrong, what) in [
         ("wanted where promised and done_by is null", "a change is not done"),
         ("jobkit.unique_keys", "a key is held"),
-        (STALE, "the last run had an older payload"),
+        (STALE, "a run had an older payload"),
         (OUTRUN, "an older one began beside or after a newer one"),
     ] {
         none(&lab, wrong, what).await;

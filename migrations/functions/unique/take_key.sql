@@ -3,7 +3,7 @@
 --   existing   of job_id; one that waits stays where it waits until this transaction ends, so that
 --              it runs only after what the caller writes is there
 --   replaced   job_id waited and has left its place: the caller changes it and puts it back
---   parked, repeated   as `take_follower` says: after a job that runs or is blocked
+--   parked, repeated   as `take_last` says: the job runs after another one
 --   null       it would have to wait, and may not (not p_wait)
 -- With p_wait it waits for whoever has the key in an open transaction: its insert, a change of its
 -- job, or the claim or the end of that job. A worker never waits for it in turn: what it locks here
@@ -17,6 +17,7 @@ create or replace function jobkit.take_key(
 language plpgsql as $$
 declare
     v_holder record;
+    v_change boolean;                            -- it may get another payload, or another time
 begin
     loop
         if p_wait then
@@ -30,16 +31,17 @@ begin
         end if;
         select * into v_holder from jobkit.key_holder(p_scope, p_key);
         job_id := v_holder.job_id;
-        if p_on_duplicate = 'run_again' and v_holder.state in ('blocked', 'runs') then
+        v_change := v_holder.state = 'waits' and v_holder.changeable and v_holder.kind = p_kind;
+        if p_on_duplicate = 'run_again' and v_holder.state in ('blocked', 'runs')
+            or p_on_duplicate in ('replace', 'run_again') and v_change
+        then
             if p_wait then
-                select f.job_id, f.answer into job_id, answer
-                from jobkit.take_follower(p_scope, p_key, job_id, p_job, p_kind) f;
+                select l.job_id, l.answer into job_id, answer from jobkit.take_last(
+                    p_scope, p_key, job_id, v_holder.state, p_job, p_kind) l;
             end if;
         elsif v_holder.state in ('blocked', 'runs', 'kept') then
             answer := 'existing';
-        elsif v_holder.state = 'waits' and p_on_duplicate <> 'skip'
-            and v_holder.changeable and v_holder.kind = p_kind
-        then
+        elsif v_change and p_on_duplicate = 'debounce' then
             answer := case when p_wait and jobkit.take_waiting(job_id) then 'replaced' end;
         elsif v_holder.state = 'waits' then
             answer := case when jobkit.hold_waiting(job_id, p_wait) then 'existing' end;

@@ -65,10 +65,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention_discarded",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
     // What runs again.
-    take_follower: "u.job_id = p_holder for update" => "u.job_id = p_holder",
+    take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
         unique_again::of_two_that_would_follow_one_does;
-    take_follower: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
-    take_follower: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
+    take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
+        unique_again::a_newer_payload_waits_for_the_one_that_follows;
+    take_last: "<> p_state" => "is null",
+        unique_again::a_newer_payload_looks_again_where_its_job_has_ended;
+    take_last: "if v_kind is not null then" => "if v_kind is not null and p_state <> 'waits' then",
+        unique_again::while_one_follows_that_one_is_changed;
+    take_last: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
+    take_last: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
         unique_again::one_that_is_cancelled_does_not_follow;
     free_keys: "if v_followed.followers is not null then" => "if false then",
         unique_again::whatever_ends_a_job_lets_one_run_again;

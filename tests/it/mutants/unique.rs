@@ -20,6 +20,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_ends::a_replay_that_clashes_says_with_which_job;
     take_key: "and jobkit.take_waiting(job_id)" => "",
         unique::t122_a_replacement_behind_a_claim_changes_no_running_job;
+    take_last: "case when jobkit.take_waiting(p_holder) then 'replaced' end" => "'replaced'",
+        unique::t122_a_replacement_behind_a_claim_changes_no_running_job;
     take_key: "jobkit.hold_waiting(job_id, p_wait)" => "true",
         unique::t87_an_enqueue_behind_a_claim_is_told_what_the_claim_decides;
     enqueue_by_key: "order by u.scope collate \"C\", u.key collate \"C\", u.at" => "order by u.at",

@@ -134,15 +134,20 @@ pub(crate) async fn t88_a_job_that_is_being_changed_is_not_claimed(lab: Lab) {
 /// T122: a replacement waits for the claim, and is told of a job that runs by then.
 pub(crate) async fn t122_a_replacement_behind_a_claim_changes_no_running_job(lab: Lab) {
     let world = World::new(lab).await;
-    for end in ENDS {
+    for (end, on_duplicate, changed) in [
+        (End::Commit, "replace", "0"),
+        (End::Rollback, "replace", "7"),
+        (End::Commit, "debounce", "0"),
+        (End::Rollback, "debounce", "0"),
+    ] {
         let job = id(&world.call(once("k")).await);
         let worker = world.hold(claim(1, next_n(), 1)).await;
-        let change = Once { on_duplicate: "replace", payload: 7, ..Once::of("k") };
+        let change = Once { on_duplicate, payload: 7, ..Once::of("k") };
         let second = worker.waiter(enqueue_unique(&[change])).await;
         worker.end(end).await;
         let answer = format!("{} {job}", end.pick("existing", "replaced"));
         assert_eq!(second.answer().await.unwrap(), answer);
-        assert_eq!(payload(&world, job).await, end.pick("0", "7"));
+        assert_eq!(payload(&world, job).await, changed);
         world.lab.check_invariants().await;
         world.clear().await;
     }

@@ -9,7 +9,7 @@ use jobkit_tests::Lab;
 use sqlx::FromRow;
 
 use super::stage::{Touch, claim, prepare, start_worker};
-use crate::races::calls::{orphaned_claims, reap_claim, settle};
+use crate::races::calls::{orphaned_claims, reap_claim, settle, sweep};
 
 /// Acts of each seed.
 const ACTS: usize = 400;
@@ -148,8 +148,12 @@ impl Walk {
         follower: Option<&Live>,
     ) {
         let again = way == OnDuplicate::RunAgain;
+        let newest = matches!(way, OnDuplicate::Replace | OnDuplicate::RunAgain);
         let expected = match (holder, follower) {
             (None, _) => None,
+            (Some(job), Some(follower)) if newest && job.waits() && !job.replays => {
+                Some(Enqueued::Replaced(JobId(follower.id)))
+            }
             (Some(job), _) if job.waits() && !job.replays && way != OnDuplicate::Skip => {
                 Some(Enqueued::Replaced(JobId(job.id)))
             }
@@ -167,7 +171,7 @@ impl Walk {
         let job = live.iter().find(|job| job.id == answer.id().0).unwrap();
         let kept = matches!(answer, Enqueued::Existing(_)) || way == OnDuplicate::Debounce;
         assert_eq!(job.by == by, !kept || expected.is_none(), "{way:?} {answer:?} {job:?}");
-        assert_eq!(job.parked, again && holder.is_some_and(|holder| holder.id != job.id));
+        assert_eq!(job.parked, holder.is_some_and(|holder| holder.id != job.id));
     }
 
     async fn settle(&mut self) {
@@ -209,7 +213,7 @@ impl Walk {
         }
     }
 
-    /// The worker dies, and another takes its place.
+    /// The worker dies, and another takes its place, and sweeps as each does at its start.
     async fn crash(&mut self) {
         self.lab.run("delete from jobkit.workers").await;
         let orphaned: Option<String> = self.lab.value(&orphaned_claims()).await;
@@ -218,6 +222,7 @@ impl Walk {
             self.lab.run(&reap_claim(worker.parse().unwrap(), n.parse().unwrap())).await;
         }
         start_worker(&self.lab).await;
+        self.lab.run(&sweep()).await;
     }
 
     /// Whatever is done from time to time is done, more than a year later: nothing goes by age.
@@ -236,7 +241,7 @@ impl Walk {
     }
 }
 
-/// At most one job has a key, and whoever follows follows somebody.
+/// At most one job has a key, and whoever follows follows somebody, with a newer payload.
 fn check_keys(live: &[Live]) {
     for key in 0..KEYS.len() {
         let of_key = || live.iter().filter(|job| job.key() == key);
@@ -246,6 +251,10 @@ fn check_keys(live: &[Live]) {
             holders.len() <= 1 && followers.len() <= holders.len(),
             "{holders:?} {followers:?}"
         );
+        let by = |job: &Live| job.by.parse::<usize>().unwrap();
+        for (holder, follower) in holders.iter().zip(&followers) {
+            assert!(by(holder) < by(follower), "{holder:?} {follower:?}");
+        }
     }
 }
 
