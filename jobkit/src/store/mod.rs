@@ -82,8 +82,8 @@ pub(crate) use self::statements::{
 pub(crate) use self::sweep::sweep_all;
 #[cfg(feature = "testing")]
 pub(crate) use self::testing::{
-    Asked, Mailbox, StoredJob, drop_listeners, is_prepared, kinds_stored, lose_lease, mailbox,
-    queues_ready, queues_stored, shift_times, stored_jobs, transaction_age,
+    Asked, Mailbox, Prepared, StoredJob, drop_listeners, kinds_stored, lose_lease, mailbox,
+    prepared, queues_ready, shift_times, stored_jobs, transaction_age,
 };
 pub(crate) use self::time::{Time, interval};
 pub(crate) use self::turns::Turns;

@@ -30,9 +30,6 @@ statements! {
     fn queues_ready() -> Vec<String>
         = "select queue from jobkit.ready group by queue order by min(job_id)";
 
-    /// The queues of live jobs, whatever their state.
-    fn queues_stored() -> Vec<String> = "select distinct queue from jobkit.jobs";
-
     /// How long ago the transaction began.
     fn transaction_age() -> One<Duration> = "select clock_timestamp() - now()";
 
@@ -48,9 +45,25 @@ statements! {
     fn shift_times(by: PgInterval) -> () = include_str!("sql/tests_advance.sql");
 }
 
-/// Whether the database knows all of these kinds; whether their limits and rates are as said; and
-/// whether the history has partitions for so many days to come.
-pub(crate) fn is_prepared(policies: &[Policy], days: i32) -> Statement<One<(bool, bool, bool)>> {
+/// What a drain finds in a database.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// It knows all of the kinds.
+    pub(crate) announced: bool,
+    /// Their limits and rates are as they say.
+    pub(crate) limited: bool,
+    /// The history has partitions for the days to come.
+    pub(crate) has_days: bool,
+    /// A job or a concurrency key waits for a time.
+    pub(crate) waits: bool,
+    /// The queues of live jobs, whatever their state.
+    pub(crate) queues: Vec<String>,
+}
+
+from_row! { Prepared { announced, limited, has_days, waits, queues } }
+
+/// How far the database is prepared for these kinds, and for so many days of history.
+pub(crate) fn prepared(policies: &[Policy], days: i32) -> Statement<One<Prepared>> {
     let statement = Statement::new(include_str!("sql/tests_prepared.sql"))
         .bind(column(policies, |policy| policy.kind))
         .bind(days);

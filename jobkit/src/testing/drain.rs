@@ -159,6 +159,7 @@ impl Drain {
             session,
             crew,
             queues,
+            known: BTreeSet::new(),
             at_once,
             left: at_most,
             over,

@@ -12,9 +12,9 @@ use crate::error::StartProblems;
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
-    Call, Decided, DueSchedule, Instant, announce, announce_limits, announce_subscriptions, clock,
-    declare_schedules, due_schedules, fire, interval, is_prepared, prepare_days, promote,
-    queues_ready, queues_stored, transaction_age,
+    Call, Decided, DueSchedule, Instant, Prepared, announce, announce_limits,
+    announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval, prepare_days,
+    prepared, promote, queues_ready, transaction_age,
 };
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};
@@ -31,6 +31,8 @@ pub(super) struct Draining<S> {
     pub(super) crew: Crew,
     /// The queues asked for; none, and it is all.
     pub(super) queues: BTreeSet<String>,
+    /// The queues of the jobs that are linked in or were met.
+    pub(super) known: BTreeSet<String>,
     pub(super) at_once: usize,
     /// How many attempts may still be made.
     pub(super) left: usize,
@@ -43,7 +45,7 @@ pub(super) struct Draining<S> {
     pub(super) passes: bool,
     /// How often it did since a job ran.
     pub(super) woken: u32,
-    /// What was due at the beginning is ready.
+    /// What was due at the beginning is ready, or nothing waits for a time.
     pub(super) begun: bool,
     /// When the jobs were enqueued that were met, by the clock before time was moved: what their
     /// handlers derive from that stays as it was.
@@ -59,7 +61,10 @@ impl<S: Session> Draining<S> {
     /// Does what the start of a worker does, as far as it was not done before.
     pub(super) async fn prepare(&mut self) -> Result<(), Error> {
         let registry = Arc::clone(&self.crew.registry);
-        prepare(&registry, &mut self.session, false).await?;
+        self.known.extend(registry.policies().iter().map(|policy| policy.queue.to_owned()));
+        let found = prepare(&registry, &mut self.session, false).await?;
+        self.known.extend(found.queues);
+        self.begun = !found.waits && !self.schedules;
         if self.schedules {
             self.declare(&registry).await?;
         }
@@ -85,15 +90,10 @@ impl<S: Session> Draining<S> {
         self.call(&declare_schedules(&declared.iter().collect::<Vec<_>>())).await
     }
 
-    /// One life after another, each for the queues there are.
+    /// One life after another, each for the queues that are known by then.
     pub(super) async fn run(&mut self) -> Result<(), Error> {
         loop {
-            let mut queues = self.queues.clone();
-            if queues.is_empty() {
-                queues.extend(self.call(&queues_stored()).await?);
-                let policies = self.crew.registry.policies();
-                queues.extend(policies.iter().map(|policy| policy.queue.to_owned()));
-            }
+            let queues = if self.queues.is_empty() { &self.known } else { &self.queues }.clone();
             let served = |name: String| Served::queue(name, self.at_once);
             let mut trial = Trial::new(&self.crew, queues.into_iter().map(served).collect());
             trial.register(&mut **self.session.connection().await?).await?;
@@ -123,6 +123,7 @@ impl<S: Session> Draining<S> {
             let wanted = |queue: &&String| self.queues.is_empty() || self.queues.contains(*queue);
             let ready: Vec<String> = ready.iter().filter(wanted).cloned().collect();
             if ready.iter().any(|queue| !trial.serves(queue)) {
+                self.known.extend(ready);
                 return Ok(false);
             }
             let mut claimed = 0;
@@ -221,28 +222,28 @@ fn decided(due: DueSchedule, moved: Duration) -> Option<Decided> {
 
 /// Announces kinds and their limits, and makes partitions for the history. Unless `anew`, kinds
 /// that are there are not written again: that would lock them for as long as the transaction lasts,
-/// and tests which run side by side would wait for each other.
+/// and tests which run side by side would wait for each other. Returns what was found.
 pub(super) async fn prepare(
     registry: &Registry,
     session: &mut dyn Session,
     anew: bool,
-) -> Result<(), Error> {
+) -> Result<Prepared, Error> {
     let policies = registry.announcements();
     let days = crate::worker::days_ahead(&policies);
     let connection = &mut **session.connection().await?;
-    let (announced, limited, has_days) = is_prepared(&policies, days).call(connection).await?;
-    if !limited {
+    let found = prepared(&policies, days).call(connection).await?;
+    if !found.limited {
         announce_limits(&policies).call(connection).await?;
     }
-    if anew || !announced {
+    if anew || !found.announced {
         announce(&policies).call(connection).await?;
         let subscriptions = registry.subscriptions();
         if !subscriptions.is_empty() {
             announce_subscriptions(&subscriptions).call(connection).await?;
         }
     }
-    if !has_days {
+    if !found.has_days {
         prepare_days(days).call(connection).await?;
     }
-    Ok(())
+    Ok(found)
 }

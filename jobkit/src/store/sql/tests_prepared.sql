@@ -1,4 +1,5 @@
--- Whether a database is as the start of a worker would leave it, without a lock.
+-- Whether a database is as the start of a worker would leave it, without a lock; whether something
+-- in it waits for a time; and the queues of its live jobs.
 -- $1 kinds, $2 days of the history that are to be there, $3 groups, $4 their limits, $5 intervals
 -- and $6 bursts of their rates
 select not exists (
@@ -15,4 +16,6 @@ select not exists (
     where not exists (
         select from jobkit.finished_days f where f.day = (now() at time zone 'UTC')::date + d
     )
-) as has_days
+) as has_days,
+    exists (select from jobkit.scheduled) or exists (select from jobkit.due_keys) as waits,
+    array(select distinct j.queue from jobkit.jobs j) as queues
