@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 /// The examples that are run here.
-const RUN: [&str; 14] = [
+const RUN: [&str; 15] = [
     "batch",
     "brakes",
     "checkpoint",
@@ -30,6 +30,7 @@ const RUN: [&str; 14] = [
     "quickstart",
     "results",
     "topics",
+    "traces",
 ];
 
 fn repository() -> &'static Path {
@@ -251,6 +252,15 @@ async fn the_layers_example_prints_for_each_tenant() {
     }
     assert_eq!((lines(": finish"), lines(": retry")), (4, 2), "{said}");
     assert_eq!(said.lines().filter(|line| line.starts_with("attempt ")).count(), 6, "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_traces_example_prints_a_request_and_its_jobs() {
+    let (lab, said) = said_by("traces").await;
+    let charged = "charge_card, attempt 1, failed\n  charge_card, attempt 2\n";
+    let rest = "    ship_order, attempt 1\n  send_receipt, attempt 1\n";
+    assert_eq!(said, format!("request\n  {charged}{rest}"));
     lab.check_invariants().await;
 }
 
