@@ -1,5 +1,5 @@
-//! A request and its jobs, the one that a job enqueues among them, are one trace: prints what an
-//! exporter of OpenTelemetry gets: `cargo run --example traces`
+//! A request and its jobs, the one that a job enqueues among them, are one trace, printed as a tree
+//! with an attempt in each line: `cargo run --example traces`
 
 use anyhow::Context;
 use jobkit::hooks::{Event, Outcome};

@@ -44,3 +44,4 @@ pub(crate) mod unique;
 pub(crate) mod unique_again;
 pub(crate) mod unique_bulk;
 pub(crate) mod unique_ends;
+pub(crate) mod unique_last;

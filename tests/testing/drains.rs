@@ -133,6 +133,38 @@ async fn time_passes_for_what_waits() {
     assert_eq!(report.outcomes(), [Outcome::Snoozed(hour); 3]);
 }
 
+/// Is enqueued once more while it runs, and fails then.
+#[derive(Serialize, Deserialize)]
+#[job(kind = "testing_change", backoff = fixed("1h"), unique_key = "k", on_duplicate = run_again)]
+struct Change {
+    last: bool,
+}
+
+impl Job<Tx> for Change {
+    async fn run(self, cx: JobContext<Tx>) -> jobkit::Result {
+        if self.last || cx.attempt() > 1 {
+            return Ok(());
+        }
+        Self { last: true }.enqueue(&mut **cx.state().lock().await).await?;
+        Err("it changed meanwhile".into())
+    }
+}
+
+/// The time at which that job is scheduled never comes, however much passes.
+#[tokio::test]
+async fn what_runs_again_runs_after_time_has_passed() {
+    let lab = Lab::new().await;
+    let tx: Tx = Arc::new(Mutex::new(testing::begin(lab.pool()).await.unwrap()));
+    let first = Change { last: false }.enqueue(&mut **tx.lock().await).await.unwrap();
+    let drain = Drain::new().jobs([Registration::of::<Change, _>()]).state(Arc::clone(&tx));
+    let report = drain.over(Duration::from_secs(7200)).run(&*tx).await.unwrap();
+    let [failed, finished, again] = &*report.runs else { panic!("{report:?}") };
+    assert!(matches!(failed.outcome, Outcome::Retried(_)), "{failed:?}");
+    assert_eq!((finished.id, finished.outcome), (first, Outcome::Finished));
+    assert_eq!(again.outcome, Outcome::Finished);
+    assert_ne!(again.id, first);
+}
+
 #[tokio::test]
 async fn a_drain_over_three_days_fires_a_nightly_job_three_times() {
     let lab = Lab::new().await;

@@ -17,7 +17,7 @@ create or replace function jobkit.take_key(
 language plpgsql as $$
 declare
     v_holder record;
-    v_change boolean;                            -- it may get another payload, or another time
+    v_change boolean;                            -- it may get another payload or time
 begin
     loop
         if p_wait then
@@ -32,17 +32,15 @@ begin
         select * into v_holder from jobkit.key_holder(p_scope, p_key);
         job_id := v_holder.job_id;
         v_change := v_holder.state = 'waits' and v_holder.changeable and v_holder.kind = p_kind;
-        if p_on_duplicate = 'run_again' and v_holder.state in ('blocked', 'runs')
-            or p_on_duplicate in ('replace', 'run_again') and v_change
+        if v_change and p_on_duplicate <> 'skip'
+            or v_holder.state in ('waits', 'blocked', 'runs') and p_on_duplicate = 'run_again'
         then
             if p_wait then
-                select l.job_id, l.answer into job_id, answer from jobkit.take_last(
-                    p_scope, p_key, job_id, v_holder.state, p_job, p_kind) l;
+                select l.job_id, l.answer into job_id, answer from jobkit.take_last(p_scope, p_key,
+                    job_id, v_holder.state, v_change, p_on_duplicate, p_job, p_kind) l;
             end if;
         elsif v_holder.state in ('blocked', 'runs', 'kept') then
             answer := 'existing';
-        elsif v_change and p_on_duplicate = 'debounce' then
-            answer := case when p_wait and jobkit.take_waiting(job_id) then 'replaced' end;
         elsif v_holder.state = 'waits' then
             answer := case when jobkit.hold_waiting(job_id, p_wait) then 'existing' end;
         elsif p_wait and jobkit.take_over(p_scope, p_key, job_id, p_job, p_until) then

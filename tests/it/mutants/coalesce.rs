@@ -1,7 +1,7 @@
 //! Mutants of jobs that coalesce, and of those that run again.
 
 use super::Mutant;
-use crate::races::{coalesce, coalesce_ends, unique_again};
+use crate::races::{coalesce, coalesce_ends, unique_again, unique_last};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim sees of a key.
@@ -68,11 +68,25 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
         unique_again::of_two_that_would_follow_one_does;
     take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
-        unique_again::a_newer_payload_waits_for_the_one_that_follows;
+        unique_last::a_newer_payload_waits_for_the_one_that_follows;
     take_last: "<> p_state" => "is null",
-        unique_again::a_newer_payload_looks_again_where_its_job_has_ended;
-    take_last: "if v_kind is not null then" => "if v_kind is not null and p_state <> 'waits' then",
-        unique_again::while_one_follows_that_one_is_changed;
+        unique_last::a_newer_payload_looks_again_where_its_job_has_ended;
+    take_last: "if v_kind = p_kind then" => "if v_kind = p_kind and p_state <> 'waits' then",
+        unique_last::while_one_follows_that_one_is_changed;
+    take_last: "and p_on_duplicate <> 'debounce'" => "",
+        unique_last::while_one_follows_that_one_is_changed;
+    take_last: "(j.kind = p_kind or p_state <> 'waits')" => "true",
+        unique_last::while_one_of_another_kind_follows_the_job_is_changed;
+    take_last: "p_state = 'waits' and p_changeable" => "p_state = 'waits'",
+        unique_last::one_that_follows_a_replay_is_changed;
+    take_last: "case when jobkit.hold_waiting(job_id, true) then 'existing' end" => "'existing'",
+        unique_last::one_that_follows_a_replay_is_changed;
+    take_last: "if p_state <> 'waits' or exists (" =>
+        "if p_on_duplicate <> 'debounce' and p_state <> 'waits' or p_on_duplicate <> 'debounce'
+            and exists (",
+        unique_last::a_second_change_in_a_transaction_waits_for_none_that_waits_for_the_first;
+    take_last: "if p_state <> 'waits' or exists (" => "if true or exists (",
+        unique_last::a_retry_waits_for_no_change_of_the_job_that_has_its_key;
     take_last: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
     take_last: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
         unique_again::one_that_is_cancelled_does_not_follow;

@@ -18,9 +18,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_key: "v_holder.kind = p_kind" => "true", unique::a_job_of_another_kind_is_not_changed;
     take_key: "v_holder.changeable" => "true",
         unique_ends::a_replay_that_clashes_says_with_which_job;
-    take_key: "and jobkit.take_waiting(job_id)" => "",
-        unique::t122_a_replacement_behind_a_claim_changes_no_running_job;
-    take_last: "case when jobkit.take_waiting(p_holder) then 'replaced' end" => "'replaced'",
+    take_last: "case when jobkit.take_waiting(job_id) then 'replaced' end" => "'replaced'",
         unique::t122_a_replacement_behind_a_claim_changes_no_running_job;
     take_key: "jobkit.hold_waiting(job_id, p_wait)" => "true",
         unique::t87_an_enqueue_behind_a_claim_is_told_what_the_claim_decides;

@@ -135,8 +135,9 @@ impl World {
         let nearer = "set run_at = s.run_at - interval '1 hour 1 s'";
         self.lab
             .run(&format!(
-                "update jobkit.jobs j {nearer} from jobkit.scheduled s where s.job_id = j.id;
-                update jobkit.scheduled s {nearer}"
+                "update jobkit.jobs j {nearer} from jobkit.scheduled s
+                where s.job_id = j.id and s.run_at <> jobkit.parked();
+                update jobkit.scheduled s {nearer} where s.run_at <> jobkit.parked()"
             ))
             .await;
     }

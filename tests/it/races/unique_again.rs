@@ -11,9 +11,6 @@ use super::unique::{id, once, payload};
 in_a_lab![
     whatever_ends_a_job_lets_one_run_again,
     while_a_job_waits_it_is_changed,
-    while_one_follows_that_one_is_changed,
-    a_newer_payload_waits_for_the_one_that_follows,
-    a_newer_payload_looks_again_where_its_job_has_ended,
     of_those_that_run_again_one_waits_for_the_other,
     of_two_that_would_follow_one_does,
     an_end_behind_an_open_duplicate_lets_it_run_soon,
@@ -25,11 +22,11 @@ in_a_lab![
     t171_one_that_fails_holds_up_none_behind_it,
 ];
 
-fn again(payload: i32) -> String {
+pub(super) fn again(payload: i32) -> String {
     duplicate("run_again", payload)
 }
 
-fn duplicate(on_duplicate: &'static str, payload: i32) -> String {
+pub(super) fn duplicate(on_duplicate: &'static str, payload: i32) -> String {
     enqueue_unique(&[Once { on_duplicate, payload, ..Once::of("k") }])
 }
 
@@ -88,81 +85,6 @@ pub(crate) async fn while_a_job_waits_it_is_changed(lab: Lab) {
     world.claim(1, &[job]).await;
     let follower = id(&world.call(again(2)).await);
     assert_eq!(world.call(enqueue_unique(&[other])).await, format!("existing {follower}"));
-    world.lab.check_invariants().await;
-}
-
-/// Between two attempts as well: what runs last has the newest payload.
-pub(crate) async fn while_one_follows_that_one_is_changed(lab: Lab) {
-    let world = World::new(lab).await;
-    for outcome in ["retry", "snooze", "release", "crash"] {
-        let job = id(&world.call(again(0)).await);
-        let n = world.claim(1, &[job]).await;
-        let follower = id(&world.call(again(1)).await);
-        if outcome == "crash" {
-            world.bury_worker(1).await;
-            assert_eq!(world.call(reap_claim(1, n)).await, "1");
-            world.register(1).await;
-        } else {
-            assert_eq!(world.call(settle(1, n, job, outcome)).await, "");
-        }
-        for (newest, on_duplicate) in [(2, "replace"), (3, "run_again")] {
-            let answer = world.call(duplicate(on_duplicate, newest)).await;
-            assert_eq!(answer, format!("replaced {follower}"), "{outcome} {on_duplicate}");
-            assert_eq!(payload(&world, follower).await, newest.to_string());
-        }
-        assert_eq!(world.call(once("k")).await, format!("existing {job}"));
-        assert_eq!(world.call(duplicate("debounce", 4)).await, format!("replaced {job}"));
-        assert_eq!(payload(&world, job).await, "0");
-        assert_eq!(payload(&world, follower).await, "3");
-        world.lab.check_invariants().await;
-        // Nobody follows any more.
-        world.call(cancel_mark(follower)).await;
-        assert_eq!(world.call(again(5)).await, format!("replaced {job}"));
-        assert_eq!(payload(&world, job).await, "5");
-        world.lab.check_invariants().await;
-        world.clear().await;
-    }
-}
-
-/// It had seen that the job waits; that one ran meanwhile, and waits again.
-pub(crate) async fn a_newer_payload_waits_for_the_one_that_follows(lab: Lab) {
-    let world = World::new(lab).await;
-    let look = "select l.job_id, l.answer";
-    let stop = format!(
-        "if p_on_duplicate = 'replace' then perform pg_advisory_xact_lock_shared(1); end if; {look}"
-    );
-    world.lab.mutate("take_key", look, &stop).await;
-    for end in ENDS {
-        let job = id(&world.call(again(0)).await);
-        let stop = world.hold("select pg_advisory_xact_lock(1)::text".to_owned()).await;
-        let second = stop.waiter(duplicate("replace", 2)).await;
-        let n = world.claim(1, &[job]).await;
-        let first = world.hold(again(1)).await;
-        let follower = id(&first.answer);
-        assert_eq!(first.bystander(settle(1, n, job, "release")).await, "");
-        stop.end(End::Commit).await;
-        second.until_answered_or_held_up().await;
-        first.end(end).await;
-        let newest = end.either(follower, job);
-        assert_eq!(second.answer().await.unwrap(), format!("replaced {newest}"));
-        assert_eq!(payload(&world, newest).await, "2");
-        world.lab.check_invariants().await;
-        world.clear().await;
-    }
-}
-
-/// It had seen that the job runs, and waited for the key, which the end of the job passed over.
-pub(crate) async fn a_newer_payload_looks_again_where_its_job_has_ended(lab: Lab) {
-    let world = World::new(lab).await;
-    let job = id(&world.call(again(0)).await);
-    let n = world.claim(1, &[job]).await;
-    let first =
-        world.hold("select job_id::text from jobkit.unique_keys for update".to_owned()).await;
-    let second = first.waiter(again(1)).await;
-    assert_eq!(first.bystander(settle(1, n, job, "finish")).await, "");
-    first.end(End::Rollback).await;
-    let newest = id(&second.answer().await.unwrap());
-    assert_eq!(world.call(claim(2, next_n(), 9)).await, newest.to_string());
     world.lab.check_invariants().await;
 }
 

@@ -151,7 +151,7 @@ impl Walk {
         let newest = matches!(way, OnDuplicate::Replace | OnDuplicate::RunAgain);
         let expected = match (holder, follower) {
             (None, _) => None,
-            (Some(job), Some(follower)) if newest && job.waits() && !job.replays => {
+            (Some(job), Some(follower)) if job.waits() && (again || newest && !job.replays) => {
                 Some(Enqueued::Replaced(JobId(follower.id)))
             }
             (Some(job), _) if job.waits() && !job.replays && way != OnDuplicate::Skip => {

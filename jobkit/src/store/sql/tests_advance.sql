@@ -1,10 +1,11 @@
 -- Time passes for what is there, by moving it into the past: jobs and what their due times depend
--- on. Not leases, nor the history, which is filed by the day.
+-- on. Not leases, nor the history, which is filed by the day; nor the time that never comes.
 -- $1 how long
 with jobs as (
-    update jobkit.jobs set run_at = run_at - $1::interval, created_at = created_at - $1
+    update jobkit.jobs set created_at = created_at - $1::interval,
+        run_at = case when run_at = jobkit.parked() then run_at else run_at - $1 end
 ), scheduled as (
-    update jobkit.scheduled set run_at = run_at - $1
+    update jobkit.scheduled set run_at = run_at - $1 where run_at <> jobkit.parked()
 ), attempts as (
     update jobkit.attempts set ended_at = ended_at - $1
 ), blocked as (
