@@ -58,9 +58,11 @@ pub(crate) struct Prepared {
     pub(crate) waits: bool,
     /// The queues of live jobs, whatever their state.
     pub(crate) queues: Vec<String>,
+    /// The queues with ready jobs, that of the oldest first.
+    pub(crate) ready: Vec<String>,
 }
 
-from_row! { Prepared { announced, limited, has_days, waits, queues } }
+from_row! { Prepared { announced, limited, has_days, waits, queues, ready } }
 
 /// How far the database is prepared for these kinds, and for so many days of history.
 pub(crate) fn prepared(policies: &[Policy], days: i32) -> Statement<One<Prepared>> {

@@ -168,6 +168,7 @@ impl Drain {
             passes: !over.is_zero(),
             woken: 0,
             begun: false,
+            ready: None,
             born: HashMap::new(),
             report: Report::default(),
         };

@@ -47,6 +47,8 @@ pub(super) struct Draining<S> {
     pub(super) woken: u32,
     /// What was due at the beginning is ready, or nothing waits for a time.
     pub(super) begun: bool,
+    /// The queues with ready jobs as they were found at the beginning, until they are looked at.
+    pub(super) ready: Option<Vec<String>>,
     /// When the jobs were enqueued that were met, by the clock before time was moved: what their
     /// handlers derive from that stays as it was.
     pub(super) born: HashMap<i64, DateTime<Utc>>,
@@ -65,6 +67,7 @@ impl<S: Session> Draining<S> {
         let found = prepare(&registry, &mut self.session, false).await?;
         self.known.extend(found.queues);
         self.begun = !found.waits && !self.schedules;
+        self.ready = (self.begun && found.limited).then_some(found.ready);
         if self.schedules {
             self.declare(&registry).await?;
         }
@@ -119,7 +122,10 @@ impl<S: Session> Draining<S> {
                 self.report.done = false;
                 return Ok(true);
             }
-            let ready = self.call(&queues_ready()).await?;
+            let ready = match self.ready.take() {
+                Some(ready) => ready,
+                None => self.call(&queues_ready()).await?,
+            };
             let wanted = |queue: &&String| self.queues.is_empty() || self.queues.contains(*queue);
             let ready: Vec<String> = ready.iter().filter(wanted).cloned().collect();
             if ready.iter().any(|queue| !trial.serves(queue)) {

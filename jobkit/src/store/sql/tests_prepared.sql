@@ -1,5 +1,6 @@
 -- Whether a database is as the start of a worker would leave it, without a lock; whether something
--- in it waits for a time; and the queues of its live jobs.
+-- in it waits for a time; and the queues of its live jobs, and of those that are ready, that of the
+-- oldest first.
 -- $1 kinds, $2 days of the history that are to be there, $3 groups, $4 their limits, $5 intervals
 -- and $6 bursts of their rates
 select not exists (
@@ -18,4 +19,5 @@ select not exists (
     )
 ) as has_days,
     exists (select from jobkit.scheduled) or exists (select from jobkit.due_keys) as waits,
-    array(select distinct j.queue from jobkit.jobs j) as queues
+    array(select distinct j.queue from jobkit.jobs j) as queues,
+    array(select r.queue from jobkit.ready r group by r.queue order by min(r.job_id)) as ready
