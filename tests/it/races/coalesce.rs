@@ -5,7 +5,7 @@ use jobkit_tests::Lab;
 
 use super::calls::{
     Coalescing, Scan, cancel_mark, claim, claim_ahead, claim_where, enqueue_coalescing, promote,
-    reap_claim, settle, settle_all,
+    settle, settle_all,
 };
 use super::kit::{ENDS, End, World, next_n};
 
@@ -124,11 +124,7 @@ pub(crate) async fn what_runs_does_not_run_again_after_a_newer_one(lab: Lab) {
         let m = world.claim(2, &[newer]).await;
         assert_eq!(world.call(settle(2, m, newer, "finish")).await, "");
         match outcome {
-            "crash" => {
-                world.bury_worker(1).await;
-                assert_eq!(world.call(reap_claim(1, n)).await, "1");
-                world.register(1).await;
-            }
+            "crash" => world.crash(1, n).await,
             "finish" | "bury" => {
                 assert_eq!(world.call(settle(1, n, job, outcome)).await, "");
             }

@@ -108,6 +108,13 @@ impl World {
         self.lab.run(&format!("delete from jobkit.workers where id = {worker}")).await;
     }
 
+    /// A worker dies with a claim of one job, which is reaped; another begins in its place.
+    pub(super) async fn crash(&self, worker: i64, n: i64) {
+        self.bury_worker(worker).await;
+        assert_eq!(self.call(calls::reap_claim(worker, n)).await, "1");
+        self.register(worker).await;
+    }
+
     /// Forgets every live job, for the next round.
     pub(super) async fn clear(&self) {
         let waiting = ["ready", "scheduled", "blocked_executions"];

@@ -2,9 +2,7 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{
-    Once, cancel_mark, cancel_take, claim, enqueue_unique, reap_claim, reschedule, settle,
-};
+use super::calls::{Once, cancel_mark, cancel_take, claim, enqueue_unique, reschedule, settle};
 use super::kit::{ENDS, End, World, next_n};
 use super::unique::{id, once, payload};
 
@@ -48,11 +46,7 @@ pub(crate) async fn whatever_ends_a_job_lets_one_run_again(lab: Lab) {
         world.lab.check_invariants().await;
         match outcome {
             "mark" => assert_eq!(world.call(cancel_mark(job)).await, "true"),
-            "crash" => {
-                world.bury_worker(1).await;
-                assert_eq!(world.call(reap_claim(1, n)).await, "1");
-                world.register(1).await;
-            }
+            "crash" => world.crash(1, n).await,
             _ => assert_eq!(world.call(settle(1, n, job, outcome)).await, ""),
         }
         if matches!(outcome, "retry" | "crash") {

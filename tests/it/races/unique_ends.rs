@@ -5,6 +5,7 @@ use jobkit_tests::Lab;
 use super::calls::{
     Once, claim, enqueue_unique, reap_claim, replay, replay_due, settle, settle_all,
 };
+use super::dead_letters::letter_of;
 use super::kit::{ENDS, End, World, next_n};
 use super::unique::{holding, id, once};
 
@@ -242,8 +243,7 @@ pub(crate) async fn a_replay_that_clashes_says_with_which_job(lab: Lab) {
         let job = id(&world.call(once("k")).await);
         let n = world.claim(1, &[job]).await;
         world.call(settle(1, n, job, "bury")).await;
-        let entry = format!("select id from jobkit.dead_letters where job_id = {job}");
-        let entry = world.lab.value::<i64>(&entry).await;
+        let entry = letter_of(&world, job).await;
         let producer = world.hold(once("k")).await;
         let new = id(&producer.answer);
         assert_eq!(world.refusal(replay(entry)).await, "55P03");

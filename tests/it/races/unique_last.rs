@@ -2,7 +2,8 @@
 
 use jobkit_tests::Lab;
 
-use super::calls::{Once, cancel_mark, claim, enqueue_unique, reap_claim, replay, settle};
+use super::calls::{Once, cancel_mark, claim, enqueue_unique, replay, settle};
+use super::dead_letters::letter_of;
 use super::kit::{ENDS, End, World, next_n};
 use super::unique::{holding, id, once, payload};
 use super::unique_again::{again, duplicate};
@@ -25,9 +26,7 @@ pub(crate) async fn while_one_follows_that_one_is_changed(lab: Lab) {
         let n = world.claim(1, &[job]).await;
         let follower = id(&world.call(again(1)).await);
         if outcome == "crash" {
-            world.bury_worker(1).await;
-            assert_eq!(world.call(reap_claim(1, n)).await, "1");
-            world.register(1).await;
+            world.crash(1, n).await;
         } else {
             assert_eq!(world.call(settle(1, n, job, outcome)).await, "");
         }
@@ -73,8 +72,7 @@ pub(crate) async fn one_that_follows_a_replay_is_changed(lab: Lab) {
     let job = id(&world.call(again(0)).await);
     let n = world.claim(1, &[job]).await;
     world.call(settle(1, n, job, "bury")).await;
-    let entry = format!("select id from jobkit.dead_letters where job_id = {job}");
-    let replayed = id(&world.call(replay(world.lab.value(&entry).await)).await);
+    let replayed = id(&world.call(replay(letter_of(&world, job).await)).await);
     let held = world.hold(again(1)).await;
     assert_eq!(held.answer, format!("existing {replayed}"));
     assert_eq!(held.bystander(claim(2, next_n(), 9)).await, "");

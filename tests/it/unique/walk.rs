@@ -148,10 +148,11 @@ impl Walk {
         follower: Option<&Live>,
     ) {
         let again = way == OnDuplicate::RunAgain;
-        let newest = matches!(way, OnDuplicate::Replace | OnDuplicate::RunAgain);
         let expected = match (holder, follower) {
             (None, _) => None,
-            (Some(job), Some(follower)) if job.waits() && (again || newest && !job.replays) => {
+            (Some(job), Some(follower))
+                if job.waits() && (again || way == OnDuplicate::Replace && !job.replays) =>
+            {
                 Some(Enqueued::Replaced(JobId(follower.id)))
             }
             (Some(job), _) if job.waits() && !job.replays && way != OnDuplicate::Skip => {
