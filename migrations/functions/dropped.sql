@@ -100,6 +100,10 @@ drop function if exists
         interval[]);
 -- Their results have other columns.
 drop function if exists
+    jobkit.claim_ahead(bigint, bigint, bigint[], text[], integer[], integer[]),
+    jobkit.claim_apart(
+        bigint, bigint, bigint[], boolean, text[], integer[], integer[], text[], text[],
+        jobkit.claimed[]),
     jobkit.dead_letters_between(text, text, text, timestamptz, bigint, timestamptz, bigint),
     jobkit.ended_in(text, bigint, integer, bigint);
 drop function if exists

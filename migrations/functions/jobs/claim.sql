@@ -44,7 +44,7 @@ declare
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
-    v_ahead bigint[];                            -- those that wait in the worker for a slot
+    v_noted bigint[];                            -- those that a claim names already
     v_plain boolean;                             -- none of them held or needs a permit
     v_answers jobkit.claimed[];                  -- about those that did, or wait
     v_row jobkit.claimed;
@@ -84,7 +84,7 @@ begin
     into v_ids, v_plain, v_row.scan_us from picked p;
     return next v_row;
     if not v_plain or p_ahead <> '{}' or v_braked then
-        select * into v_ids, v_ahead, v_answers from jobkit.claim_apart(
+        select * into v_ids, v_noted, v_answers from jobkit.claim_apart(
             p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_kinds, v_held);
         return query select * from unnest(v_answers);
     end if;
@@ -101,13 +101,13 @@ begin
             return query select * from unnest(v_answers);
         end if;
     end if;
-    if v_ids <> '{}' or v_ahead <> '{}' then
+    if v_ids <> '{}' or v_noted <> '{}' then
         return query select j.queue, null::integer, null::integer, null::bigint, null::bigint,
             j.id, jobkit.versioned(j.kind, j.version), j.priority * 2 + 7, j.attempt + 1,
             j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
             j.concurrency_key is not null, j.args, j.tags, j.metadata, clock_timestamp() - least(
                 greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp()), null::bigint[]
-        from jobkit.jobs j where j.id = any (v_ids || v_ahead);
+        from jobkit.jobs j where j.id = any (v_ids || v_noted);
     end if;
 end
 $$;

@@ -13,21 +13,27 @@ declare
     v_part tid[];                                -- … and of which others are left
 begin
     with locked as materialized (
-        select g.n, c.*
-        from (select distinct u.n from unnest(p_n) as u (n) order by 1) g
+        select g.n, g.jobs = c.job_ids as whole, c.*
+        from (
+            select u.n, array_agg(u.job) as jobs from unnest(p_n, p_job) as u (n, job)
+            group by 1 order by 1
+        ) g
         cross join lateral (
             select c.ctid as at, c.job_ids, c.keyed, c.replays from jobkit.claims c
             where c.worker_id = p_worker and c.n = g.n for update
         ) c
     ), settled as materialized (
         select o.n, o.job from unnest(p_n, p_job) as o (n, job)
-        intersect select l.n, unnest(l.job_ids) from locked l
+        where exists (select from locked l where not l.whole)
+        intersect select l.n, unnest(l.job_ids) from locked l where not l.whole
     ), counted as (
         select s.n, count(*) as jobs from settled s group by s.n
     )
-    select array(select s.job from settled s),
+    select array(
+            select unnest(l.job_ids) from locked l where l.whole
+            union all select s.job from settled s),
         coalesce(bool_or(l.keyed), false), coalesce(bool_or(l.replays), false),
-        array_agg(l.at) filter (where c.jobs = cardinality(l.job_ids)),
+        array_agg(l.at) filter (where l.whole or c.jobs = cardinality(l.job_ids)),
         array_agg(l.at) filter (where c.jobs < cardinality(l.job_ids))
     into held, keyed, replaying, v_whole, v_part
     from locked l left join counted c on c.n = l.n;

@@ -45,7 +45,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         coalesce::of_those_that_wait_the_newest_begins;
     claim_permits: "perform jobkit.coalesce_blocked(v_denied)" => "perform 1",
         coalesce::blocked_ones_coalesce_behind_a_running_one;
-    claim_ahead: "and j.unique_while is distinct from 'coalesce' as may_wait" => "as may_wait",
+    may_wait: "and p_job.unique_while is distinct from 'coalesce'" => "",
         coalesce::none_is_claimed_ahead;
     settle_one: "v_by := p_job.coalesced_by" => "v_by := null",
         coalesce::what_runs_does_not_run_again_after_a_newer_one;

@@ -16,12 +16,15 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle_partial: "c.n = g.n for update" => "c.n = g.n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l" => "",
+    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l where not l.whole" => "",
         settle::two_retries_of_a_job_are_charged_once;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l" =>
-        "where o.job in (select unnest(l.job_ids) from locked l)",
+    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l where not l.whole" =>
+        "and o.job in (select unnest(l.job_ids) from locked l)",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
+    settle: "c.job_ids = p_job" => "false" with
+    settle_partial: "g.jobs = c.job_ids as whole" => "true as whole",
+        settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
     settle: "where o.job = any (v_gone) is not true" => "where o.job = any (v_gone) is null",
@@ -46,22 +49,31 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     lock_jobs: "order by j.id for update" => "order by j.id",
         cancel::a_reap_behind_a_mark_ends_the_job;
     // What is claimed ahead.
-    claim_ahead: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",
+    claim_ahead: "p_slots[1] - p_ahead[1]" => "p_slots[1]",
         ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
-    claim_ahead: "partition by j.queue " => "", ahead::each_queue_has_its_own_slots;
-    claim_ahead: "and j.crashes = 0" => "",
+    claim_ahead: "cardinality(p_queues) = 1" => "true", ahead::each_queue_has_its_own_slots;
+    claim_ahead: "and bool_and(jobkit.may_wait(j))" => "",
+        ahead::what_may_not_wait_has_a_slot_or_goes_back;
+    claim_beyond: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",
+        ahead::each_queue_has_its_own_slots;
+    claim_beyond: "partition by q.number " => "", ahead::each_queue_has_its_own_slots;
+    may_wait: "and p_job.crashes = 0" => "",
         ahead::what_was_with_a_dead_worker_is_not_claimed_ahead;
-    claim_ahead: "and j.attempt + 1 < j.max_attempts" => "",
+    may_wait: "and p_job.attempt + 1 < p_job.max_attempts" => "",
         ahead::what_may_not_wait_has_a_slot_or_goes_back;
-    claim_ahead: "and j.cancel_requested_at is null" => "",
+    may_wait: "and p_job.cancel_requested_at is null" => "",
         ahead::what_may_not_wait_has_a_slot_or_goes_back;
-    claim_ahead: "j.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
+    may_wait: "p_job.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
     claim_ahead: "array_agg(j.id), j.held)" => "array_agg(j.id))",
         ahead::a_key_is_not_claimed_ahead;
-    claim_ahead: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
-    claim_ahead: "replays, ahead)
-    select p_worker, p_n, ahead, v_replays, true" => "replays)
-    select p_worker, p_n, ahead, v_replays",
+    claim_beyond: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
+    claim_ahead: "<= 1024 * 1024" => "is not null", ahead::what_waits_has_a_bound;
+    claim_ahead: "order by j.priority, j.id" => "order by j.id desc",
+        ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
+    claim_ahead: "and (noted or c.ahead)" => "and c.ahead",
+        ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
+    claim_ahead: "and (noted or c.ahead)" => "", ahead::each_queue_has_its_own_slots;
+    claim_ahead: "v_replays, c.ahead" => "v_replays, false",
         ahead::a_death_charges_nothing_that_may_not_have_begun;
     reap_claim: "if v_claim.ahead then" => "if false then",
         ahead::a_death_charges_nothing_that_may_not_have_begun;

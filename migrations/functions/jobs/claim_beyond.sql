@@ -1,0 +1,34 @@
+-- claim_beyond: which of the jobs that a claim picked begin at once, which wait for a slot (see
+-- `claim_ahead`), and which go back; whether some that wait replay a dead letter, and 0 as `gone`
+-- when some had to go back since they may not wait. Those begin before others, as far as there are
+-- slots.
+create or replace function jobkit.claim_beyond(
+    p_ids bigint[], p_queues text[], p_slots integer[], p_ahead integer[], out ids bigint[],
+    out ahead bigint[], out replays boolean, out returned bigint[], out gone integer
+)
+language plpgsql as $$
+declare
+    v_beyond bigint[];                           -- has no slot
+begin
+    with placed as (
+        select j.id, j.priority, j.dead_letter_id, m.may_wait,
+            row_number() over (partition by q.number order by m.may_wait, j.priority, j.id)
+                > p_slots[q.number] - p_ahead[q.number] as beyond,
+            pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) as size
+        from jobkit.jobs j
+        cross join lateral (select jobkit.may_wait(j)) m (may_wait)
+        cross join lateral (select array_position(p_queues, j.queue) as number) q
+        where j.id = any (p_ids)
+    ), fitting as (
+        select b.id, b.dead_letter_id, b.may_wait,
+            b.may_wait and sum(b.size) over w <= 1024 * 1024 as waits
+        from placed b where b.beyond
+        window w as (order by b.may_wait desc, b.priority, b.id)
+    )
+    select coalesce(array_agg(f.id), '{}'), array_agg(f.id) filter (where f.waits),
+        bool_or(f.dead_letter_id is not null) filter (where f.waits),
+        array_agg(f.id) filter (where not f.waits), case when bool_or(not f.may_wait) then 0 end
+    into v_beyond, ahead, replays, returned, gone from fitting f;
+    ids := array(select unnest(p_ids) except select unnest(v_beyond));
+end
+$$;
