@@ -40,6 +40,7 @@ mod log;
 mod migrations;
 mod model;
 mod mutants;
+mod old_plans;
 mod on_demand;
 mod plans;
 mod pooler;

@@ -10,6 +10,7 @@ create or replace function jobkit.complete(
 ) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
 declare

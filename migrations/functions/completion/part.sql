@@ -6,6 +6,7 @@ create or replace function jobkit.part(p_worker bigint, p_n bigint, p_own bigint
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
 declare

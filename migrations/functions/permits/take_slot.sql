@@ -10,6 +10,7 @@ create or replace function jobkit.take_slot(
 ) returns table (wait interval, taken boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
 declare

@@ -50,6 +50,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim reads.
     pass_permit: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
         plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
+    serving: "not w.stopping" => "coalesce(not w.stopping, true)" with
+    serving: "b.paused_at is not null" => "coalesce(b.paused_at is not null, false)",
+        plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     // Who runs it.
     pass_permit: "and w.lease_until > clock_timestamp()" => "",
         succession::a_worker_that_stops_or_has_no_lease_takes_nothing;

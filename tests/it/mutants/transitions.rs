@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use crate::races::{ahead, cancel, claim, isolation, order, producers, prune, reap, settle};
-use crate::{clock, plans};
+use crate::{clock, old_plans, plans};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
@@ -153,6 +153,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         plans::a_marked_claim_passes_over_jobs_of_unknown_kinds;
     claim_above: "and n.job_id > p_marks" => "and n.job_id + 0 > p_marks",
         plans::a_marked_claim_passes_over_dead_entries_that_a_reader_pins;
+    // … and what others read, by plans from when nothing was there.
+    heartbeat: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
+    take_slot: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
+    complete: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
+    part: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
+    checkpoint: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
+    completion: "SET enable_seqscan TO 'off'" => "",
+        old_plans::a_call_for_one_job_looks_at_no_others;
     // What a settle asks for.
     finish_all: "greatest(least(v_now + i.keep, v_last), v_first)" =>
         "jobkit.expiry(v_now + i.keep)",

@@ -8,6 +8,8 @@ const INDEXES: &[&str] = &[
     "audit_pkey",
     "blocked_executions_pkey",
     "bounds_pkey",
+    "brakes_limiting",
+    "brakes_paused",
     "brakes_pkey",
     "causes_pkey",
     "checkpoints_pkey",
@@ -61,6 +63,7 @@ const INDEXES: &[&str] = &[
     "unique_keys_kept",
     "unique_keys_pkey",
     "workers_pkey",
+    "workers_serving",
 ];
 
 /// What is to be said of the indexes that are there: their names, and whether each can be used.
