@@ -72,8 +72,8 @@ const MIGRATIONS: &[Migration] = migrations! {
     190 "0190_encryption" readable_by 29,
     195 "0195_bounded" readable_by 29,
     200 "0200_kept_keys" readable_by 29,
-    206 "0206_small_tables" readable_by 29,
-    functions 207 readable_by 29
+    208 "0208_small_tables" readable_by 29,
+    functions 209 readable_by 29
 };
 
 /// The tables up to this version were made by other files before: their checksums are not ours.

@@ -2,11 +2,13 @@
 -- notes the jobs that wait in the worker for one as a claim of their own, p_n + 1, with 1 MiB of
 -- payload at most. Returns those, the others, which begin at once, and 0 as `gone` when there were
 -- jobs that may not wait (`may_wait`) and went back to ready.
--- Mostly all are of one queue and may wait: then one look at them notes the others, too, as the
--- claim p_n (`noted`).
+-- Where one queue is asked and all may wait, one look decides and the others are noted, too, as the
+-- claim p_n (`noted`); `replays` of both says then whether any of them all does. p_plain: none of
+-- the jobs held or needs a permit.
 create or replace function jobkit.claim_ahead(
-    p_worker bigint, p_n bigint, p_ids bigint[], p_queues text[], p_slots integer[],
-    p_ahead integer[], out ids bigint[], out ahead bigint[], out gone integer, out noted boolean
+    p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
+    p_slots integer[], p_ahead integer[],
+    out ids bigint[], out ahead bigint[], out gone integer, out noted boolean
 )
 language plpgsql as $$
 declare
@@ -14,7 +16,7 @@ declare
     v_replays boolean;
     v_returned bigint[];
 begin
-    if cardinality(p_queues) = 1 then
+    if p_plain and cardinality(p_queues) = 1 then
         select array_agg(j.id order by j.priority, j.id), bool_or(j.dead_letter_id is not null)
         into ids, v_replays
         from jobkit.jobs j where j.id = any (p_ids)

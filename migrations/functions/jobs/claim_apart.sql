@@ -18,7 +18,7 @@ begin
     ids := p_ids;
     if p_ahead <> '{}' and ids <> '{}' then
         select * into ids, noted, v_row.gone, v_both
-        from jobkit.claim_ahead(p_worker, p_n, ids, p_queues, p_slots, p_ahead);
+        from jobkit.claim_ahead(p_worker, p_n, ids, p_plain, p_queues, p_slots, p_ahead);
         v_row.ahead := coalesce(noted, '{}');
         if v_both then
             noted := ids || noted;

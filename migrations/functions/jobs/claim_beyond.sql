@@ -1,7 +1,7 @@
 -- claim_beyond: which of the jobs that a claim picked begin at once, which wait for a slot (see
 -- `claim_ahead`), and which go back; whether some that wait replay a dead letter, and 0 as `gone`
--- when some had to go back since they may not wait. Those begin before others, as far as there are
--- slots.
+-- when some had to go back since they may not wait. What may not wait begins before what may, as
+-- far as there are slots.
 create or replace function jobkit.claim_beyond(
     p_ids bigint[], p_queues text[], p_slots integer[], p_ahead integer[], out ids bigint[],
     out ahead bigint[], out replays boolean, out returned bigint[], out gone integer
@@ -29,6 +29,6 @@ begin
         bool_or(f.dead_letter_id is not null) filter (where f.waits),
         array_agg(f.id) filter (where not f.waits), case when bool_or(not f.may_wait) then 0 end
     into v_beyond, ahead, replays, returned, gone from fitting f;
-    ids := array(select unnest(p_ids) except select unnest(v_beyond));
+    ids := array(select unnest(p_ids) except select unnest(v_beyond) order by 1);
 end
 $$;

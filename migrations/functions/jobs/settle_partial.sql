@@ -3,6 +3,8 @@
 -- whether permits and replays may be among them.
 -- Each claim is looked up by its key: a scan of them all would walk the dead entries that pile up
 -- under a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
+-- A list that is the same, in the order of ids, is compared as a whole (`whole`): it need not be
+-- looked through job by job.
 create or replace function jobkit.settle_partial(
     p_worker bigint, p_n bigint[], p_job bigint[],
     out held bigint[], out keyed boolean, out replaying boolean
@@ -15,8 +17,8 @@ begin
     with locked as materialized (
         select g.n, g.jobs = c.job_ids as whole, c.*
         from (
-            select u.n, array_agg(u.job) as jobs from unnest(p_n, p_job) as u (n, job)
-            group by 1 order by 1
+            select u.n, array_agg(u.job order by u.job) as jobs
+            from unnest(p_n, p_job) as u (n, job) group by 1 order by 1
         ) g
         cross join lateral (
             select c.ctid as at, c.job_ids, c.keyed, c.replays from jobkit.claims c

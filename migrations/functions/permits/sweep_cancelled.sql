@@ -3,7 +3,6 @@
 create or replace function jobkit.sweep_cancelled(p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
 set jit = off
 as $$
     select count(*)::integer from jobkit.cancel_take(array(

@@ -3,7 +3,6 @@
 -- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
 -- runs that somebody wants cancelled; `stop` asks the worker to stop. All jobs of its claims up to
 -- p_begun have begun, if they were claimed ahead: from now on a crash is theirs.
--- Never a look at all jobs, whatever the statistics said when it was planned.
 create or replace function jobkit.heartbeat(
     p_worker bigint, p_stopping boolean, p_begun bigint default null,
     out alive boolean, out lapsed boolean, out stop boolean, out cancel bigint[]
@@ -11,6 +10,7 @@ create or replace function jobkit.heartbeat(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     select true, clock_timestamp() not between w.heartbeat_at and w.lease_until,

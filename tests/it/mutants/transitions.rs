@@ -25,6 +25,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "c.job_ids = p_job" => "false" with
     settle_partial: "g.jobs = c.job_ids as whole" => "true as whole",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
+    settle_partial: "from locked l where l.whole" => "from locked l where false",
+        settle::whole_claims_parts_and_lost_ones_go_in_one_call;
+    settle_partial: "l.whole or c.jobs" => "c.jobs",
+        settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
     settle: "where o.job = any (v_gone) is not true" => "where o.job = any (v_gone) is null",
@@ -51,7 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What is claimed ahead.
     claim_ahead: "p_slots[1] - p_ahead[1]" => "p_slots[1]",
         ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
-    claim_ahead: "cardinality(p_queues) = 1" => "true", ahead::each_queue_has_its_own_slots;
+    claim_ahead: "and cardinality(p_queues) = 1" => "", ahead::each_queue_has_its_own_slots;
     claim_ahead: "and bool_and(jobkit.may_wait(j))" => "",
         ahead::what_may_not_wait_has_a_slot_or_goes_back;
     claim_beyond: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",

@@ -8,6 +8,7 @@ use super::kit::{ENDS, End, World, list};
 in_a_lab![
     outcomes_of_one_batch_take_turns,
     a_batch_of_outcomes_counts_but_for_the_lost_ones,
+    whole_claims_parts_and_lost_ones_go_in_one_call,
     two_finishes_of_a_job_end_it_once,
     a_late_finish_waits_for_any_other_outcome_and_is_lost,
     a_late_outcome_waits_for_a_finish_and_is_lost,
@@ -50,6 +51,30 @@ pub(crate) async fn a_batch_of_outcomes_counts_but_for_the_lost_ones(lab: Lab) {
         world.expect(z, "scheduled, charged 1").await;
         assert_eq!(world.lab.count("jobkit.claims").await, 0);
     }
+    world.lab.check_invariants().await;
+}
+
+/// Two claims that end as a whole, one of which a job is left, and one that is gone.
+pub(crate) async fn whole_claims_parts_and_lost_ones_go_in_one_call(lab: Lab) {
+    let world = World::new(lab).await;
+    let (one, [a, b]) = world.running().await;
+    let (two, [c, d]) = world.running().await;
+    let (part, [e, left]) = world.running().await;
+    let (gone, [lost]) = world.running().await;
+    assert_eq!(world.call(settle(1, gone, lost, "snooze")).await, "");
+    let call = format!(
+        "select string_agg(s.job_id || ' ' || s.ending, ', ')
+        from jobkit.settle(1, '{{{one}, {one}, {two}, {two}, {part}, {gone}}}',
+            '{{{a}, {b}, {c}, {d}, {e}, {lost}}}', array_fill('finish'::text, array[6]),
+            '{{}}', '{{}}', '{{}}', array_fill(interval '1 hour', array[6]), '{{}}') s"
+    );
+    assert_eq!(world.call(call).await, format!("{lost} lost"));
+    for job in [a, b, c, d, e] {
+        world.expect(job, "finish").await;
+    }
+    world.expect(left, &format!("running 1/{part}, charged 0")).await;
+    world.expect(lost, "scheduled, charged 0").await;
+    assert_eq!(world.lab.count("jobkit.claims").await, 1);
     world.lab.check_invariants().await;
 }
 
