@@ -93,8 +93,8 @@ begin
         select p_worker, p_n, v_ids, not v_plain, bool_or(j.dead_letter_id is not null)
         from jobkit.jobs j where j.id = any (v_ids)
         having count(*) filter (where j.unique_while is distinct from 'coalesce')
-            = cardinality(v_ids) and (cardinality(v_ids) = 1 or sum(pg_column_size(j.args)
-                + coalesce(pg_column_size(j.metadata), 0)) <= 8 * 1024 * 1024);
+            = cardinality(v_ids) and (cardinality(v_ids) = 1
+                or sum(jobkit.payload_size(j)) <= 8 * 1024 * 1024);
         if not found then
             select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,
                 v_ids, p_queues, p_kinds, 8 * 1024 * 1024);

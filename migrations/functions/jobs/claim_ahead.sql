@@ -21,8 +21,7 @@ begin
         into ids, v_replays
         from jobkit.jobs j where j.id = any (p_ids)
         having count(*) = cardinality(p_ids) and bool_and(jobkit.may_wait(j))
-            and sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
-                <= 1024 * 1024;
+            and sum(jobkit.payload_size(j)) <= 1024 * 1024;
         ahead := nullif(ids[v_slots + 1:], '{}');
         ids := ids[:v_slots];
     end if;

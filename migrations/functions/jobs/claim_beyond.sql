@@ -14,7 +14,7 @@ begin
         select j.id, j.priority, j.dead_letter_id, m.may_wait,
             row_number() over (partition by q.number order by m.may_wait, j.priority, j.id)
                 > p_slots[q.number] - p_ahead[q.number] as beyond,
-            pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) as size
+            jobkit.payload_size(j) as size
         from jobkit.jobs j
         cross join lateral (select jobkit.may_wait(j)) m (may_wait)
         cross join lateral (select array_position(p_queues, j.queue) as number) q

@@ -6,7 +6,6 @@
 -- Returns what stays, and what the claim answers: how many had no job, or have none any more, and
 -- where jobs coalesce the lowest that was picked of each lane, and when to look again for those
 -- that went back.
--- Payloads are stored uncompressed: their stored size is their size.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
     p_kinds text[], p_budget bigint, out ids bigint[], out answers jobkit.claimed[]
@@ -33,8 +32,7 @@ begin
     end if;
     with picked as materialized (
         select j.id, j.dead_letter_id, row_number() over w = 1
-            or sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0)) over w
-                <= p_budget as fits
+            or sum(jobkit.payload_size(j)) over w <= p_budget as fits
         from jobkit.jobs j where j.id = any (v_ids)
         window w as (order by array_position(p_queues, j.queue), j.priority,
             j.concurrency_key is null, j.id)

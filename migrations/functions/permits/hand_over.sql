@@ -14,8 +14,7 @@ begin
         select j.id, j.dead_letter_id,
             p_room[array_position(p_queues, j.queue)] as room,
             row_number() over (partition by j.queue order by j.priority, j.id) as place,
-            sum(pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0))
-                over (order by j.priority, j.id) as size
+            sum(jobkit.payload_size(j)) over (order by j.priority, j.id) as size
         from (
             select w.kinds from jobkit.workers w
             where w.id = p_worker and w.lease_until > clock_timestamp() and not w.stopping

@@ -42,7 +42,7 @@ begin
         where l.at = v_key.at and l.taken = l.effective_limit and not l.timed and j.crashes < 2
             and n.kind = any (w.kinds) and not exists (select from jobkit.braking(j.queue, n.kind))
             and p_room[array_position(p_queues, j.queue)] > 0
-            and pg_column_size(j.args) + coalesce(pg_column_size(j.metadata), 0) <= 8 * 1024 * 1024
+            and jobkit.payload_size(j) <= 8 * 1024 * 1024
     ), unblocked as (
         delete from jobkit.blocked_executions b
         where b.ctid = any (array(select c.at from choice c))

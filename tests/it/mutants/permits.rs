@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::a_worker_that_is_just_being_reaped_takes_nothing;
     pass_permit: "and p_room[array_position(p_queues, j.queue)] > 0" => "",
         succession::as_many_go_along_as_there_is_room_for;
-    pass_permit: "and pg_column_size(j.args)" => "and 0 * pg_column_size(j.args)",
+    pass_permit: "and jobkit.payload_size(j)" => "and 0 * jobkit.payload_size(j)",
         succession::payloads_beyond_the_limit_of_an_answer_are_left;
     pass_permit: "and n.kind = any (w.kinds)" => "",
         succession::a_job_of_another_kind_or_queue_is_left_to_those_who_serve_it;
