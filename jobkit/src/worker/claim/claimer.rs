@@ -101,12 +101,12 @@ impl Claimer {
         if !self.dispatch.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
-        // More are claimed than may run when outcomes pile up: settling is slow, claiming would not
-        // help, and may bring jobs that ask for the permits of those. What is put off waits for
-        // others; it is not to stop everything, unless it is very much.
+        // More are claimed than may run when outcomes pile up: settling is slow, and claiming would
+        // not help. What is put off waits for others; it is not to stop everything, unless it is
+        // very much.
         let capacity: usize = self.slots.pools().iter().map(|pool| pool.slots).sum();
         let (in_turn, put_off) = self.ledger.unsettled();
-        let most = capacity + 2 * LARGEST_BATCH;
+        let most = self.pace.most_unsettled(capacity);
         if in_turn > most || in_turn + put_off > 2 * most {
             return Next::Rest(Duration::from_millis(2));
         }
@@ -228,6 +228,7 @@ impl Claimer {
         filled |= self.note(requested, &claimed);
         filled |= claimed.cut;
         self.pause_ahead(requested, &claimed);
+        self.pace.brought(&claimed.jobs);
         // Queues that have yet to have their turn.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);

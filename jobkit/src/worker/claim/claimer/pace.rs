@@ -5,6 +5,7 @@ use super::follow::Follow;
 use super::prepare::Requested;
 use super::{LARGEST_BATCH, SUSPICION};
 use crate::Error;
+use crate::store::ClaimedJob;
 use crate::worker::claim::ahead::Ahead;
 use crate::worker::claim::low_water::LowWater;
 use crate::worker::claim::sleep::Sleep;
@@ -15,6 +16,8 @@ pub(crate) struct Pace {
     pub(super) ahead: Ahead,
     /// How many jobs to ask for at most; halved by every failed call.
     pub(super) batch: usize,
+    /// Whether the newest claim that brought jobs brought some with a concurrency key.
+    keyed: bool,
     /// Failed rounds in a row.
     pub(super) failures: u32,
     /// Calls in a row whose answer was lost, on connections that could be had.
@@ -39,6 +42,7 @@ impl Pace {
             water: LowWater::default(),
             ahead: Ahead::new(pools),
             batch: LARGEST_BATCH,
+            keyed: false,
             failures: 0,
             lost: 0,
             full: Vec::new(),
@@ -47,6 +51,19 @@ impl Pace {
             aside: Aside::default(),
             follow: Follow::default(),
         }
+    }
+
+    /// Notes what a claim brought.
+    pub(super) fn brought(&mut self, jobs: &[ClaimedJob]) {
+        if !jobs.is_empty() {
+            self.keyed = jobs.iter().any(|job| job.keyed);
+        }
+    }
+
+    /// Of how many jobs, claimed and not settled, no more are claimed. With keys they are fewer:
+    /// the next ones would ask for the permits of those that have ended, and be blocked.
+    pub(super) fn most_unsettled(&self, slots: usize) -> usize {
+        if self.keyed { slots.max(LARGEST_BATCH) } else { slots + 2 * LARGEST_BATCH }
     }
 
     /// Notes that a call failed. Whether its answer was lost, and those before it: a job that was
