@@ -64,7 +64,7 @@ use crate::{Error, Registration, limiter};
 /// ```
 ///
 /// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: three, or eight and more where it has more than 50 slots
+/// it: three, or eight and more where it has more than 20 slots
 /// ([`few_connections`](Self::few_connections)). They are made with the pool's current options but
 /// without its hooks.
 #[must_use = "a worker does nothing until it is started"]

@@ -53,7 +53,7 @@ async fn they_are_three_whatever_there_is_to_do() {
     jobkit::enqueue_all((0..3000).map(|_| Faraway), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..3000).map(|_| Plain), lab.pool()).await.unwrap();
     let every = Duration::from_millis(20);
-    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);
+    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 20);
     let worker = worker.poll(every).sweep_every(every).replay_every(every);
     let worker = worker.lease(Duration::from_secs(20)).heartbeat(every).reap_every(every);
     let worker = worker.start().await.unwrap();
@@ -72,23 +72,23 @@ async fn they_are_three_whatever_there_is_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn they_are_three_by_default_up_to_fifty_slots_and_after_they_broke() {
+async fn they_are_three_by_default_up_to_twenty_slots_and_after_they_broke() {
     let lab = Lab::new().await;
     let worker = |slots| {
         let worker = lab.worker().jobs([Registration::of::<Plain, _>()]);
-        worker.queue("default", 30).queue("more", slots)
+        worker.queue("default", 10).queue("more", slots)
     };
     for (worker, sessions) in [
-        (worker(20), "= 3"),
-        (worker(21), "> 3"),
-        (worker(21).few_connections(true), "= 3"),
-        (worker(20).few_connections(false), "> 3"),
+        (worker(10), "= 3"),
+        (worker(11), "> 3"),
+        (worker(11).few_connections(true), "= 3"),
+        (worker(10).few_connections(false), "> 3"),
     ] {
         let worker = worker.start().await.unwrap();
         lab.until(&format!("count(*) {sessions} {SESSIONS}")).await;
         worker.stop().await;
     }
-    let worker = worker(20).start().await.unwrap();
+    let worker = worker(10).start().await.unwrap();
     lab.until(&format!("count(*) = 3 {SESSIONS}")).await;
     let ended = format!("select bool_and(pg_terminate_backend(pid, 10000)) {SESSIONS}");
     assert!(lab.value::<bool>(&ended).await);
@@ -122,7 +122,7 @@ async fn a_duty_whose_lock_is_never_free_for_a_short_while_has_it_in_the_end() {
     Faraway.enqueue(lab.pool()).await.unwrap();
     let mut holder = lab.session("holder").await;
     holder.run("begin; select from jobkit.jobs for update").await.unwrap();
-    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);
+    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 20);
     let worker = worker.start().await.unwrap();
     let all = BulkAction::Cancel("queue:other".parse().unwrap());
     Admin::new(lab.pool()).begin_operation(&all, "", "all").await.unwrap();
@@ -144,7 +144,7 @@ async fn a_start_waits_for_locks_as_long_as_with_all_connections() {
     let lab = Lab::guarded().await;
     let mut holder = lab.session("holder").await;
     holder.run("begin; lock jobkit.workers in access exclusive mode").await.unwrap();
-    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 50);
+    let worker = lab.worker().jobs([Registration::of::<Plain, _>()]).queue("default", 20);
     let start = tokio::spawn(worker.start());
     until_it_waits_long(&lab, "", holder.pid).await;
     holder.run("commit").await.unwrap();
@@ -158,7 +158,7 @@ async fn jobs_go_on_while_an_outcome_waits_for_a_key() {
     let lab = Lab::guarded().await;
     let end = Arc::new(Notify::new());
     let jobs = [Registration::of::<Gated, _>(), Registration::of::<Plain, _>()];
-    let worker = lab.worker().state(Arc::clone(&end)).jobs(jobs).queue("default", 50);
+    let worker = lab.worker().state(Arc::clone(&end)).jobs(jobs).queue("default", 20);
     let worker = worker.start().await.unwrap();
     let gated = Gated.enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.claims)").await;

@@ -11,6 +11,7 @@ use crate::jobs::Noop;
 
 in_a_lab![
     a_worker_that_began_when_nothing_was_there_reads_no_table_as_a_whole,
+    nor_does_one_with_few_connections,
     a_call_for_one_job_looks_at_no_others,
 ];
 
@@ -87,7 +88,7 @@ async fn enqueue(lab: &Lab, of_each: std::ops::Range<usize>) {
     jobkit::enqueue_all(of_each.map(|_| Noop), lab.pool()).await.unwrap();
 }
 
-async fn start(lab: &Lab) -> WorkerHandle {
+async fn start(lab: &Lab, few_connections: bool) -> WorkerHandle {
     let jobs = [
         Registration::of::<Alone, _>(),
         Registration::of::<Pooled, _>(),
@@ -99,6 +100,7 @@ async fn start(lab: &Lab) -> WorkerHandle {
         Registration::of::<Noop, _>(),
     ];
     let worker = lab.worker().state(lab.direct().clone()).jobs(jobs).queue("default", 50);
+    let worker = worker.few_connections(few_connections);
     worker.limiter("api", "10/min", 100).start().await.unwrap()
 }
 
@@ -110,6 +112,14 @@ const READ: &str =
     and relname not in ('workers', 'brakes', 'queues', 'kinds')";
 
 async fn a_worker_that_began_when_nothing_was_there_reads_no_table_as_a_whole(lab: Lab) {
+    drain(lab, false).await;
+}
+
+async fn nor_does_one_with_few_connections(lab: Lab) {
+    drain(lab, true).await;
+}
+
+async fn drain(lab: Lab, few_connections: bool) {
     lab.run(
         "do $$ declare v_table regclass; begin
             for v_table in select c.oid from pg_class c
@@ -118,7 +128,7 @@ async fn a_worker_that_began_when_nothing_was_there_reads_no_table_as_a_whole(la
         end $$",
     )
     .await;
-    let worker = start(&lab).await;
+    let worker = start(&lab, few_connections).await;
     for of_each in [0..30, 30..800] {
         enqueue(&lab, of_each).await;
         lab.until("not exists (select from jobkit.jobs)").await;

@@ -6,7 +6,7 @@ use crate::store::Deadlines;
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Up to how many slots a worker has few connections, unless it is told otherwise.
-const FEW_SLOTS: usize = 50;
+const FEW_SLOTS: usize = 20;
 
 const POLL: Duration = Duration::from_secs(1);
 const SMALL_POLL: Duration = Duration::from_secs(4);

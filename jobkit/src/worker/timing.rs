@@ -84,7 +84,7 @@ impl Worker {
     }
 
     /// Whether to do with three connections: one for the heartbeat, one for the listener, one for
-    /// all the rest, where calls take turns. By default that is so up to 50 slots, in all queues
+    /// all the rest, where calls take turns. By default that is so up to 20 slots, in all queues
     /// together, for many small workers on one server.
     ///
     /// Otherwise there are eight, and a ninth where a claim brings 250 jobs; the watchdog and the
