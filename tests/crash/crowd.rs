@@ -63,7 +63,7 @@ async fn thirty_small_workers_do_with_a_hundred_connections() {
     // What handlers write goes elsewhere: how many connections that takes is up to them.
     let elsewhere = stage::lab().await;
     let program = Program {
-        concurrency: 50,
+        concurrency: 20,
         effects_url: elsewhere.url().to_owned(),
         ..Program::with_defaults(lab.url())
     };

@@ -45,6 +45,9 @@ async fn backlog(lab: &Lab, gate: &Gate, jobs: usize) -> jobkit::WorkerHandle {
     jobkit::enqueue_all((0..jobs).map(|_| Gated), lab.pool()).await.unwrap();
     let blocked = format!("(select count(*) from jobkit.blocked_executions) = {}", jobs - 1);
     lab.until(&blocked).await;
+    while gate.running.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
     worker
 }
 
