@@ -98,18 +98,18 @@ async fn jobs_of_other_keys_and_of_none_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_stop_while_outcomes_pile_up() {
     let jobs = (0..8000).map(|_| Quick(false));
-    // Neither claimer begins a claim beyond 1,000 more than there are slots, and it asks for no
-    // more than 500; the claim whose settle waits does not count, and has no more than 500 either.
+    // Neither claimer begins a claim beyond 1,000 more than there are slots, and each brings 500 at
+    // most; there is room for 500 whose settle is put off.
     let most = most_claimed(jobs).await;
     assert!(most <= 3000, "{most} were claimed at a time");
 }
 
-/// It holds its permits as well: where jobs have keys, no claim begins beyond as many as there are
-/// slots. It brings as many again, and those whose settle waits do not count.
+/// It holds its permits as well: where jobs have keys, neither claimer begins a claim beyond as
+/// many as there are slots, but for the second one's first, and each brings 500 at most.
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_of_keys_stop_sooner() {
     let most = most_claimed((0..8000).map(Own)).await;
-    assert!(most <= 1500, "{most} were claimed at a time");
+    assert!(most <= 1600, "{most} were claimed at a time");
 }
 
 /// How many of these jobs a worker of 500 slots claims while a settle waits.

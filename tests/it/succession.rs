@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use jobkit::{Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
@@ -45,9 +46,8 @@ async fn backlog(lab: &Lab, gate: &Gate, jobs: usize) -> jobkit::WorkerHandle {
     jobkit::enqueue_all((0..jobs).map(|_| Gated), lab.pool()).await.unwrap();
     let blocked = format!("(select count(*) from jobkit.blocked_executions) = {}", jobs - 1);
     lab.until(&blocked).await;
-    while gate.running.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    let begun = || async { gate.running.load(Ordering::SeqCst) > 0 };
+    jobkit_tests::wait(Duration::from_secs(30), "the first job runs", begun).await;
     worker
 }
 

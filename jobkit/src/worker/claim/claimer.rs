@@ -106,8 +106,8 @@ impl Claimer {
         // very much.
         let capacity: usize = self.slots.pools().iter().map(|pool| pool.slots).sum();
         let (in_turn, put_off) = self.ledger.unsettled();
-        let most = self.pace.most_unsettled(capacity);
-        if in_turn > most || in_turn + put_off > 2 * most {
+        let very_much = 2 * (capacity + 2 * LARGEST_BATCH);
+        if in_turn > self.pace.most_unsettled(capacity) || in_turn + put_off > very_much {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();
@@ -228,7 +228,7 @@ impl Claimer {
         filled |= self.note(requested, &claimed);
         filled |= claimed.cut;
         self.pause_ahead(requested, &claimed);
-        self.pace.brought(&claimed.jobs);
+        self.pace.brought(&claimed.jobs, waiting);
         // Queues that have yet to have their turn.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);

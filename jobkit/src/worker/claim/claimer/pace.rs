@@ -16,7 +16,7 @@ pub(crate) struct Pace {
     pub(super) ahead: Ahead,
     /// How many jobs to ask for at most; halved by every failed call.
     pub(super) batch: usize,
-    /// Whether the newest claim that brought jobs brought some with a concurrency key.
+    /// Whether the newest claim that found jobs found some with a concurrency key.
     keyed: bool,
     /// Failed rounds in a row.
     pub(super) failures: u32,
@@ -53,15 +53,15 @@ impl Pace {
         }
     }
 
-    /// Notes what a claim brought.
-    pub(super) fn brought(&mut self, jobs: &[ClaimedJob]) {
-        if !jobs.is_empty() {
-            self.keyed = jobs.iter().any(|job| job.keyed);
+    /// Notes what a claim brought, and how many jobs got no permit.
+    pub(super) fn brought(&mut self, jobs: &[ClaimedJob], denied: usize) {
+        if denied > 0 || !jobs.is_empty() {
+            self.keyed = denied > 0 || jobs.iter().any(|job| job.keyed);
         }
     }
 
-    /// Of how many jobs, claimed and not settled, no more are claimed. With keys they are fewer:
-    /// the next ones would ask for the permits of those that have ended, and be blocked.
+    /// No more are claimed while more jobs than this are claimed and not settled. With keys they
+    /// are fewer: the next ones would ask for the permits of those that have ended, and be blocked.
     pub(super) fn most_unsettled(&self, slots: usize) -> usize {
         if self.keyed { slots.max(LARGEST_BATCH) } else { slots + 2 * LARGEST_BATCH }
     }
@@ -85,5 +85,21 @@ impl Pace {
             self.water.start_over();
         }
         lost && self.lost >= SUSPICION
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_may_be_unsettled_after_jobs_were_denied_a_permit() {
+        let mut pace = Pace::new(1);
+        let most = |pace: &Pace| [10, 800].map(|slots| pace.most_unsettled(slots));
+        assert_eq!(most(&pace), [1010, 1800]);
+        pace.brought(&[], 1);
+        assert_eq!(most(&pace), [500, 800]);
+        pace.brought(&[], 0);
+        assert_eq!(most(&pace), [500, 800], "a claim that found nothing says nothing");
     }
 }
