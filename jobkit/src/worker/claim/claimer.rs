@@ -101,13 +101,8 @@ impl Claimer {
         if !self.dispatch.is_open() {
             return Next::Rest(Duration::from_millis(20));
         }
-        // More are claimed than may run when outcomes pile up: settling is slow, and claiming would
-        // not help. What is put off waits for others; it is not to stop everything, unless it is
-        // very much.
         let capacity: usize = self.slots.pools().iter().map(|pool| pool.slots).sum();
-        let (in_turn, put_off) = self.ledger.unsettled();
-        let very_much = 2 * (capacity + 2 * LARGEST_BATCH);
-        if in_turn > self.pace.most_unsettled(capacity) || in_turn + put_off > very_much {
+        if self.pace.waits_for_settles(capacity, self.ledger.unsettled()) {
             return Next::Rest(Duration::from_millis(2));
         }
         let free: usize = self.slots.free().iter().sum();

@@ -60,10 +60,16 @@ impl Pace {
         }
     }
 
-    /// No more are claimed while more jobs than this are claimed and not settled. With keys they
-    /// are fewer: the next ones would ask for the permits of those that have ended, and be blocked.
-    pub(super) fn most_unsettled(&self, slots: usize) -> usize {
-        if self.keyed { slots.max(LARGEST_BATCH) } else { slots + 2 * LARGEST_BATCH }
+    /// Whether so much is claimed and not settled, in turn and put off, that no more is claimed.
+    ///
+    /// More are claimed than may run when outcomes pile up: settling is slow, and claiming would
+    /// not help. Jobs with keys would also ask for the permits of those that have ended, and be
+    /// blocked. What is put off waits for others; it stops everything only when it is very much.
+    pub(super) fn waits_for_settles(&self, slots: usize, unsettled: (usize, usize)) -> bool {
+        let (in_turn, put_off) = unsettled;
+        let most = slots + 2 * LARGEST_BATCH;
+        let most_in_turn = if self.keyed { slots.max(LARGEST_BATCH) } else { most };
+        in_turn > most_in_turn || in_turn + put_off > 2 * most
     }
 
     /// Notes that a call failed. Whether its answer was lost, and those before it: a job that was
@@ -95,11 +101,19 @@ mod tests {
     #[test]
     fn fewer_may_be_unsettled_after_jobs_were_denied_a_permit() {
         let mut pace = Pace::new(1);
-        let most = |pace: &Pace| [10, 800].map(|slots| pace.most_unsettled(slots));
-        assert_eq!(most(&pace), [1010, 1800]);
+        let waits = |pace: &Pace, slots, most| {
+            [most, most + 1].map(|in_turn| pace.waits_for_settles(slots, (in_turn, 0)))
+        };
+        let has_most = |pace: &Pace, most: [usize; 2]| {
+            assert_eq!(waits(pace, 10, most[0]), [false, true]);
+            assert_eq!(waits(pace, 800, most[1]), [false, true]);
+        };
+        has_most(&pace, [1010, 1800]);
         pace.brought(&[], 1);
-        assert_eq!(most(&pace), [500, 800]);
+        has_most(&pace, [500, 800]);
         pace.brought(&[], 0);
-        assert_eq!(most(&pace), [500, 800], "a claim that found nothing says nothing");
+        has_most(&pace, [500, 800]); // A claim that found nothing says nothing.
+        let put_off = [3600, 3601].map(|put_off| pace.waits_for_settles(800, (0, put_off)));
+        assert_eq!(put_off, [false, true], "what is put off has a bound of its own");
     }
 }
