@@ -88,7 +88,8 @@ impl Declared for Unnamed {
 async fn any_executor_will_do() {
     let lab = Lab::guarded().await;
     let mut own = PgConnection::connect(lab.url()).await.unwrap();
-    let mut pooled = lab.pool().acquire().await.unwrap();
+    // Not through a pooler, which may part the two messages of a statement outside a transaction.
+    let mut pooled = lab.direct().acquire().await.unwrap();
     let mut tx = own.begin().await.unwrap();
     Noop.enqueue(lab.pool()).await.unwrap();
     Noop.enqueue(&mut *pooled).await.unwrap();
