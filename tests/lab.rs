@@ -85,12 +85,24 @@ impl Lab {
         PgPoolOptions::new().max_connections(16).connect_lazy_with(options)
     }
 
-    /// The same database over new connections.
+    /// The same database over new connections, once no session from before is left: none of them
+    /// reports later what it did.
     pub async fn reconnected(self) -> Self {
-        self.pool.close().await;
-        self.direct.close().await;
-        let lab = Self::at(self.url).await;
-        Self { _database: self._database, ..lab }
+        let Self { url, pool, direct, workers, _pooler, _database } = self;
+        for pool in [pool, direct, workers] {
+            pool.close().await;
+        }
+        drop(_pooler);
+        // Of one connection: while one is on its way back, a larger pool opens another.
+        let only = PgPoolOptions::new().max_connections(1).connect(&url).await;
+        let only = only.expect("the server is up");
+        let others = "select count(*) from pg_stat_activity where datname = current_database()
+            and backend_type = 'client backend' and pid <> pg_backend_pid()";
+        let left = || async { sqlx::query_scalar(others).fetch_one(&only).await };
+        let ended = || async { left().await.unwrap_or(1_i64) == 0 };
+        wait(PATIENCE, "the sessions from before end", ended).await;
+        only.close().await;
+        Self { _database, ..Self::at(url).await }
     }
 
     /// Publishes every table, as for a logical replica. The databases of tests begin so: under such

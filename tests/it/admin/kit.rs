@@ -99,15 +99,11 @@ impl Desk {
         }
     }
 
-    /// The same desk after all its sessions have ended, so that none reports later what it read
-    /// until now.
+    /// The same desk after all its sessions have ended.
     pub(super) async fn afresh(self) -> Self {
         drop(self.admin);
         let lab = self.lab.reconnected().await;
         let admin = Admin::new(lab.pool());
-        let others = "pg_stat_activity where datname = current_database()
-            and backend_type = 'client backend' and pid <> pg_backend_pid()";
-        lab.until(&format!("not exists (select from {others})")).await;
         let desk = Self { lab, admin };
         desk.counted().await;
         desk
