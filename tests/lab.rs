@@ -98,8 +98,10 @@ impl Lab {
         let only = only.expect("the server is up");
         let others = "select count(*) from pg_stat_activity where datname = current_database()
             and backend_type = 'client backend' and pid <> pg_backend_pid()";
-        let left = || async { sqlx::query_scalar(others).fetch_one(&only).await };
-        let ended = || async { left().await.unwrap_or(1_i64) == 0 };
+        let ended = || async {
+            let left = sqlx::query_scalar::<_, i64>(others).fetch_one(&only).await;
+            left.expect("the server is up") == 0
+        };
         wait(PATIENCE, "the sessions from before end", ended).await;
         only.close().await;
         Self { _database, ..Self::at(url).await }
