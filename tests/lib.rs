@@ -1,6 +1,7 @@
 //! What the test binaries share: a fresh database for each test, ways to watch it, and a network
 //! that can be spoiled.
 
+mod built;
 mod crowd;
 mod databases;
 pub mod incidents;
@@ -14,6 +15,7 @@ mod roles;
 pub mod tables;
 mod watch;
 
+pub use crate::built::built;
 pub use crate::crowd::{Crowd, Page};
 pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
 pub use crate::log::Log;

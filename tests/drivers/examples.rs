@@ -1,28 +1,16 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, built};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
-
-/// Builds an example with all features that the tests are built with, or every dependency would be
-/// built once more.
-async fn built(name: &str) -> PathBuf {
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    build.args(["build", "--quiet", "--workspace", "--example", name]);
-    if cfg!(feature = "libpq") {
-        build.args(["--features", "jobkit-driver-tests/libpq"]);
-    }
-    assert!(build.status().await.unwrap().success(), "{name} builds");
-    let tests = std::env::current_exe().unwrap();
-    tests.ancestors().nth(2).unwrap().join("examples").join(name)
-}
 
 /// Runs an example until it has mailed a receipt, and ends it.
 async fn mails_a_receipt(name: &str) {
     let lab = Lab::empty().await;
-    let mut command = Command::new(built(name).await);
+    let libpq = ["--features", "jobkit-driver-tests/libpq"];
+    let options: &[_] = if cfg!(feature = "libpq") { &libpq } else { &[] };
+    let mut command = Command::new(built(&[name], options).await.join(name));
     command.env("DATABASE_URL", crate::plain(lab.url()));
     let mut program =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();

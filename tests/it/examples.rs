@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use jobkit_tests::{Lab, wait};
+use jobkit_tests::{Lab, built, wait};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -52,22 +52,11 @@ fn examples_are_short() {
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
 }
 
-/// The command that runs an example on a folder, built first: of the whole workspace, as the tests
-/// are, or every dependency would be built once more with fewer features.
+/// The command that runs an example on a folder, built first.
 async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
-    static BUILT: OnceCell<()> = OnceCell::const_new();
-    let build = async || {
-        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        build.current_dir(repository()).args(["build", "--quiet", "--workspace"]);
-        for name in RUN {
-            build.args(["--example", name]);
-        }
-        assert!(build.status().await.unwrap().success(), "the examples build");
-    };
+    static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     assert!(RUN.contains(&name), "{name} is in the list");
-    BUILT.get_or_init(build).await;
-    let tests = std::env::current_exe().unwrap();
-    let examples = tests.ancestors().nth(2).unwrap().join("examples");
+    let examples = BUILT.get_or_init(|| built(&RUN, &[])).await;
     let mut command = Command::new(examples.join(name));
     command.current_dir(repository()).stdin(Stdio::null());
     command.arg(folder).env("DATABASE_URL", lab.url());
