@@ -2,6 +2,8 @@
 
 use sqlx::{AssertSqlSafe, PgPool};
 
+use crate::vacuum::vacuum;
+
 /// How much of everything.
 #[derive(Debug, Clone, Copy)]
 pub struct Crowd {
@@ -127,7 +129,7 @@ impl Crowd {
         );
         let sql = [&sizes, include_str!("crowd.sql")].concat();
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await?;
-        sqlx::raw_sql("vacuum analyze").execute(pool).await.map(drop)
+        vacuum(pool).await
     }
 
     /// Everything that can be looked at in it.

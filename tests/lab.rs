@@ -8,6 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection, PgPool};
 
 use crate::databases::{PUBLISH, ROLES, Throwaway, template, under_roles};
+use crate::vacuum::vacuum;
 
 /// How long a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -169,6 +170,11 @@ impl Lab {
     pub async fn run(&self, sql: &str) {
         let done = self.direct.execute(AssertSqlSafe(sql.to_owned())).await;
         done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Vacuums and analyses everything, as autovacuum would have long done, while nobody writes.
+    pub async fn vacuum(&self) {
+        vacuum(&self.direct).await.expect("the tests are a superuser");
     }
 
     /// The only value of a query.

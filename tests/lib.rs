@@ -1,5 +1,5 @@
-//! What the test binaries share: a fresh database for each test, ways to watch it, and a network
-//! that can be spoiled.
+//! What the test binaries share: a fresh database for each test, ways to watch it, a network that
+//! can be spoiled, and examples to run.
 
 mod built;
 mod crowd;
@@ -13,6 +13,7 @@ mod pages;
 mod proxy;
 mod roles;
 pub mod tables;
+mod vacuum;
 mod watch;
 
 pub use crate::built::built;

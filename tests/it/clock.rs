@@ -248,9 +248,9 @@ async fn a_worker_takes_jobs_back_after_a_step_back_and_loses_none() {
     lab.run("select jobkit.register(7, 'dead', '{default}', '{act}', '2 s')").await;
     let orphan = act(&lab, Then::Succeed).await;
     lab.run("select * from jobkit.claim(7, 1, '{act}', '{default}', '{1}')").await;
-    let handle = lab.worker().lease(Duration::from_secs(2)).state(lab.pool().clone());
+    let handle = lab.worker().lease(Duration::from_secs(4)).state(lab.pool().clone());
     let handle = handle.jobs(jobs::all()).queue("default", 10).start().await.unwrap();
-    let long = act(&lab, Then::Sleep(Duration::from_secs(6))).await;
+    let long = act(&lab, Then::Sleep(Duration::from_secs(12))).await;
     lab.until(&format!("exists (select from effects where job_id = {long})")).await;
     let id: i64 = lab.value("select id from jobkit.workers where id <> 7").await;
     step_back(&lab, "1 hour").await;

@@ -321,12 +321,13 @@ async fn the_demo_has_a_dashboard_with_something_of_everything_and_ends_when_tol
     let address = address.strip_suffix("/jobs").unwrap();
     assert!(address.starts_with("127.0.0.1:"), "{address} is reached from elsewhere");
     assert!(get(address, "/").await.contains("location: /jobs\r\n"));
+    let minute = Duration::from_secs(60);
     for what in ["ready", "blocked", "scheduled", "dead"] {
-        let minute = Duration::from_secs(60);
         wait(minute, what, || async { counted(address, what).await > 0 }).await;
     }
-    let page = get(address, "/jobs").await;
-    assert!(page.starts_with("HTTP/1.1 200 ") && page.contains("warehouse"), "{page}");
+    let page = || get(address, "/jobs");
+    wait(minute, "the paused queue", || async { page().await.contains("warehouse") }).await;
+    assert!(page().await.starts_with("HTTP/1.1 200 "));
     // A page that somebody looks at does not hold up the end.
     let mut watcher = TcpStream::connect(address).await.unwrap();
     watcher.write_all(b"GET /jobs/events HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();

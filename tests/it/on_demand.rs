@@ -99,7 +99,7 @@ async fn it_does_not_rest_before_an_outcome_is_written() {
     let pool = lab.direct().clone();
     let build = move || {
         let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
-        let worker = worker.queue("default", 5).poll(SECOND / 5).lease(2 * SECOND);
+        let worker = worker.queue("default", 5).poll(SECOND / 5).lease(4 * SECOND);
         worker.reap_every(SECOND / 5).stop_within(SECOND)
     };
     let (end, ended) = oneshot::channel::<()>();
@@ -109,7 +109,7 @@ async fn it_does_not_rest_before_an_outcome_is_written() {
     let mut session = lab.session("in the way").await;
     session.run("begin; select from jobkit.jobs for update").await.unwrap();
     let long_ago = "exists (select from jobkit.claims
-        where claimed_at < clock_timestamp() - interval '6 s')";
+        where claimed_at < clock_timestamp() - interval '12 s')";
     lab.until(long_ago).await;
     session.run("rollback").await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
