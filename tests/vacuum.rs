@@ -5,15 +5,15 @@ use sqlx::PgPool;
 /// Vacuums and analyses a database in which nobody writes, until the server knows of every page of
 /// jobkit's tables that everybody sees all of it.
 ///
-/// One vacuum may pass over pages: of rows that a snapshot does not see yet, which autovacuum or a
-/// session that begins may have, of dead rows that are too few to be worth a look at the indexes,
-/// and those somebody holds. Plans and the number of blocks that are read depend on it.
+/// One vacuum may pass over pages: those with rows that some snapshot does not see yet, that of
+/// autovacuum or of a session that begins, those with dead rows that are too few for a look at the
+/// indexes, and those that somebody holds. Plans depend on it, and how many blocks are read.
 ///
 /// # Errors
 /// What the database says.
 ///
 /// # Panics
-/// When it knows not after a hundred times.
+/// When the server still does not know after a hundred.
 pub(crate) async fn vacuum(pool: &PgPool) -> sqlx::Result<()> {
     let unseen = "select count(*) from pg_class where relnamespace = 'jobkit'::regnamespace
         and relkind = 'r' and relallvisible < relpages";
