@@ -325,9 +325,12 @@ async fn the_demo_has_a_dashboard_with_something_of_everything_and_ends_when_tol
     for what in ["ready", "blocked", "scheduled", "dead"] {
         wait(minute, what, || async { counted(address, what).await > 0 }).await;
     }
-    let page = || get(address, "/jobs");
-    wait(minute, "the paused queue", || async { page().await.contains("warehouse") }).await;
-    assert!(page().await.starts_with("HTTP/1.1 200 "));
+    let shows_the_paused_queue = || async {
+        let page = get(address, "/jobs").await;
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+        page.contains("warehouse")
+    };
+    wait(minute, "the paused queue has jobs", shows_the_paused_queue).await;
     // A page that somebody looks at does not hold up the end.
     let mut watcher = TcpStream::connect(address).await.unwrap();
     watcher.write_all(b"GET /jobs/events HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
