@@ -129,7 +129,8 @@ impl Crowd {
         );
         let sql = [&sizes, include_str!("crowd.sql")].concat();
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await?;
-        vacuum(pool).await
+        vacuum(pool, "").await;
+        Ok(())
     }
 
     /// Everything that can be looked at in it.

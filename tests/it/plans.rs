@@ -400,7 +400,7 @@ pub(crate) async fn keys_are_looked_up_one_by_one_however_few_there_were(lab: La
 async fn those_that_hold_permits_are_found_without_a_look_at_the_backlog() {
     let lab = still(Lab::new().await).await;
     fill(&lab, 1..=100_000, "'default'", "'act'").await;
-    lab.vacuum().await;
+    lab.vacuum("jobkit.ready").await;
     let watch = Watch::new(lab.url(), true).await.unwrap();
     for (call, passage) in [
         ("jobkit.sweep_unserved(1000)", "from jobkit.ready_queues() q"),
