@@ -12,11 +12,12 @@ use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Has to begin within an hour, and is tried for one.
+/// Has to begin within an hour, and is tried for one, as often as there is time for.
 #[derive(Serialize, Deserialize)]
 #[job(
     expires = "1h",
     retry_for = "1h",
+    max_attempts = 1000,
     retention = none,
     retention_discarded = "30d",
     backoff = fixed("1ms")
@@ -130,7 +131,7 @@ async fn one_that_has_begun_does_not_expire() {
 async fn a_job_whose_time_for_retries_is_over_becomes_a_dead_letter() {
     let lab = Lab::new().await;
     let short = FAILS.enqueue(lab.pool()).await.unwrap();
-    let long = FAILS.options().retry_for(SECOND * 7200).max_attempts(1000);
+    let long = FAILS.options().retry_for(SECOND * 7200);
     let long = long.enqueue(lab.pool()).await.unwrap();
     let worker = start(&lab).await;
     lab.until("(select count(distinct job_id) from jobkit.attempts) = 2").await;
