@@ -69,7 +69,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "c.keyed, c.replays into" => "c.keyed, false into",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "coalesce(bool_or(l.replays), false)" => "false",
+    settle_partial: "coalesce(bool_or(s.replays), false)" => "false",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     // Removed only while nothing replays it.
     discard_dead_letter: "where d.id = p_id for update" => "where d.id = p_id",

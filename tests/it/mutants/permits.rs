@@ -213,9 +213,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle: "jobkit.signal(v_held," => "jobkit.signal(v_finish,",
         handover::every_way_out_hands_the_permit_on;
     settle: "jobkit.signal(v_held," => "jobkit.signal(p_job," with
-    settle_partial: "coalesce(bool_or(l.keyed), false)" => "true",
+    settle_partial: "coalesce(bool_or(s.keyed), false)" => "true",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
-    settle_partial: "coalesce(bool_or(l.keyed), false)" => "false",
+    settle_partial: "coalesce(bool_or(s.keyed), false)" => "false",
         handover::a_mixed_batch_frees_what_it_held;
     settle_grant: "select jobkit.grant_permits(p_groups, p_keys, p_freed)" =>
         "select 0::bigint where false",

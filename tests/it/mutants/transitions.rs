@@ -16,18 +16,22 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle_partial: "c.n = g.n for update" => "c.n = g.n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l where not l.whole" => "",
+    settle_partial: "l.jobs = l.job_ids" => "true",
         settle::two_retries_of_a_job_are_charged_once;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "intersect select l.n, unnest(l.job_ids) from locked l where not l.whole" =>
-        "and o.job in (select unnest(l.job_ids) from locked l)",
+    settle_partial: "((l.n, j) in (select * from unnest(p_n, p_job)))" => "(j = any (p_job))",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "g.jobs = c.job_ids as whole" => "true as whole",
+    settle_partial: "((l.n, j) in (select * from unnest(p_n, p_job)))" => "(true)",
+        settle::outcomes_of_one_batch_take_turns;
+    settle: "c.job_ids = p_job" => "false" with
+    settle_partial: "l.jobs = l.job_ids" => "true",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
-    settle_partial: "from locked l where l.whole" => "from locked l where false",
+    settle_partial: "then l.jobs else" => "then '{}' else",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
-    settle_partial: "l.whole or c.jobs" => "c.jobs",
+    settle_partial: "cardinality(s.settled) = cardinality(s.job_ids)" => "false",
+        settle::whole_claims_parts_and_lost_ones_go_in_one_call;
+    settle_partial: "where (c.n, j) not in (select * from unnest(p_n, p_job))" => "",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
