@@ -13,7 +13,7 @@ const LARGEST_BATCH: usize = 500;
 /// The most outcomes among which those of one call are chosen.
 pub(super) const LARGEST_CHOICE: usize = 2 * LARGEST_BATCH;
 /// How long after a write the next one begins, unless somebody waits for it.
-const GAP: Duration = Duration::from_millis(5);
+const GAP: Duration = Duration::from_millis(10);
 /// So many outcomes are worth a write of their own.
 const ENOUGH: usize = 100;
 
