@@ -46,7 +46,7 @@ begin
         update jobkit.claims c
         set job_ids = array(
             select j from unnest(c.job_ids) as j
-            where (c.n, j) not in (select * from unnest(p_n, p_job))
+            where ((c.n, j) in (select * from unnest(p_n, p_job))) is not true
         )
         where c.ctid = any (v_part);
     end if;

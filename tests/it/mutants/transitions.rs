@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle_partial: "cardinality(s.settled) = cardinality(s.job_ids)" => "false",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
-    settle_partial: "where (c.n, j) not in (select * from unnest(p_n, p_job))" => "",
+    settle_partial: "where ((c.n, j) in (select * from unnest(p_n, p_job))) is not true" => "",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
