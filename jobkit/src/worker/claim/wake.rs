@@ -37,9 +37,14 @@ impl Wake {
         self.held.store(held, Ordering::Relaxed);
     }
 
+    /// Whether one did so at the last claim.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed)
+    }
+
     /// Jobs have ended.
     pub(crate) fn ring_if_held(&self) {
-        if self.held.load(Ordering::Relaxed) {
+        if self.is_held() {
             self.ring();
         }
     }

@@ -12,7 +12,8 @@ use crate::store::Settlement;
 const LARGEST_BATCH: usize = 500;
 /// The most outcomes among which those of one call are chosen.
 pub(super) const LARGEST_CHOICE: usize = 2 * LARGEST_BATCH;
-/// How long after a write the next one begins, unless somebody waits for it.
+/// How long after a write the next one begins, unless somebody waits for it. Half as long while a
+/// limit holds claims back, since a job counts until its end is written.
 const GAP: Duration = Duration::from_millis(10);
 /// So many outcomes are worth a write of their own.
 const ENOUGH: usize = 100;
@@ -32,12 +33,14 @@ impl Company {
         Self { next: Instant::now() }
     }
 
-    /// Lets a batch of outcomes wait for others, unless somebody waits for them or `drain` comes.
+    /// Lets a batch of outcomes wait for others, unless somebody waits for them or `drain` comes;
+    /// `held`: a limit holds claims back.
     pub(super) async fn join(
         &mut self,
         outcomes: &mut UnboundedReceiver<Settlement>,
         batch: &mut Vec<Settlement>,
         ledger: &Ledger,
+        held: bool,
         drain: &CancellationToken,
     ) {
         let mut known = 0;
@@ -54,7 +57,7 @@ impl Company {
                 () = sleep_until(self.next) => break,
             }
         }
-        self.next = Instant::now() + GAP;
+        self.next = Instant::now() + if held { GAP / 2 } else { GAP };
         gather(outcomes, batch, ledger).await;
     }
 

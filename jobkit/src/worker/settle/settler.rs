@@ -90,7 +90,8 @@ impl Settler {
                 }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
-            self.company.join(&mut self.outcomes, &mut batch, &self.ledger, &drain).await;
+            let held = self.wake.is_held();
+            self.company.join(&mut self.outcomes, &mut batch, &self.ledger, held, &drain).await;
             let due = |(at, _): &mut (Instant, Settlement)| *at <= Instant::now();
             batch.extend(self.put_off.extract_if(.., due).map(|(_, settlement)| settlement));
             let next = take_next(&mut batch, &mut left, |n| self.ledger.held(n));
