@@ -205,9 +205,7 @@ async fn jobs_behind_what_is_held_back_are_found_without_reading_it_again() {
         let began = Instant::now();
         let quick = Act::then(Then::Succeed);
         jobkit::enqueue_all((0..2_000).map(|_| quick.clone()), lab.pool()).await.unwrap();
-        // What counts is what was read, not how long a busy machine takes for it.
-        let all = "not exists (select from jobkit.jobs where kind = 'act')";
-        lab.until_within(Duration::from_secs(120), all).await;
+        lab.until("not exists (select from jobkit.jobs where kind = 'act')").await;
         let took = began.elapsed();
         worker.stop().await;
         let (read, claims) = reads(lab).await;
