@@ -23,7 +23,7 @@ mod times;
 
 pub(crate) use self::decide::decide;
 pub(crate) use self::declaration::Declaration;
-pub use self::times::{Times, TimesError};
+pub use self::times::{Times, TimesError, ZoneRules};
 
 /// Longest jitter.
 pub(crate) const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,10 +1,14 @@
 use std::str::FromStr;
 use std::time::Instant as Clock;
 
-use chrono::{DateTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Timelike, Utc};
-use chrono_tz::{TZ_VARIANTS, Tz};
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Timelike, Utc};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::*;
+
+mod peers;
+mod zones;
 
 fn times(text: &str) -> Times {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -51,6 +55,20 @@ fn text_is_read() {
         ("every 15m", "2026-11-25T12:45:00Z"),
         ("@every 1s", "2026-11-25T12:34:57Z"),
         ("every 1d", "2026-11-26T00:00:00Z"),
+        ("00 09 * * *", "2026-11-26T09:00:00Z"),
+        ("0 0 LW * *", "2026-11-30T00:00:00Z"),
+        ("0 0 28W * *", "2026-11-27T00:00:00Z"),
+        ("0 0 ? * MON", "2026-11-30T00:00:00Z"),
+        ("0 0 1 12 ?", "2026-12-01T00:00:00Z"),
+        ("0 0 * * friL", "2026-11-27T00:00:00Z"),
+        ("0 0 * * 5#L", "2026-11-27T00:00:00Z"),
+        ("0 0 * * MON#1,TUE#2", "2026-12-07T00:00:00Z"),
+        ("0 0 1-7 * +SUN", "2026-12-06T00:00:00Z"),
+        ("0 0 13 * FRI", "2026-11-27T00:00:00Z"),
+        ("0 0 * * FRI-SUN", "2026-11-27T00:00:00Z"),
+        ("0 0 * * 7", "2026-11-29T00:00:00Z"),
+        ("0 0 1 JAN-MAR,dec *", "2026-12-01T00:00:00Z"),
+        ("@daily Etc/GMT-2", "2026-11-25T22:00:00Z"),
         ("0 0 29 2 *", "2028-02-29T00:00:00Z"),
     ] {
         assert_eq!(times(text).next_after(from), Some(at(next)), "{text}");
@@ -65,7 +83,7 @@ fn what_cannot_be_is_refused_with_advice() {
     for (text, words) in [
         ("", "0 of the 5 or 6 fields"),
         ("0 3 * *", "4 of the 5 or 6 fields"),
-        ("0 3 * * * Europe/Berln", "`Europe/Berln` is no time zone"),
+        ("0 3 * * * Europe/Berln", "`Europe/Berln` is no time zone of tzdata 20"),
         ("0 0 3 * * * Nowhere", "`Nowhere` is no time zone"),
         ("@daily Berlin", "`Berlin` is no time zone"),
         ("@daily UTC UTC", "only a zone"),
@@ -73,14 +91,59 @@ fn what_cannot_be_is_refused_with_advice() {
         ("every 0s", "`0s` is no length"),
         ("every 367d", "366 days are the longest"),
         ("every 99999999999d", "`99999999999d` is no length"),
-        ("60 * * * *", "`60 * * * *` is no cron expression"),
+        ("60 * * * *", "`60` is no minute: they are 0 to 59"),
         ("0 0 30 2 *", "never comes"),
-        ("0 , L * +MON", "never comes"),
-        (", 0 * * *", "never comes"),
         ("* * * 31 2,4,6,9,11 *", "never comes"),
         ("*/5 2 * 3 SUNL Europe/Berlin", "never comes"),
         ("0 3 * * * ☃", "means nothing in it"),
         (&"1,".repeat(101), "longer than 200 bytes"),
+    ] {
+        let refusal = refusal(text);
+        assert!(refusal.contains(words), "{text}: {refusal}");
+    }
+}
+
+/// What other programs take for something else, or some of them refuse.
+#[test]
+fn what_may_mean_something_else_is_refused_with_what_to_write() {
+    for (text, words) in [
+        ("0 9 * MON *", "`MON` is a weekday, and stands where the month does"),
+        ("0 9 * * JAN", "`JAN` is a month, and stands where the weekday does"),
+        ("0 9 MON * *", "`MON` is a weekday, and stands where the day does"),
+        ("MON 9 * * *", "`MON` is a weekday, and stands where the minute does"),
+        ("0 9 * * MONDAY", "write its first three letters"),
+        ("0 9 * JANUARY *", "write its first three letters"),
+        ("1,,2 * * * *", "an item of its minute field is empty"),
+        ("0 , L * +MON", "an item of its hour field is empty"),
+        (", 0 * * *", "an item of its minute field is empty"),
+        ("*/61 * * * *", "`*/61` is `0` alone"),
+        ("*/60 * * * *", "`*/60` is `0` alone"),
+        ("10-20/15 * * * *", "`10-20/15` is `10` alone"),
+        ("*/0 * * * *", "after `/` stands a number from 1"),
+        ("0/15 * * * *", "write `*/15`, or `0-59/15`"),
+        ("5/15 * * * *", "write `5-59/15`"),
+        ("/15 * * * *", "write `*/15`"),
+        ("*,5 * * * *", "`*,5` is every minute"),
+        ("0 9 * * SAT-MON", "write `SAT,SUN-MON`"),
+        ("0 9 * * 5-1", "write `5-6,0-1`"),
+        ("0 22-2 * * *", "write `22-23,0-2`"),
+        ("0 0 1 NOV-FEB *", "write `NOV-DEC,JAN-FEB`"),
+        ("0 9 * * L", "`SATL` for the last"),
+        ("0 9 * * MON#6", "a number from 1 to 5"),
+        ("0 9 * * +MON", "leave out `+`"),
+        ("0 0 */2 * 1", "write `+1` for both"),
+        ("0 0 1-7 * */7", "`SUN#1` for the first Sunday"),
+        ("0 0 15 * */2,1", "days that are both"),
+        ("@every 5m Europe/Berlin", "takes no zone"),
+        ("every 5m UTC", "takes no zone"),
+        ("TZ=Europe/Paris 0 3 * * *", "write `0 3 * * * Europe/Paris`"),
+        ("CRON_TZ=Asia/Tokyo @daily", "write `0 3 * * * Asia/Tokyo`"),
+        ("0 3 * * * +02:00", "`+02:00` is an offset"),
+        ("0 3 * * * -0230", "`-0230` is an offset"),
+        ("0 3 * * * UTC+2", "`UTC+2` is an offset"),
+        ("0 3 * * * europe/berlin", "write `Europe/Berlin`"),
+        ("0 3 * * * right/Europe/Berlin", "is no time zone"),
+        ("0 3 * * * posixrules", "is no time zone"),
     ] {
         let refusal = refusal(text);
         assert!(refusal.contains(words), "{text}: {refusal}");
@@ -118,9 +181,15 @@ fn what_repeats_within_a_day_follows_the_clock_on_the_wall() {
     assert_eq!(six.len(), 4);
 }
 
+/// How many seconds a zone is ahead of UTC.
+fn offset_of(zone: &TimeZone, time: DateTime<Utc>) -> i64 {
+    let time = Timestamp::from_second(time.timestamp()).expect("a time");
+    zone.to_offset(time).seconds().into()
+}
+
 /// A zone's changes of clock in the ten years from 2020 on.
-fn changes(zone: Tz) -> Vec<DateTime<Utc>> {
-    let offset = |time: DateTime<Utc>| zone.offset_from_utc_datetime(&time.naive_utc()).fix();
+fn changes(zone: &TimeZone) -> Vec<DateTime<Utc>> {
+    let offset = |time: DateTime<Utc>| offset_of(zone, time);
     let first = at("2020-01-01T00:00:00Z");
     let mut found = Vec::new();
     for day in 0..3653 {
@@ -138,15 +207,19 @@ fn changes(zone: Tz) -> Vec<DateTime<Utc>> {
     found
 }
 
+fn on_the_wall(zone: &TimeZone, time: DateTime<Utc>) -> NaiveDateTime {
+    time.naive_utc() + TimeDelta::seconds(offset_of(zone, time))
+}
+
 /// What the clock on the wall shows, minute by minute.
 fn minutes(
-    zone: Tz,
+    zone: &TimeZone,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> Vec<(DateTime<Utc>, NaiveDateTime)> {
     let minutes = (until - from).num_minutes();
     let minute = |n| from + TimeDelta::minutes(n);
-    (1..=minutes).map(|n| (minute(n), minute(n).with_timezone(&zone).naive_local())).collect()
+    (1..=minutes).map(|n| (minute(n), on_the_wall(zone, minute(n)))).collect()
 }
 
 /// Once a day at this time: when the wall shows it first, or passes over it.
@@ -174,31 +247,31 @@ fn slow_daily(
 fn every_change_of_clock_in_ten_years_is_as_a_slow_reference_has_it() {
     let mut compared = 0;
     let mut seen = std::collections::HashSet::new();
-    for zone in TZ_VARIANTS {
-        for change in changes(zone) {
-            let offset = |time: DateTime<Utc>| {
-                zone.offset_from_utc_datetime(&time.naive_utc()).fix().local_minus_utc()
-            };
+    let rules = ZoneRules::current();
+    for name in rules.names() {
+        let zone = rules.zone(&name).expect(&name);
+        for change in changes(&zone) {
+            let offset = |time: DateTime<Utc>| offset_of(&zone, time);
             // The same change in another zone is no other case.
             if !seen.insert((change, offset(change), offset(change - TimeDelta::seconds(1)))) {
                 continue;
             }
             compared += 1;
-            compare(zone, change);
+            compare(&name, &zone, change);
         }
     }
     assert!(compared > 500, "{compared}");
 }
 
 /// Times around a change of clock.
-fn compare(zone: Tz, change: DateTime<Utc>) {
+fn compare(name: &str, zone: &TimeZone, change: DateTime<Utc>) {
     let (from, until) = (change - TimeDelta::hours(30), change + TimeDelta::hours(30));
     let shown = minutes(zone, from, until);
-    let local = change.with_timezone(&zone).naive_local();
+    let local = on_the_wall(zone, change);
     let check = |text: &str, expected: &[DateTime<Utc>], from: DateTime<Utc>| {
-        let times = times(&format!("{text} {zone}"));
-        assert_eq!(between(&times, from, until), expected, "{text} {zone} {change}");
-        assert_eq!(back(&times, from, until), expected, "back {text} {zone} {change}");
+        let times = times(&format!("{text} {name}"));
+        assert_eq!(between(&times, from, until), expected, "{text} {name} {change}");
+        assert_eq!(back(&times, from, until), expected, "back {text} {name} {change}");
     };
     for minutes in [-90, -60, -30, -15, 0, 15, 30, 60] {
         let near = local + TimeDelta::minutes(minutes);

@@ -10,10 +10,18 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
-use chrono_tz::Tz;
 use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
-use croner::{CivilDateTime, Cron, CronDateTime, Resolution, Weekday};
+use croner::{
+    CivilDate, CivilDateTime, CivilTime, Cron, CronDateTime, Resolution, Weekday,
+};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{SignedDuration, Timestamp, ZonedDateTime, civil};
+
+mod fields;
+mod zones;
+
+pub use self::zones::ZoneRules;
 
 /// Longest text.
 const TEXT_BYTES: usize = 200;
@@ -57,7 +65,7 @@ pub struct Times {
 
 #[derive(Clone)]
 enum Rule {
-    Cron(Box<Cron>, Tz),
+    Cron(Box<Cron>, TimeZone),
     /// So many seconds.
     Every(i64),
 }
@@ -94,19 +102,27 @@ impl FromStr for Times {
         if text.len() > TEXT_BYTES {
             return Err(TimesError(format!("it is longer than {TEXT_BYTES} bytes")));
         }
+        let fields: Vec<&str> = text.split(' ').filter(|field| !field.is_empty()).collect();
+        refuse_zone_of_others(&fields)?;
         let is_ours = |c: char| c.is_ascii_alphanumeric() || " *,-/?#+@_".contains(c);
         if let Some(other) = text.chars().find(|c| !is_ours(*c)) {
             let other = other.escape_default();
             return Err(TimesError(format!("`{other}` means nothing in it: take it out")));
         }
-        let fields: Vec<&str> = text.split(' ').filter(|field| !field.is_empty()).collect();
         let rule = match *fields {
             ["every" | "@every", length] => Rule::Every(length_of(length)?),
+            ["every" | "@every", length, ..] => {
+                length_of(length)?;
+                return Err(TimesError(format!(
+                    "`every {length}` counts time that passes, and takes no zone: leave out what \
+                     comes after it, or write `0 3 * * * Europe/Berlin`"
+                )));
+            }
             [form, ref zone @ ..] if form.starts_with('@') => {
                 let known = FORMS.iter().find(|(name, _)| *name == form);
                 let (_, cron) = known.ok_or_else(|| TimesError(unknown_form(form)))?;
                 match *zone {
-                    [] => cron_of(cron, Tz::UTC)?,
+                    [] => cron_of(cron, TimeZone::UTC)?,
                     [zone] => cron_of(cron, zone_of(zone)?)?,
                     _ => return Err(TimesError(format!("after `{form}` only a zone may stand"))),
                 }
@@ -114,7 +130,7 @@ impl FromStr for Times {
             [ref cron @ .., last] if has_zone(cron.len(), last) => {
                 cron_of(&cron.join(" "), zone_of(last)?)?
             }
-            _ => cron_of(&fields.join(" "), Tz::UTC)?,
+            _ => cron_of(&fields.join(" "), TimeZone::UTC)?,
         };
         Ok(Self { text: fields.join(" "), rule })
     }
@@ -130,8 +146,8 @@ impl Times {
                 DateTime::from_timestamp((time.timestamp().div_euclid(*seconds) + 1) * seconds, 0)
             }
             Rule::Cron(cron, zone) => {
-                let found = cron.find_next_occurrence(&Local::new(time, *zone), false).ok()?;
-                Some(found.utc()).filter(|next| *next - time <= REACH)
+                let found = cron.find_next_occurrence(&Local::new(time, zone)?, false).ok()?;
+                found.utc().filter(|next| *next - time <= REACH)
             }
         }
     }
@@ -145,17 +161,16 @@ impl Times {
                 DateTime::from_timestamp(time.timestamp().div_euclid(*seconds) * seconds, 0)
             }
             Rule::Cron(cron, zone) => {
-                let found = cron.find_previous_occurrence(&Local::new(time, *zone), true).ok()?;
-                Some(found.utc())
+                cron.find_previous_occurrence(&Local::new(time, zone)?, true).ok()?.utc()
             }
         }
     }
 
     /// The name of the time zone; `None` for `every`, which has none.
     #[must_use]
-    pub fn zone(&self) -> Option<&'static str> {
-        match self.rule {
-            Rule::Cron(_, zone) => Some(zone.name()),
+    pub fn zone(&self) -> Option<&str> {
+        match &self.rule {
+            Rule::Cron(_, zone) => zone.iana_name(),
             Rule::Every(_) => None,
         }
     }
@@ -188,7 +203,7 @@ fn length_of(length: &str) -> Result<i64, TimesError> {
 
 fn unknown_form(form: &str) -> String {
     let forms = FORMS.map(|(form, _)| format!("`{form}`")).join(", ");
-    format!("`{form}` is unknown: there are {forms}")
+    format!("`{form}` is unknown: there are {forms}, and `every 15m`")
 }
 
 /// Whether the last of the fields, after so many others, stands for a zone.
@@ -201,42 +216,38 @@ fn has_zone(before: usize, last: &str) -> bool {
     before > 5 || before == 5 && is_word && !is_weekday(last)
 }
 
-fn zone_of(name: &str) -> Result<Tz, TimesError> {
-    name.parse().map_err(|_| {
-        TimesError(format!("`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"))
-    })
+fn zone_of(name: &str) -> Result<TimeZone, TimesError> {
+    ZoneRules::current().zone(name)
 }
 
-fn cron_of(text: &str, zone: Tz) -> Result<Rule, TimesError> {
-    let fields = text.split(' ').filter(|field| !field.is_empty()).count();
-    if !(5..=6).contains(&fields) {
-        return Err(TimesError(format!(
-            "it has {fields} of the 5 or 6 fields of cron: write `0 3 * * * Europe/Berlin`, \
-             `@daily` or `every 15m`"
-        )));
+/// A zone where, or as, other programs have it.
+fn refuse_zone_of_others(fields: &[&str]) -> Result<(), TimesError> {
+    let first = fields.first().and_then(|first| first.split_once('='));
+    if let Some((_, zone)) = first.filter(|(name, _)| name.ends_with("TZ")) {
+        let zone = if zone.is_empty() { "Europe/Berlin" } else { zone };
+        return Err(TimesError(format!("a zone comes last: write `0 3 * * * {zone}`")));
     }
+    match fields.last() {
+        Some(last) if zones::is_offset(last) => zone_of(last).map(drop),
+        _ => Ok(()),
+    }
+}
+
+fn cron_of(text: &str, zone: TimeZone) -> Result<Rule, TimesError> {
     let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-    let cron = parser.parse(text).map_err(|error| {
+    let cron = parser.parse(&fields::read(text)?).map_err(|error| {
         let error = error.to_string();
         let why = error.split_once(": ").map_or(&*error, |(_, why)| why);
         TimesError(format!("`{text}` is no cron expression: {}", why.trim_end_matches('.')))
     })?;
     let never = || TimesError(format!("`{text}` never comes: there is no such day, or hour"));
-    if !has_a_time(&cron) || !has_a_day(&cron) {
+    if !has_a_day(&cron) {
         return Err(never());
     }
     let times = Times { text: String::new(), rule: Rule::Cron(Box::new(cron), zone) };
     // It is there, but always in an hour that the zone skips.
     times.next_after(DateTime::UNIX_EPOCH + TimeDelta::days(20_000)).ok_or_else(never)?;
     Ok(times.rule)
-}
-
-/// Whether any time of day matches: a list may be empty. A search would go on as for a day.
-fn has_a_time(cron: &Cron) -> bool {
-    let pattern = &cron.pattern;
-    (0..24).any(|hour| pattern.hour_match(hour).unwrap_or(false))
-        && (0..60).any(|minute| pattern.minute_match(minute).unwrap_or(false))
-        && (0..60).any(|second| pattern.second_match(second).unwrap_or(false))
 }
 
 /// Whether any day matches. In 28 years in a row every date falls on every weekday that it can; a
@@ -255,50 +266,71 @@ fn has_a_day(cron: &Cron) -> bool {
 /// A time in a zone whose searches end: each has so many looks.
 #[derive(Debug, Clone)]
 struct Local {
-    at: DateTime<Tz>,
+    at: ZonedDateTime,
     looks: Rc<Cell<u32>>,
 }
 
 impl Local {
-    fn new(time: DateTime<Utc>, zone: Tz) -> Self {
-        Self { at: time.with_timezone(&zone), looks: Rc::new(Cell::new(LOOKS)) }
+    fn new(time: DateTime<Utc>, zone: &TimeZone) -> Option<Self> {
+        let at = Timestamp::from_second(time.timestamp()).ok()?.to_zoned_datetime(zone.clone());
+        Some(Self { at, looks: Rc::new(Cell::new(LOOKS)) })
     }
 
-    fn with(&self, at: DateTime<Tz>) -> Self {
+    fn with(&self, at: ZonedDateTime) -> Self {
         Self { at, looks: Rc::clone(&self.looks) }
     }
 
-    fn utc(&self) -> DateTime<Utc> {
-        self.at.with_timezone(&Utc)
+    fn utc(&self) -> Option<DateTime<Utc>> {
+        DateTime::from_timestamp(self.at.timestamp().as_second(), 0)
     }
+}
+
+/// What croner calls a civil time, as jiff has it.
+fn civil_of(time: CivilDateTime) -> Option<civil::DateTime> {
+    let part = |value: u32| i8::try_from(value).ok();
+    let (month, day) = (part(time.month())?, part(time.day())?);
+    let (hour, minute, second) = (part(time.hour())?, part(time.minute())?, part(time.second())?);
+    let year = i16::try_from(time.year()).ok()?;
+    civil::DateTime::new(year, month, day, hour, minute, second, 0).ok()
 }
 
 impl CronDateTime for Local {
     fn to_civil(&self) -> CivilDateTime {
-        self.at.to_civil()
+        let (at, part) = (self.at.datetime(), |value: i8| u32::from(value.unsigned_abs()));
+        let (month, day) = (part(at.month()), part(at.day()));
+        CivilDateTime::new(
+            CivilDate::from_parts_unchecked(at.year().into(), month, day),
+            CivilTime::from_parts_unchecked(part(at.hour()), part(at.minute()), part(at.second())),
+        )
     }
 
     fn civil_weekday(&self) -> Weekday {
-        self.at.civil_weekday()
+        let days = self.at.weekday().to_sunday_zero_offset();
+        Weekday::from_days_from_sunday(days.unsigned_abs().into())
     }
 
     fn resolve_civil(&self, civil: CivilDateTime) -> Result<Resolution<Self>, CronError> {
         let left = self.looks.get().checked_sub(1).ok_or(CronError::TimeSearchLimitExceeded)?;
         self.looks.set(left);
-        Ok(match self.at.resolve_civil(civil)? {
-            Resolution::Single(at) => Resolution::Single(self.with(at)),
-            Resolution::Ambiguous(first, second) => {
-                Resolution::Ambiguous(self.with(first), self.with(second))
+        let civil = civil_of(civil).ok_or(CronError::InvalidDate)?;
+        let found = self.at.time_zone().to_ambiguous_zoned_datetime(civil);
+        let at = |found: Result<ZonedDateTime, jiff::Error>| {
+            found.map(|at| self.with(at)).map_err(|_| CronError::InvalidTime)
+        };
+        Ok(match found.offset() {
+            AmbiguousOffset::Unambiguous { .. } => Resolution::Single(at(found.unambiguous())?),
+            AmbiguousOffset::Fold { .. } => {
+                Resolution::Ambiguous(at(found.clone().earlier())?, at(found.later())?)
             }
-            Resolution::Gap => Resolution::Gap,
+            AmbiguousOffset::Gap { .. } => Resolution::Gap,
         })
     }
 
     fn checked_add_seconds(&self, seconds: i64) -> Option<Self> {
-        Some(self.with(self.at.checked_add_seconds(seconds)?))
+        Some(self.with(self.at.checked_add(SignedDuration::from_secs(seconds)).ok()?))
     }
 
     fn cmp_instant(&self, other: &Self) -> Ordering {
-        self.at.cmp(&other.at)
+        self.at.timestamp().cmp(&other.at.timestamp())
     }
 }

@@ -1,0 +1,1 @@
+../../../../jobkit/src/schedule/times/zones.rs
