@@ -73,6 +73,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     195 "0195_bounded" readable_by 29,
     200 "0200_kept_keys" readable_by 29,
     208 "0208_small_tables" readable_by 29,
+    212 "0212_declarations" readable_by 29,
     functions 230 readable_by 29
 };
 
@@ -194,7 +195,7 @@ fn is_ours(applied: &Applied) -> bool {
 }
 
 /// FNV-1a (64 bits) of a text: it has to notice an edit, not an attack.
-fn checksum(text: &str) -> String {
+pub(crate) fn checksum(text: &str) -> String {
     let bytes = text.bytes().filter(|byte| *byte != b'\r');
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

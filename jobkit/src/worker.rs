@@ -1,6 +1,7 @@
 mod announce;
 mod claim;
 mod counters;
+mod declared;
 mod due;
 mod duties;
 #[cfg(feature = "testing")]

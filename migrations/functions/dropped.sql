@@ -110,3 +110,9 @@ drop function if exists
     jobkit.announce(
         text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
         integer[], text[], boolean[], interval[], interval[], interval[]);
+-- They say more now, of schedules and of who declares them.
+drop function if exists
+    jobkit.declare_schedules(jsonb, text[]),
+    jobkit.edit_schedule(text, jsonb, text, text),
+    jobkit.register(
+        bigint, text, text[], text[], interval, integer[], integer[], integer[]);

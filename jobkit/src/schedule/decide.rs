@@ -25,7 +25,13 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
         CatchUp::All { max, .. } => max as usize,
         _ => 1,
     };
-    let (passed, more) = passed(times, due.next_at, due.now, most + RECORDED);
+    let (mut passed, more) = passed(times, due.next_at, due.now, most + RECORDED);
+    // Other rules of time zones, or another binary, have put an instant where these times have none.
+    let foreign = !more && passed.first() != Some(&due.next_at);
+    if foreign {
+        passed.insert(0, due.next_at);
+    }
+    let replaced = |at: &DateTime<Utc>| foreign && passed.len() > 1 && *at == due.next_at;
     let mut instants: Vec<Instant> = passed
         .iter()
         .rev()
@@ -34,7 +40,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
             let caught = caught_up(catch_up, place, due.now - *at);
             let skipped = match () {
                 () if due.paused => Some("paused"),
-                () if !caught => Some("missed"),
+                () if !caught || replaced(at) => Some("missed"),
                 // One at most runs at a time: the latest is as good as any.
                 () if Overlap::read(&due.overlap) != Overlap::Allow && place > 0 => Some("running"),
                 () => None,
@@ -156,6 +162,22 @@ mod tests {
         assert_eq!(told(&decide(&due, &times).instants), ["11:00 missed"]);
         due.now = at("2026-11-25T11:01:00Z");
         assert_eq!(told(&decide(&due, &times).instants), ["11:00 fired"]);
+    }
+
+    #[test]
+    fn an_instant_that_other_rules_have_computed_is_decided() {
+        let told = |next_at, now| {
+            let (due, times) = due("30 9 * * *", next_at, now);
+            let decided = decide(&due, &times);
+            (told(&decided.instants).join(", "), decided.next.map(|at| at.to_rfc3339()))
+        };
+        let next = Some("2026-11-26T09:30:00+00:00".to_owned());
+        let (late, early) = ("2026-11-25T10:30:00Z", "2026-11-25T08:30:00Z");
+        assert_eq!(told(late, late), ("10:30 fired".to_owned(), next.clone()));
+        let today = Some("2026-11-25T09:30:00+00:00".to_owned());
+        assert_eq!(told(early, early), ("08:30 fired".to_owned(), today));
+        // Two of one day: the later one is these times' own.
+        assert_eq!(told(early, late), ("08:30 missed, 09:30 fired".to_owned(), next));
     }
 
     #[test]

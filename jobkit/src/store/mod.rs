@@ -56,15 +56,16 @@ pub(crate) use self::next_work::next_work;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
 pub(crate) use self::queues::{
-    Serves, announce_bounds, look_at_bounds, matching_queues, register, rise, sleep,
+    Says, Serves, announce_bounds, look_at_bounds, matching_queues, register, rise, sleep,
 };
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::reports::{
     Line, Reported, checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
 };
 pub(crate) use self::schedules::{
-    Decided, DueSchedule, Instant, NewSchedule, clock, declare_schedules, due_schedules, fire,
-    scheduled_payloads,
+    Decided, DueSchedule, Instant, NewSchedule, WaitingSchedule, clock, declaration,
+    declare_schedules, due_schedules, fire, hasten_schedules, scheduled_payloads,
+    schedules_of_others, waiting_schedules,
 };
 pub(crate) use self::session::{Deadlines, Plans};
 pub(crate) use self::settle::{

@@ -40,6 +40,15 @@ pub(crate) struct Serves<'a> {
     pub(crate) weights: Vec<Option<i32>>,
 }
 
+/// What a worker says of itself beside that.
+#[derive(Debug, Default)]
+pub(crate) struct Says {
+    /// The number of what it declared of schedules.
+    pub(crate) declaration: Option<i64>,
+    /// Which rules of time zones it goes by.
+    pub(crate) zones: String,
+}
+
 /// Begins a worker's life, with its lease.
 pub(crate) fn register(
     worker: i64,
@@ -47,8 +56,9 @@ pub(crate) fn register(
     kinds: &[String],
     lease: PgInterval,
     serves: &Serves<'_>,
+    says: &Says,
 ) -> Statement<()> {
-    Statement::new("select jobkit.register($1, $2, $3, $4, $5, $6, $7, $8)")
+    Statement::new("select jobkit.register($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
         .spanned(debug_span!("jobkit.register", worker))
         .bind(worker)
         .bind(name)
@@ -58,4 +68,6 @@ pub(crate) fn register(
         .bind(&serves.slots)
         .bind(&serves.pools)
         .bind(&serves.weights)
+        .bind(says.declaration)
+        .bind(says.zones.as_str())
 }

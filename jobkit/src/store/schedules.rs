@@ -20,6 +20,20 @@ statements! {
     fn scheduled_payloads(limit: i64) -> Vec<ScheduledPayload>
         = include_str!("sql/schedules_preflight.sql");
 
+    /// Schedules by name, after this one, that are not due; or only those behind whose last instant
+    /// the clock has stepped back.
+    fn waiting_schedules(after: &str, limit: i32, only_ahead: bool) -> Vec<WaitingSchedule>
+        = include_str!("sql/schedules_waiting.sql");
+
+    /// Whether one of these schedules is as another declaration says.
+    fn schedules_of_others(names: &[&str], declaration: i64) -> One<bool>
+        = "select exists (
+            select from jobkit.schedules s
+            where s.name = any ($1) and s.declaration is distinct from $2 and s.removed_at is null)";
+
+    /// The number of what a binary says of its schedules, by a digest of it.
+    fn declaration(digest: &str) -> One<i64> = "select jobkit.declaration($1)";
+
     /// The time by the database's clock.
     fn clock() -> One<DateTime<Utc>> = "select now()";
 }
@@ -44,6 +58,33 @@ pub(crate) struct DueSchedule {
 from_row! {
     DueSchedule { name, times, next_at, catch_up, catch_up_max, catch_up_window, overlap, paused,
         bytes, now }
+}
+
+/// A schedule that is not due.
+#[derive(Debug)]
+pub(crate) struct WaitingSchedule {
+    pub(crate) name: String,
+    pub(crate) times: String,
+    pub(crate) next_at: Option<DateTime<Utc>>,
+    /// The database's clock.
+    pub(crate) now: DateTime<Utc>,
+}
+
+from_row! {
+    WaitingSchedule { name, times, next_at, now }
+}
+
+/// Such schedules, with what is to be the next instant of each; answers the names of those of which
+/// it became that.
+pub(crate) fn hasten_schedules(
+    found: &[(WaitingSchedule, DateTime<Utc>)],
+) -> Statement<Vec<String>> {
+    Statement::new("select * from jobkit.hasten_schedules($1, $2, $3, $4)")
+        .spanned(trace_span!("jobkit.hasten"))
+        .bind(column(found, |(schedule, _)| &*schedule.name))
+        .bind(column(found, |(schedule, _)| schedule.next_at))
+        .bind(column(found, |(schedule, _)| &*schedule.times))
+        .bind(column(found, |(_, next)| *next))
 }
 
 /// The payload of a schedule.
@@ -99,7 +140,7 @@ pub(crate) fn fire(decided: &[Decided]) -> Statement<One<(i32, i32)>> {
 }
 
 /// A schedule as it is stored: the columns of the table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct NewSchedule {
     pub(crate) name: String,
     pub(crate) times: String,
@@ -126,9 +167,16 @@ pub(crate) struct NewSchedule {
     pub(crate) metadata: Option<Box<RawValue>>,
 }
 
-/// Tells the database of the schedules in code.
-pub(crate) fn declare_schedules(schedules: &[&NewSchedule]) -> Statement<()> {
-    Statement::new("select jobkit.declare_schedules($1, $2)")
-        .bind(Json(schedules))
-        .bind(column(schedules, |s| &*s.args))
+/// Tells the database of the schedules in code. Answers those of which other times were declared:
+/// those, what this binary says, and whether the former stay.
+pub(crate) fn declare_schedules(
+    schedules: &[&NewSchedule],
+    declaration: i64,
+) -> Statement<Vec<(String, String, String, bool)>> {
+    Statement::new(
+        "select schedule, declared, says, stays from jobkit.declare_schedules($1, $2, $3)",
+    )
+    .bind(Json(schedules))
+    .bind(column(schedules, |s| &*s.args))
+    .bind(declaration)
 }

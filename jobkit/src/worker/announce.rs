@@ -141,19 +141,3 @@ async fn announce_bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<()
     let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
     ticker::insist(link, &store::announce_bounds(&queues, &most)).await
 }
-
-/// Tells the database of the schedules in code.
-pub(super) async fn schedules(
-    link: &mut Link,
-    declared: &mut [(Times, NewSchedule)],
-) -> Result<(), Error> {
-    if declared.is_empty() {
-        return Ok(());
-    }
-    let now = ticker::insist(link, &store::clock()).await?;
-    for (times, schedule) in &mut *declared {
-        schedule.next_at = times.next_after(now).map(|next| next.to_rfc3339());
-    }
-    let declared: Vec<&NewSchedule> = declared.iter().map(|(_, schedule)| schedule).collect();
-    ticker::insist(link, &store::declare_schedules(&declared)).await
-}

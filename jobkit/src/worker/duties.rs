@@ -21,7 +21,7 @@ use self::promoter::Promoter;
 use self::pruner::Pruner;
 use self::reaper::Reaper;
 use self::replayer::Replayer;
-use self::scheduler::Scheduler;
+use self::scheduler::{Review, Scheduler};
 use self::sweeper::Sweeper;
 use self::watchdog::Watchdog;
 use super::start::Parts;
@@ -127,6 +127,7 @@ impl Parts {
             put_off: HashMap::new(),
             read: HashMap::new(),
             idle: false,
+            review: Review::new(self.declared.clone()),
         }
     }
 

@@ -9,6 +9,7 @@ use super::claim::claimer::{Claimer, Pace};
 use super::claim::slots::{Named, Served, Slots, listed};
 use super::claim::wake::Wake;
 use super::counters::Counters;
+use super::declared::Declared;
 use super::due::Due;
 pub(crate) use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
@@ -33,10 +34,10 @@ use crate::lock::Lock;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::reports::Reports;
-use crate::schedule::Times;
+use crate::schedule::ZoneRules;
 use crate::states::States;
 use crate::store::{
-    self, Link, NewSchedule, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
+    self, Link, Says, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
     interval, prepare_days, unserved_queues,
 };
 
@@ -47,6 +48,7 @@ pub(super) struct Parts {
     pub(super) kinds: Vec<String>,
     pub(super) queues: Vec<Served>,
     pub(super) days: i32,
+    pub(super) declared: Declared,
     pub(super) ledger: Arc<Ledger>,
     pub(super) lease: Arc<Lease>,
     pub(super) slots: Arc<Slots>,
@@ -71,7 +73,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(registry.problems(&worker.states));
     let (announced, limiters) = (registry.announcements(), worker.limiters);
     problems.extend(announce::limiter_problems(&announced, &limiters));
-    let mut schedules = announce::checked(&registry, worker.schedules, &mut problems);
+    let schedules = announce::checked(&registry, worker.schedules, &mut problems);
+    let mut declared = Declared::new(schedules);
     let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
         Ok(()) => {}
@@ -85,9 +88,10 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     warn_of_unserved(&mut link, &worker.queues).await?;
 
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
-    prepare(&mut link, &announced, &limiters, &mut schedules, days).await?;
+    prepare(&mut link, &announced, &limiters, &mut declared, days).await?;
     announce::queues_and_topics(&mut link, &worker.bounds, &registry.subscriptions()).await?;
-    let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds).await?;
+    let number = declared.number();
+    let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, number).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
     let parts = Parts {
@@ -108,6 +112,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         settings,
         kinds,
         days,
+        declared,
     };
     let name = &*parts.settings.name;
     tracing::info!(worker = format!("{id:x}"), name, "jobkit: worker started");
@@ -157,12 +162,12 @@ async fn prepare(
     link: &mut Link,
     policies: &[Policy],
     limiters: &[Declaration],
-    schedules: &mut [(Times, NewSchedule)],
+    declared: &mut Declared,
     days: i32,
 ) -> Result<(), Error> {
     announce::tell(link, policies).await?;
     announce::limiters(link, limiters).await?;
-    announce::schedules(link, schedules).await?;
+    declared.tell(link).await?;
     ticker::insist(link, &prepare_days(days)).await?;
     Ok(())
 }
@@ -173,10 +178,12 @@ async fn register(
     settings: &Settings,
     served: &[Served],
     kinds: &[String],
+    declaration: Option<i64>,
 ) -> Result<(i64, Instant), Error> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
     let lease = interval(settings.lease);
-    let call = store::register(worker, &settings.name, kinds, lease, &listed(served));
+    let says = Says { declaration, zones: ZoneRules::current().to_string() };
+    let call = store::register(worker, &settings.name, kinds, lease, &listed(served), &says);
     link.call(&call).await?;
     Ok((worker, sent))
 }
@@ -269,6 +276,7 @@ impl Parts {
             measures: Arc::clone(&self.measures),
             reports: Arc::clone(&self.reports),
             kinds: self.kinds.clone(),
+            declaration: self.declared.number(),
             stopping: self.stops.claims.clone(),
             stop_seen: false,
         }

@@ -23,7 +23,9 @@ use crate::around::Layers;
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::states::States;
+use crate::schedule::ZoneRules;
 use crate::store::{
+    Says,
     Asked, Call, Claim, Ending, Mailbox, Settle, Settlement, deregister, interval, mailbox,
     register,
 };
@@ -122,7 +124,8 @@ impl Trial {
     /// Begins its life in the database.
     pub(crate) async fn register(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         let serves = listed(self.slots.pools());
-        let call = register(self.worker(), "test", &self.kinds, interval(LEASE), &serves);
+        let says = Says { declaration: None, zones: ZoneRules::current().to_string() };
+        let call = register(self.worker(), "test", &self.kinds, interval(LEASE), &serves, &says);
         call.call(connection).await
     }
 

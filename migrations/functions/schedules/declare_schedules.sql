@@ -1,14 +1,20 @@
 -- declare_schedules: what the code of a binary says of its schedules, as an array of JSON objects
 -- with the columns of `schedules` (the intervals as such), and in `next_at` the first instant of
 -- its `times`. What an operator changed stays as it is, and what he deleted stays deleted; a
--- schedule that is not named here is not touched: another binary may declare it.
--- In the order of the names, so that two binaries that start at once take turns.
-create or replace function jobkit.declare_schedules(p_schedules jsonb, p_args text[]) returns void
+-- schedule that is not named here is not touched: another binary may declare it. Nor is one that a
+-- newer declaration than p_declaration is of, while a worker lives that made it.
+-- In the order of the names, so that two binaries that start at once take turns. Returns the
+-- schedules of which other times were declared: those that were, those of p_schedules, and whether
+-- the former stay.
+create or replace function jobkit.declare_schedules(
+    p_schedules jsonb, p_args text[], p_declaration bigint default null
+) returns table (schedule text, declared text, says text, stays boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_new record;
+    v_old jobkit.schedules;
 begin
     perform jobkit.require_read_committed();
     for v_new in
@@ -17,24 +23,38 @@ begin
         cross join lateral jsonb_populate_record(null::jobkit.schedules, d.schedule) r
         order by r.name
     loop
-        -- What is due by times that change is missed. Whoever fires passes over a locked row.
-        perform from jobkit.schedules s where s.name = v_new.name for update;
-        insert into jobkit.schedule_runs (schedule, instant, skipped)
-        select s.name, s.next_at, 'missed' from jobkit.schedules s
-        where s.name = v_new.name and s.times <> v_new.times and s.next_at <= clock_timestamp()
-            and s.removed_at is null and 'times' <> all (s.edited)
-        on conflict do nothing;
+        -- Whoever fires passes over a locked row.
+        select * into v_old from jobkit.schedules s where s.name = v_new.name for update;
+        stays := coalesce(p_declaration < v_old.declaration, false) and exists (
+            select from jobkit.workers w
+            where w.declaration = v_old.declaration and not w.stopping
+                and w.lease_until > clock_timestamp()
+        );
+        if v_old.times <> v_new.times and v_old.removed_at is null
+            and 'times' <> all (v_old.edited)
+        then
+            (schedule, declared, says) := (v_new.name, v_old.times, v_new.times);
+            return next;
+            if not stays then
+                -- What is due by times that change is missed.
+                perform jobkit.miss_due(v_new.name);
+            end if;
+        end if;
+        continue when stays;
         insert into jobkit.schedules as s (name, times, next_at, catch_up, catch_up_max,
             catch_up_window, overlap, jitter, kind, version, queue, priority, max_attempts,
-            concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, declared_at)
+            concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, declared_at,
+            declaration)
         values (v_new.name, v_new.times, v_new.next_at, v_new.catch_up, v_new.catch_up_max,
             v_new.catch_up_window, v_new.overlap, v_new.jitter, v_new.kind, v_new.version,
             v_new.queue, v_new.priority, v_new.max_attempts, v_new.concurrency_group,
             v_new.concurrency_key, v_new.dead_letter_key, v_new.payload::json, v_new.tags,
-            v_new.metadata, clock_timestamp())
+            v_new.metadata, clock_timestamp(), p_declaration)
         on conflict (name) do update set
-            next_at = case when 'times' = any (s.edited) or s.times = v_new.times
-                then s.next_at else v_new.next_at end,
+            -- Another binary, or other rules of time zones, may have computed a later one.
+            next_at = case when 'times' = any (s.edited) then s.next_at
+                when s.times = v_new.times then least(s.next_at, v_new.next_at)
+                else v_new.next_at end,
             times = case when 'times' = any (s.edited) then s.times else v_new.times end,
             catch_up = case when 'catch_up' = any (s.edited) then s.catch_up
                 else v_new.catch_up end,
@@ -59,7 +79,9 @@ begin
                 else v_new.max_attempts end,
             tags = case when 'job' = any (s.edited) then s.tags else v_new.tags end,
             metadata = case when 'job' = any (s.edited) then s.metadata else v_new.metadata end,
-            declared_at = clock_timestamp();
+            declared_at = clock_timestamp(),
+            declaration = coalesce(p_declaration, s.declaration);
+        perform jobkit.undecide(array[v_new.name]);
     end loop;
 end
 $$;

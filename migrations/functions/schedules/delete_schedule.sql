@@ -1,4 +1,4 @@
--- delete_schedule: it fires no more; its jobs and its history stay. Of one that code declares the
+-- delete_schedule: it fires no more, what is due is missed; its jobs and its history stay. Of one that code declares the
 -- row stays, too, so that the next start of a worker does not bring it back. Returns whether there
 -- was one.
 create or replace function jobkit.delete_schedule(p_name text, p_actor text) returns boolean
@@ -11,6 +11,7 @@ begin
     if not found then
         return false;
     end if;
+    perform jobkit.miss_due(p_name);
     delete from jobkit.schedules s where s.name = p_name and s.declared_at is null;
     update jobkit.schedules s set removed_at = clock_timestamp(), removed_by = p_actor
     where s.name = p_name;

@@ -1,10 +1,11 @@
 -- edit_schedule: changes of a schedule what the JSON object names: times (with next_at, computed
 -- for them), catch_up (with its max and window), overlap, jitter, queue, priority, concurrency_key;
 -- and the payload, where p_args is not null. From then on code leaves these fields alone. Whatever
--- the new times are, no instant that was decided comes again. Returns whether there is such a
--- schedule.
+-- the new times are, no instant that was decided comes again. Where the times change and an instant
+-- is due by the old ones, that must be decided first, by `fire`: nothing happens, and the answer is
+-- null; with p_missing it is recorded as missed. Else returns whether there is such a schedule.
 create or replace function jobkit.edit_schedule(
-    p_name text, p_changes jsonb, p_args text, p_actor text
+    p_name text, p_changes jsonb, p_args text, p_actor text, p_missing boolean default true
 ) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -28,6 +29,12 @@ begin
                 hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
     end if;
     perform jobkit.require_sealed(v_old.kind, p_args::jsonb);
+    if p_changes ? 'times' and v_old.next_at <= clock_timestamp() then
+        if not p_missing then
+            return null;
+        end if;
+        perform jobkit.miss_due(p_name);
+    end if;
     v_new := jsonb_populate_record(v_old, p_changes);
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
@@ -43,6 +50,7 @@ begin
         edited = array(select distinct e.field from unnest(s.edited || v_fields) as e (field)
             order by e.field)
     where s.name = p_name;
+    perform jobkit.undecide(array[p_name]);
     if v_new.next_at is not null then
         perform jobkit.wake_due(v_new.next_at);
     end if;

@@ -21,24 +21,27 @@ as $$
 declare
     v_now constant timestamptz := clock_timestamp();
     v_taken text[];
+    v_ahead boolean;
     v_run record;
     v_jobs bigint[];
 begin
     perform jobkit.require_read_committed();
-    v_taken := array(
-        select l.name
-        from (
-            select s.name from unnest(p_names, p_seen, p_times) as c (name, seen, times)
-            join jobkit.schedules s on s.name = c.name and s.next_at = c.seen
-                and s.times = coalesce(c.times, s.times)
-            left join (
-                select i.schedule, max(i.instant) as last
-                from unnest(p_of, p_instants) as i (schedule, instant) group by i.schedule
-            ) i on i.schedule = c.name
-            where s.removed_at is null and i.last <= v_now is not false
-            order by s.name for update of s skip locked
-        ) l
-    );
+    select coalesce(array_agg(l.name), '{}'), coalesce(bool_or(l.last_at > v_now), false)
+    into v_taken, v_ahead
+    from (
+        select s.name, s.last_at from unnest(p_names, p_seen, p_times) as c (name, seen, times)
+        join jobkit.schedules s on s.name = c.name and s.next_at = c.seen
+            and s.times = coalesce(c.times, s.times)
+        left join (
+            select i.schedule, max(i.instant) as last
+            from unnest(p_of, p_instants) as i (schedule, instant) group by i.schedule
+        ) i on i.schedule = c.name
+        where s.removed_at is null and i.last <= v_now is not false
+        order by s.name for update of s skip locked
+    ) l;
+    if v_ahead then
+        perform jobkit.undecide(v_taken);
+    end if;
     select array_agg(i.schedule order by i.schedule, i.instant)
             filter (where i.skipped is null) as schedules,
         array_agg(i.instant order by i.schedule, i.instant)

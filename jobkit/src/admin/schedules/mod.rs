@@ -18,6 +18,9 @@ pub use self::schedule::{
     OverdueSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
 };
 
+/// How often a change waits for those who have instants of a schedule in hand.
+const TRIES: u32 = 10;
+
 impl Admin {
     /// Schedules by name, those after this one (`""`: from the first), 1 to 500 of them.
     pub async fn schedules(&self, after: &str, limit: u32) -> Result<Vec<ScheduleSummary>, Error> {
@@ -104,16 +107,23 @@ impl Admin {
                 edit.args = Some(sealed);
             }
         }
-        if let Some(times) = times {
-            // New times begin after now.
-            decide_due(&mut link, name).await?;
-            stored["next_at"] = next(&mut link, &times).await?.into();
-        }
         let args = edit.args.map(|args| args.to_string());
-        let change = statements::edit_schedule(name, &stored, args.as_deref(), self.actor());
-        let found = link.call(&change).await.map_err(ScheduleError::of)?;
-        link.close().await;
-        Ok(found)
+        for attempt in 0..=TRIES {
+            let_hands_change(attempt).await;
+            let mut missing = attempt == TRIES;
+            if let Some(times) = &times {
+                // New times begin after now.
+                missing |= !decide_due(&mut link, name).await?;
+                stored["next_at"] = next(&mut link, times).await?.into();
+            }
+            let change =
+                statements::edit_schedule(name, &stored, args.as_deref(), self.actor(), missing);
+            if let Some(found) = link.call(&change).await.map_err(ScheduleError::of)? {
+                link.close().await;
+                return Ok(found);
+            }
+        }
+        Err(Error::Busy.into())
     }
 
     /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` as in
@@ -138,7 +148,7 @@ impl Admin {
     pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
-        for attempt in 0..10 {
+        for attempt in 0..TRIES {
             let_hands_change(attempt).await;
             let resumed = link.call(&statements::resume_schedule(name, self.actor())).await?;
             if resumed.as_deref() != Some("due") {
@@ -172,13 +182,13 @@ async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, Error> {
     Ok(times.next_after(now).map(|next| next.to_rfc3339()))
 }
 
-/// Decides about what is due of a schedule, as a worker does.
-async fn decide_due(link: &mut Link, name: &str) -> Result<(), Error> {
-    let due = link.call(&due_schedules(1, &[], Some(name))).await?;
-    for due in due {
-        if let Ok(times) = due.times.parse::<Times>() {
-            link.call(&store::fire(&[decide(&due, &times)])).await?;
-        }
-    }
-    Ok(())
+/// Decides about what is due of a schedule, as a worker does. Answers whether its times can be
+/// read.
+async fn decide_due(link: &mut Link, name: &str) -> Result<bool, Error> {
+    let Some(due) = link.call(&due_schedules(1, &[], Some(name))).await?.pop() else {
+        return Ok(true);
+    };
+    let Ok(times) = due.times.parse::<Times>() else { return Ok(false) };
+    link.call(&store::fire(&[decide(&due, &times)])).await?;
+    Ok(true)
 }

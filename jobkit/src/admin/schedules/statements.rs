@@ -36,10 +36,12 @@ statements! {
     fn create_schedule(schedule: &Value, args: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.create_schedule($1, $2, $3)", debug_span!("jobkit.create_schedule");
 
-    /// Changes what is named; whether there is such a schedule.
-    fn edit_schedule(name: &str, changes: &Value, args: Option<&str>, actor: Option<&str>)
-        -> One<bool>
-        = "select jobkit.edit_schedule($1, $2, $3, $4)", debug_span!("jobkit.edit_schedule", name);
+    /// Changes what is named; whether there is such a schedule. `None` when instants are to be
+    /// decided first, unless they are to be missed.
+    fn edit_schedule(
+        name: &str, changes: &Value, args: Option<&str>, actor: Option<&str>, missing: bool,
+    ) -> One<Option<bool>> = "select jobkit.edit_schedule($1, $2, $3, $4, $5)",
+        debug_span!("jobkit.edit_schedule", name);
 
     /// Pauses it; whether it was not, `None` when there is none.
     fn pause_schedule(name: &str, actor: &str, reason: &str) -> One<Option<bool>>

@@ -12,6 +12,10 @@ use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
 use crate::worker::ticker::Duty;
 
+mod review;
+
+pub(crate) use self::review::Review;
+
 /// Schedules fired by one call.
 const BATCH: i32 = 1000;
 
@@ -51,6 +55,8 @@ pub(crate) struct Scheduler {
     pub(crate) read: HashMap<String, Times>,
     /// Whether the last look found nothing.
     pub(crate) idle: bool,
+    /// The look at those that are not due.
+    pub(crate) review: Review,
 }
 
 impl Duty for Scheduler {
@@ -62,6 +68,9 @@ impl Duty for Scheduler {
         let but: Vec<String> = self.put_off.keys().take(MOST_PUT_OFF).cloned().collect();
         let due = self.link.call(&due_schedules(BATCH, &but, None)).await?;
         if due.is_empty() {
+            if let Some(next) = self.review.look(&mut self.link).await? {
+                self.due.after(next);
+            }
             if !std::mem::replace(&mut self.idle, true) || !self.put_off.is_empty() {
                 return Ok(KEPT);
             }

@@ -7,7 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::meter;
 use crate::reports::Reports;
+use crate::schedule::ZoneRules;
 use crate::store::{
+    Says,
     Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease, report,
 };
 use crate::worker::claim::slots::{Slots, listed};
@@ -40,6 +42,7 @@ pub(crate) struct Heartbeat {
     pub(crate) measures: Arc<Measures>,
     pub(crate) reports: Arc<Reports>,
     pub(crate) kinds: Vec<String>,
+    pub(crate) declaration: Option<i64>,
     /// Set when the worker stops, by its owner or on request.
     pub(crate) stopping: CancellationToken,
     /// Whether an operator's request to stop was seen.
@@ -205,7 +208,10 @@ impl Heartbeat {
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
         let (name, lease) = (&self.settings.name, interval(self.settings.lease));
-        let call = register(worker, name, &self.kinds, lease, &listed(self.slots.pools()));
+        let says =
+            Says { declaration: self.declaration, zones: ZoneRules::current().to_string() };
+        let serves = listed(self.slots.pools());
+        let call = register(worker, name, &self.kinds, lease, &serves, &says);
         self.link.call(&call).await?;
         self.ledger.begin_anew(worker);
         // Those that began meanwhile, of the old claims: from here on none does.

@@ -23,6 +23,7 @@ cross join lateral (
     select greatest(
         nullif(s.began_at, '-infinity'),
         (select max(w.heartbeat_at) from jobkit.workers w),
+        (select max(s.last_at) from jobkit.schedules s),
         (select j.created_at from jobkit.jobs j order by j.id desc limit 1),
         (select a.at from jobkit.audit a order by a.id desc limit 1)
     ) as newest

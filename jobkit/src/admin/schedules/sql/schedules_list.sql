@@ -3,7 +3,7 @@
 -- $1 after this name, $2 how many, $3 only this one (null: all)
 select s.name, s.times, s.kind, s.queue, s.next_at, s.catch_up, s.catch_up_max, s.catch_up_window,
     s.overlap, s.jitter, s.declared_at, s.edited, s.paused_at, s.paused_by, s.pause_reason,
-    case when s.next_at < now() then now() - s.next_at end as overdue,
+    case when s.next_at < now() and s.paused_at is null then now() - s.next_at end as overdue,
     l.last_instant, l.last_job, l.missed, l.paused
 from jobkit.schedules s
 cross join lateral (

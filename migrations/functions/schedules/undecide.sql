@@ -1,0 +1,21 @@
+-- undecide: where the clock has stepped back behind the last instant of one of these schedules,
+-- what was skipped from its next instant on has not come yet, and is decided when it does. What was
+-- fired stays so. The caller holds the schedules.
+create or replace function jobkit.undecide(p_schedules text[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_ahead text[] := array(
+        select s.name from jobkit.schedules s
+        where s.name = any (p_schedules) and s.last_at >= s.next_at
+            and s.last_at > clock_timestamp()
+    );
+begin
+    delete from jobkit.schedule_runs r using jobkit.schedules s
+    where s.name = any (v_ahead) and r.schedule = s.name and r.instant >= s.next_at
+        and r.skipped is not null;
+    update jobkit.schedules s set last_at = s.next_at - interval '1 s'
+    where s.name = any (v_ahead);
+end
+$$;
