@@ -56,6 +56,7 @@ mod reports;
 mod results;
 mod roles;
 mod schedules;
+mod schedules_kept;
 mod settings;
 mod shares;
 mod startup;

@@ -10,7 +10,7 @@ use super::desk::{Answered, Desk};
 use crate::format::show::{bytes, large};
 
 /// The names that [`Check::as_str`] has.
-const CHECKS: [&str; 12] = [
+const CHECKS: [&str; 13] = [
     "schema",
     "violations",
     "indexes",
@@ -23,6 +23,7 @@ const CHECKS: [&str; 12] = [
     "clock",
     "publication",
     "ids",
+    "zones",
 ];
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,7 @@ impl Doctor {
             "ok": !wrong,
             "schema": diagnosis.schema,
             "known": diagnosis.known,
+            "zones": diagnosis.zones,
             "findings": findings.iter().map(of_finding).collect::<Vec<_>>(),
             "tables": diagnosis.tables.iter().map(of_table).collect::<Vec<_>>(),
         });
@@ -57,6 +59,7 @@ impl Doctor {
         let text = [
             findings.iter().map(paragraph).collect(),
             if wrong { String::new() } else { "Nothing is wrong.\n\n".to_owned() },
+            format!("Time zones of this process: tzdata {}\n\n", plain(&diagnosis.zones)),
             table(["table", "rows", "dead", "size"], tables),
         ];
         Ok(Answer::new(json, text.concat()).wrong(wrong))

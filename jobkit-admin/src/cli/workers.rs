@@ -109,6 +109,7 @@ fn whole(worker: &WorkerSummary, jobs: &[RunningJob]) -> String {
         ("lease", format!("{}, until {}", span(&worker.lease), utc(&worker.lease_until))),
         ("queues", queues(worker)),
         ("kinds", worker.kinds.join(", ")),
+        ("tzdata", worker.zones.clone().unwrap_or_default()),
     ]);
     let row = |job: &RunningJob| {
         let progress =

@@ -82,6 +82,7 @@ pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
         "running": summary.running,
         "queues": summary.queues.iter().map(queue).collect::<Vec<_>>(),
         "kinds": summary.kinds,
+        "zones": summary.zones,
     })
 }
 

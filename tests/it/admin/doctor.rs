@@ -40,6 +40,30 @@ impl Desk {
     }
 }
 
+#[tokio::test]
+async fn workers_that_go_by_different_rules_of_zones_are_found() {
+    let desk = Desk::without_worker().await;
+    let register = |id: i64, zones: &str| {
+        format!(
+            "select jobkit.register({id}, 'web-{id}', '{{default}}', '{{noop}}', '1 day',
+                p_zones => '{zones}')"
+        )
+    };
+    desk.lab.run(&register(1, "2026f, compiled in")).await;
+    desk.lab.run(&register(2, "2026f of /usr/share/zoneinfo")).await;
+    let clean = desk.diagnosis().await;
+    assert!(clean.findings.iter().all(|finding| finding.check != Check::Zones), "{clean:?}");
+    assert!(clean.zones.starts_with("20"), "{}", clean.zones);
+    desk.lab.run(&register(3, "2025b of /usr/share/zoneinfo")).await;
+    let findings = desk.diagnosis().await.findings;
+    let finding = findings.iter().find(|finding| finding.check == Check::Zones).unwrap();
+    assert!(finding.found.contains("2025b of /usr/share/zoneinfo (web-3); 2026f, compiled in"));
+    // One that stops fires nothing more.
+    desk.lab.run("update jobkit.workers set stopping = true where id = 3").await;
+    let clean = desk.diagnosis().await;
+    assert!(clean.findings.iter().all(|finding| finding.check != Check::Zones), "{clean:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_found_where_all_is_well() {
     let desk = Desk::without_worker().await;

@@ -135,4 +135,26 @@ async fn what_is_overdue_needs_attention() {
     assert_eq!(overdue, ["b"]);
     let item = overview.attention.iter().find(|item| item.name() == "overdue_schedule").unwrap();
     assert_eq!(item.found(), "schedule b (@hourly) is 60 min overdue");
+    // One that is paused would fire nothing.
+    admin.pause_schedule("b", "", "stocktaking").await.unwrap();
+    let overview = admin.overview().await.unwrap();
+    assert!(overview.overdue < Some(Duration::from_secs(3600)));
+    assert!(overview.attention.iter().all(|item| item.name() != "overdue_schedule"));
+    assert_eq!(admin.schedule("b").await.unwrap().unwrap().summary.overdue, None);
+}
+
+/// Nor is what is due lost where its times are of a binary that this one is not.
+#[tokio::test]
+async fn an_edit_replaces_times_that_nobody_can_read() {
+    let (lab, admin) = desk().await;
+    admin.create_schedule("a", "@hourly", report()).await.unwrap();
+    lab.run("update jobkit.schedules set times = 'at dusk', next_at = '2026-01-01 12:00Z'").await;
+    assert!(admin.edit_schedule("a", ScheduleEdit::new().times("@daily")).await.unwrap());
+    let runs = admin.schedule_runs("a", None, 10).await.unwrap();
+    assert_eq!((runs.len(), runs[0].skipped.as_deref()), (1, Some("missed")));
+    // What can be read is decided, not missed.
+    lab.run("update jobkit.schedules set next_at = date_trunc('day', now() at time zone 'UTC')").await;
+    assert!(admin.edit_schedule("a", ScheduleEdit::new().times("@hourly")).await.unwrap());
+    let runs = admin.schedule_runs("a", None, 10).await.unwrap();
+    assert_eq!((runs.len(), runs[0].skipped.as_deref()), (2, None));
 }

@@ -30,6 +30,30 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         schedules::t90_an_edit_of_something_else_keeps_the_advance;
     resume_schedule: "elsif v_schedule.next_at <= clock_timestamp() then" => "elsif false then",
         schedules::a_resume_waits_until_everything_of_the_pause_is_decided;
+    edit_schedule: "if p_changes ? 'times' and v_old.next_at <= clock_timestamp() then" =>
+        "if false then",
+        schedules::t250_an_edit_beside_a_fire_that_fails_loses_nothing;
+    delete_schedule: "s.removed_at is null for update" => "s.removed_at is null",
+        schedules::t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due;
+    delete_schedule: "perform jobkit.miss_due(p_name);" => "",
+        schedules::t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due;
+    declare_schedules: "where s.name = v_new.name for update" => "where s.name = v_new.name",
+        schedules::t252_a_declaration_of_other_times_waits_for_whoever_fires;
+    hasten_schedules: "for update of s skip locked" => "for update of s",
+        schedules::t253_what_has_moved_on_or_is_in_hand_is_not_hastened;
+    hasten_schedules: "and s.next_at is not distinct from c.seen" => "",
+        schedules::t253_what_has_moved_on_or_is_in_hand_is_not_hastened;
+    fire: "perform jobkit.undecide(v_taken);" => "",
+        schedules::t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes;
+    undecide: "and r.skipped is not null" => "",
+        schedules::t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes;
+    undecide: "and r.instant >= s.next_at" => "",
+        schedules::t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes;
+    declare_schedules: "stays := coalesce(p_declaration < v_old.declaration, false) and" =>
+        "stays := false and",
+        schedules::t255_an_older_declaration_changes_nothing_while_a_newer_lives;
+    declare_schedules: "and w.lease_until > clock_timestamp()" => "",
+        schedules::t255_an_older_declaration_changes_nothing_while_a_newer_lives;
     declare_schedules: "order by r.name" => "order by d.n",
         schedules::t91_two_binaries_that_declare_at_once_take_turns;
 };

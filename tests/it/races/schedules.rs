@@ -12,6 +12,12 @@ in_a_lab![
     t90_whoever_fires_passes_over_what_is_being_edited,
     t91_two_binaries_that_declare_at_once_take_turns,
     t170_what_was_decided_by_other_times_is_decided_anew,
+    t250_an_edit_beside_a_fire_that_fails_loses_nothing,
+    t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due,
+    t252_a_declaration_of_other_times_waits_for_whoever_fires,
+    t253_what_has_moved_on_or_is_in_hand_is_not_hastened,
+    t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes,
+    t255_an_older_declaration_changes_nothing_while_a_newer_lives,
     a_death_between_the_jobs_and_the_advance_leaves_nothing,
     a_pause_between_the_look_and_the_firing_is_heeded,
     a_resume_waits_until_everything_of_the_pause_is_decided,
@@ -113,7 +119,8 @@ pub(crate) async fn t90_an_edit_waits_for_whoever_fires(lab: Lab) {
     let second = first.waiter(edit("a")).await;
     first.end(End::Commit).await;
     assert_eq!(second.answer().await.as_deref(), Ok("true"));
-    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 20");
+    // At thirteen hours another is due, which nobody has decided.
+    assert_eq!(told(&world, "a").await, "1 jobs, 2 runs, next 20");
 }
 
 /// It changes nothing that the firing has set.
@@ -135,7 +142,7 @@ pub(crate) async fn t90_whoever_fires_passes_over_what_is_being_edited(lab: Lab)
     assert_eq!(first.bystander(fire("a", 12, 12, 13)).await, NOTHING);
     first.end(End::Commit).await;
     assert_eq!(world.call(fire("a", 12, 12, 13)).await, NOTHING, "seen before the edit");
-    assert_eq!(told(&world, "a").await, "0 jobs, 0 runs, next 20");
+    assert_eq!(told(&world, "a").await, "0 jobs, 1 runs, next 20");
 }
 
 /// New times may have the same next instant; which one comes after it, the old ones do not know.
@@ -145,8 +152,8 @@ pub(crate) async fn t170_what_was_decided_by_other_times_is_decided_anew(lab: La
         let times = format!("array[null::timestamptz], array['{times}'])");
         fire("a", 12, 12, next).replace("array[null::timestamptz])", &times)
     };
-    let edit = "select jobkit.edit_schedule('a', jsonb_build_object('times', '*/30 * * * *',
-        'next_at', '2026-01-01 12:00Z'::timestamptz), null, 'me')::text";
+    let edit = "update jobkit.schedules set times = '*/30 * * * *' where name = 'a'
+        returning name";
     for end in ENDS {
         schedule(&world, "a", "allow").await;
         let first = world.hold(edit.to_owned()).await;
@@ -192,6 +199,134 @@ pub(crate) async fn t91_two_binaries_that_declare_at_once_take_turns(lab: Lab) {
     let names: String =
         world.lab.value("select string_agg(name, ' ' order by name) from jobkit.schedules").await;
     assert_eq!(names, "a b c gone", "nothing is deleted");
+}
+
+/// Asks for what is due to be decided first.
+fn careful_edit(name: &str) -> String {
+    edit(name).replace("'me')", "'me', false)")
+}
+
+pub(crate) async fn t250_an_edit_beside_a_fire_that_fails_loses_nothing(lab: Lab) {
+    let world = World::new(lab).await;
+    let fire = |name: &str| fire(name, 12, 12, 13).replace("2026-01-01 13", "2100-01-01 13");
+    for (name, end) in ["a", "b"].into_iter().zip(ENDS) {
+        schedule(&world, name, "allow").await;
+        let first = world.hold(fire(name)).await;
+        let second = first.waiter(careful_edit(name)).await;
+        first.end(end).await;
+        // After a rollback the instant is still to be decided: nothing is answered.
+        assert_eq!(second.answer().await.as_deref(), Ok(end.pick("true", "")));
+        if end == End::Rollback {
+            assert_eq!(told(&world, name).await, "0 jobs, 0 runs, next 12");
+            assert_eq!(world.call(fire(name)).await, FIRED);
+            assert_eq!(world.call(careful_edit(name)).await, "true");
+        }
+        assert_eq!(told(&world, name).await, "1 jobs, 1 runs, next 20");
+    }
+    // One that nobody can decide.
+    schedule(&world, "c", "allow").await;
+    assert_eq!(world.call(edit("c")).await, "true");
+    assert_eq!(told(&world, "c").await, "0 jobs, 1 runs, next 20");
+}
+
+pub(crate) async fn t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due(lab: Lab) {
+    let world = World::new(lab).await;
+    let delete = |name: &str| format!("select jobkit.delete_schedule('{name}', 'me')::text");
+    for (name, end) in ["a", "b"].into_iter().zip(ENDS) {
+        schedule(&world, name, "allow").await;
+        let fire = fire(name, 12, 12, 13).replace("2026-01-01 13", "2100-01-01 13");
+        let first = world.hold(fire).await;
+        let second = first.waiter(delete(name)).await;
+        first.end(end).await;
+        assert_eq!(second.answer().await.as_deref(), Ok("true"));
+        let runs = format!("select skipped from jobkit.schedule_runs where schedule = '{name}'");
+        assert_eq!(world.call(runs).await, end.pick("", "missed"));
+    }
+}
+
+pub(crate) async fn t252_a_declaration_of_other_times_waits_for_whoever_fires(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let stopped = world.hold_before("fire", "v_jobs := jobkit.enqueue_scheduled(").await;
+    let fire = fire("a", 12, 12, 13).replace("2026-01-01 13", "2100-01-01 13");
+    let firing = stopped.next(fire).await;
+    let declaring = firing.waiter(declare(&["a"], "@daily")).await;
+    stopped.end(End::Commit).await;
+    let fired = firing.held().await;
+    assert_eq!(fired.answer, FIRED);
+    fired.end(End::Commit).await;
+    assert_eq!(declaring.answer().await.as_deref(), Ok("(a,@hourly,@daily,f)"));
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 14");
+}
+
+fn hasten(name: &str, seen: u32) -> String {
+    format!(
+        "select jobkit.hasten_schedules(array['{name}'], array['2026-01-01 {seen}:00Z'::timestamptz],
+            array['@hourly'], array['2026-01-01 11:00Z'::timestamptz])"
+    )
+}
+
+pub(crate) async fn t253_what_has_moved_on_or_is_in_hand_is_not_hastened(lab: Lab) {
+    let world = World::new(lab).await;
+    for (name, end) in ["a", "b"].into_iter().zip(ENDS) {
+        schedule(&world, name, "allow").await;
+        let first = world.hold(fire(name, 12, 12, 13)).await;
+        assert_eq!(first.bystander(hasten(name, 12)).await, "");
+        first.end(end).await;
+        assert_eq!(world.call(hasten(name, 12)).await, end.pick("", name));
+        assert_eq!(world.call(hasten(name, 11)).await, "", "it is no later");
+    }
+    assert_eq!(told(&world, "a").await, "1 jobs, 1 runs, next 13");
+    assert_eq!(told(&world, "b").await, "0 jobs, 0 runs, next 11");
+}
+
+/// It was a day ahead, and went back: two instants that it skipped, and one that it fired.
+pub(crate) async fn t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    let ahead = "update jobkit.schedules set last_at = '2100-01-01 15:00Z'";
+    let runs = "insert into jobkit.schedule_runs (schedule, instant, skipped, job_id, decided_at)
+        values ('a', '2026-01-01 11:00Z', 'missed', null, '2100-01-01 15:00Z'),
+            ('a', '2026-01-01 12:00Z', 'missed', null, '2100-01-01 15:00Z'),
+            ('a', '2026-01-01 13:00Z', null, 7, '2100-01-01 15:00Z'),
+            ('a', '2026-01-01 14:00Z', 'missed', null, '2100-01-01 15:00Z')";
+    world.lab.run(&format!("{ahead}; {runs}")).await;
+    // What is before the next instant was missed; what is from there on has not come yet.
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
+    assert_eq!(told(&world, "a").await, "1 jobs, 3 runs, next 13");
+    assert_eq!(world.call(fire("a", 13, 13, 14)).await, NOTHING, "it was fired, by that clock");
+    assert_eq!(world.call(fire("a", 14, 14, 15)).await, FIRED);
+    // An edit, or a look at all schedules, heals it as well.
+    for heal in [edit("a"), hasten("a", 12), declare(&["a"], "@daily")] {
+        world.lab.run("delete from jobkit.schedule_runs; delete from jobkit.schedules").await;
+        schedule(&world, "a", "allow").await;
+        world.lab.run(ahead).await;
+        world.call(heal.clone()).await;
+        let kept = "jobkit.schedules where last_at >= next_at";
+        assert_eq!(world.lab.count(kept).await, 0, "{heal}");
+    }
+}
+
+pub(crate) async fn t255_an_older_declaration_changes_nothing_while_a_newer_lives(lab: Lab) {
+    let world = World::new(lab).await;
+    let by = |times: &str, number: &str| {
+        declare(&["a"], times).replace("array['{}'])", &format!("array['{{}}'], {number})"))
+    };
+    let number = |digest: &str| format!("select jobkit.declaration('{digest}')::text");
+    let (old, new) = (world.call(number("old")).await, world.call(number("new")).await);
+    assert!(old.parse::<i64>().unwrap() < new.parse::<i64>().unwrap());
+    assert_eq!(world.call(number("old")).await, old);
+    assert_eq!(world.call(by("@daily", &old)).await, "");
+    assert_eq!(world.call(by("@hourly", &new)).await, "(a,@daily,@hourly,f)");
+    world.lab.run(&format!("update jobkit.workers set declaration = {new} where id = 1")).await;
+    assert_eq!(world.call(by("@daily", &old)).await, "(a,@hourly,@daily,t)");
+    assert_eq!(told(&world, "a").await, "0 jobs, 0 runs, next 14", "nor is anything missed");
+    let times = "select times from jobkit.schedules";
+    assert_eq!(world.lab.value::<String>(times).await, "@hourly");
+    // It stops, or has died.
+    world.lapse(1).await;
+    assert_eq!(world.call(by("@daily", &old)).await, "(a,@hourly,@daily,f)");
+    assert_eq!(world.lab.value::<String>(times).await, "@daily");
 }
 
 pub(crate) async fn a_death_between_the_jobs_and_the_advance_leaves_nothing(lab: Lab) {

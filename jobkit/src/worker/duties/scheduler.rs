@@ -72,10 +72,10 @@ impl Duty for Scheduler {
                 self.due.after(next);
             }
             if !std::mem::replace(&mut self.idle, true) || !self.put_off.is_empty() {
-                return Ok(KEPT);
+                return Ok(KEPT.min(self.review.rest()));
             }
             self.link.disconnect().await;
-            return Ok(IDLE);
+            return Ok(IDLE.min(self.review.rest()));
         }
         self.idle = false;
         let now = due[0].now;

@@ -1,7 +1,7 @@
 -- Workers by name, 500 at most; times in microseconds.
 -- $1 only this one, null for any; $2 only those of whose lease less than a quarter is left
 select w.id, w.name, w.started_at, w.lease_until, w.stopping, w.stop_requested_at, w.queues,
-    w.slots, w.pools, w.weights, w.kinds, w.lease_until <= now() as lapsed,
+    w.zones, w.slots, w.pools, w.weights, w.kinds, w.lease_until <= now() as lapsed,
     w.lease_until - w.lease / 4 < now() as late,
     greatest((extract(epoch from now() - w.heartbeat_at) * 1000000)::bigint, 0) as heartbeat_age,
     (extract(epoch from w.lease) * 1000000)::bigint as lease, (

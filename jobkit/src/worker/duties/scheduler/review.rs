@@ -12,24 +12,28 @@ use crate::worker::declared::Declared;
 /// Schedules in one look.
 const PAGE: i32 = 1000;
 
-/// How often the clock, and the declarations of other binaries, are looked at …
-const EVERY: Duration = Duration::from_secs(60);
-
-/// … and how often all schedules.
-const WHOLE: Duration = Duration::from_secs(60 * 60);
+/// How many looks at the clock and at the declarations of other binaries there are for one at all
+/// schedules.
+const PARTS: u32 = 60;
 
 /// Finds what no instant would bring up for long: a clock that has stepped back, a next instant
 /// that other rules of time zones have computed, and times that an older binary has declared.
 pub(crate) struct Review {
     declared: Declared,
+    every: Duration,
     next: Instant,
     next_whole: Instant,
 }
 
 impl Review {
-    pub(crate) fn new(declared: Declared) -> Self {
+    pub(crate) fn new(declared: Declared, every: Duration) -> Self {
         let now = Instant::now();
-        Self { declared, next: now, next_whole: now }
+        Self { declared, every, next: now, next_whole: now }
+    }
+
+    /// How long it is until the next look.
+    pub(super) fn rest(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
     }
 
     /// Looks, where it is time to; answers in how long the next instant is due that came of it.
@@ -41,9 +45,9 @@ impl Review {
         let whole = now >= self.next_whole;
         let hastened = hasten(link, !whole).await?;
         self.declared.tell_again(link).await?;
-        self.next = now + EVERY;
+        self.next = now + self.every;
         if whole {
-            self.next_whole = now + WHOLE;
+            self.next_whole = now + self.every * PARTS;
         }
         Ok(hastened)
     }
