@@ -67,7 +67,8 @@ async fn a_schedule_outlives_a_clock_that_was_wrong() {
     for (name, wrong) in [("a", "1 h"), ("b", "1 d"), ("c", "-1 h"), ("d", "-1 d")] {
         let tick = || worker(&lab).schedule(name, "every 1s", Noop);
         let running = tick().start().await.unwrap();
-        let fired = format!("jobkit.schedule_runs where schedule = '{name}' and job_id is not null");
+        let fired =
+            format!("jobkit.schedule_runs where schedule = '{name}' and job_id is not null");
         lab.until(&format!("(select count(*) from {fired}) >= 2")).await;
         running.stop().await;
         lab.run(&format!(

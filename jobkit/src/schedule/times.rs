@@ -12,9 +12,7 @@ use std::str::FromStr;
 use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
 use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
-use croner::{
-    CivilDate, CivilDateTime, CivilTime, Cron, CronDateTime, Resolution, Weekday,
-};
+use croner::{CivilDate, CivilDateTime, CivilTime, Cron, CronDateTime, Resolution, Weekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ZonedDateTime, civil};
 

@@ -7,9 +7,7 @@ use super::ticker;
 use crate::Error;
 use crate::migrate::checksum;
 use crate::schedule::Times;
-use crate::store::{
-    Link, NewSchedule, clock, declaration, declare_schedules, schedules_of_others,
-};
+use crate::store::{Link, NewSchedule, clock, declaration, declare_schedules, schedules_of_others};
 
 /// Schedules in code, and the number that the whole of them has in the database.
 #[derive(Clone)]

@@ -37,8 +37,8 @@ use crate::reports::Reports;
 use crate::schedule::ZoneRules;
 use crate::states::States;
 use crate::store::{
-    self, Link, Says, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables,
-    interval, prepare_days, unserved_queues,
+    self, Link, Says, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables, interval,
+    prepare_days, unserved_queues,
 };
 
 /// What the services share; each gets only the parts it needs.

@@ -22,11 +22,10 @@ use crate::StopReason;
 use crate::around::Layers;
 use crate::lock::Lock;
 use crate::registry::Registry;
-use crate::states::States;
 use crate::schedule::ZoneRules;
+use crate::states::States;
 use crate::store::{
-    Says,
-    Asked, Call, Claim, Ending, Mailbox, Settle, Settlement, deregister, interval, mailbox,
+    Asked, Call, Claim, Ending, Mailbox, Says, Settle, Settlement, deregister, interval, mailbox,
     register,
 };
 

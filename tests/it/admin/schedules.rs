@@ -153,7 +153,8 @@ async fn an_edit_replaces_times_that_nobody_can_read() {
     let runs = admin.schedule_runs("a", None, 10).await.unwrap();
     assert_eq!((runs.len(), runs[0].skipped.as_deref()), (1, Some("missed")));
     // What can be read is decided, not missed.
-    lab.run("update jobkit.schedules set next_at = date_trunc('day', now() at time zone 'UTC')").await;
+    lab.run("update jobkit.schedules set next_at = date_trunc('day', now() at time zone 'UTC')")
+        .await;
     assert!(admin.edit_schedule("a", ScheduleEdit::new().times("@hourly")).await.unwrap());
     let runs = admin.schedule_runs("a", None, 10).await.unwrap();
     assert_eq!((runs.len(), runs[0].skipped.as_deref()), (2, None));

@@ -99,9 +99,7 @@ impl ZoneRules {
                  `Etc/GMT-2` for two hours ahead of UTC all year"
             ));
         }
-        TimesError(format!(
-            "`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"
-        ))
+        TimesError(format!("`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"))
     }
 
     /// The names of all zones.
@@ -129,9 +127,7 @@ pub(crate) fn is_offset(text: &str) -> bool {
     // `+2` may be a weekday.
     let least = if named.is_some() { 1 } else { 4 };
     // `GMT+0` is a zone.
-    digits.len() >= least
-        && digits != "0"
-        && digits.chars().all(|c| c.is_ascii_digit() || c == ':')
+    digits.len() >= least && digits != "0" && digits.chars().all(|c| c.is_ascii_digit() || c == ':')
 }
 
 /// The release that a directory says it has: `# version 2026f` in `tzdata.zi`, or `+VERSION`.

@@ -9,8 +9,8 @@ use crate::meter;
 use crate::reports::Reports;
 use crate::schedule::ZoneRules;
 use crate::store::{
-    Says,
-    Link, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease, report,
+    Link, Says, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
+    report,
 };
 use crate::worker::claim::slots::{Slots, listed};
 use crate::worker::claim::wake::Wake;
@@ -208,8 +208,7 @@ impl Heartbeat {
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
         let (name, lease) = (&self.settings.name, interval(self.settings.lease));
-        let says =
-            Says { declaration: self.declaration, zones: ZoneRules::current().to_string() };
+        let says = Says { declaration: self.declaration, zones: ZoneRules::current().to_string() };
         let serves = listed(self.slots.pools());
         let call = register(worker, name, &self.kinds, lease, &serves, &says);
         self.link.call(&call).await?;
