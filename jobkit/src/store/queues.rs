@@ -1,5 +1,7 @@
 //! What the runtime asks of queues: to hear of enqueues, to follow some, and which are full.
 
+use std::fmt::Display;
+
 use sqlx::postgres::types::PgInterval;
 use tracing::{debug_span, trace_span};
 
@@ -47,6 +49,12 @@ pub(crate) struct Says {
     pub(crate) declaration: Option<i64>,
     /// Which rules of time zones it goes by.
     pub(crate) zones: String,
+}
+
+impl Says {
+    pub(crate) fn new(declaration: Option<i64>, zones: &impl Display) -> Self {
+        Self { declaration, zones: zones.to_string() }
+    }
 }
 
 /// Begins a worker's life, with its lease.

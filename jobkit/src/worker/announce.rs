@@ -2,13 +2,14 @@ use std::collections::HashSet;
 
 use sqlx::PgPool;
 
+use super::declared::Declared;
 use super::settings::Settings;
 use super::ticker;
 use crate::error::StartProblems;
 use crate::policy::{Policy, Subscription};
 use crate::registry::Registry;
-use crate::schedule::{Declaration, Times};
-use crate::store::{self, Link, NewSchedule, SchemaCheck};
+use crate::schedule::Declaration;
+use crate::store::{self, Link, SchemaCheck};
 use crate::{Error, limiter};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
@@ -73,7 +74,7 @@ pub(super) fn checked(
     registry: &Registry,
     given: Vec<Declaration>,
     problems: &mut Vec<String>,
-) -> Vec<(Times, NewSchedule)> {
+) -> Declared {
     let (mut checked, mut names) = (Vec::new(), HashSet::new());
     for schedule in registry.schedules().into_iter().chain(given) {
         if !names.insert(schedule.name.clone()) {
@@ -85,7 +86,7 @@ pub(super) fn checked(
             Err(problem) => problems.push(problem),
         }
     }
-    checked
+    Declared::new(checked)
 }
 
 /// What is wrong with limiters beside each other, and beside the groups of jobs.

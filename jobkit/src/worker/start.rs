@@ -73,8 +73,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     problems.extend(registry.problems(&worker.states));
     let (announced, limiters) = (registry.announcements(), worker.limiters);
     problems.extend(announce::limiter_problems(&announced, &limiters));
-    let schedules = announce::checked(&registry, worker.schedules, &mut problems);
-    let mut declared = Declared::new(schedules);
+    let mut declared = announce::checked(&registry, worker.schedules, &mut problems);
     let (mut link, shared) = links::begin(&worker.source, &worker.settings, &worker.queues);
     match check(&mut link).await {
         Ok(()) => {}
@@ -86,12 +85,11 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     }
     warn_of_durability(&mut link).await?;
     warn_of_unserved(&mut link, &worker.queues).await?;
-
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
     prepare(&mut link, &announced, &limiters, &mut declared, days).await?;
     announce::queues_and_topics(&mut link, &worker.bounds, &registry.subscriptions()).await?;
-    let number = declared.number();
-    let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, number).await?;
+    let says = Says::new(declared.number(), ZoneRules::current());
+    let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, &says).await?;
     link.close().await;
     let settings = Settings { few_connections: Some(shared.is_some()), ..worker.settings };
     let parts = Parts {
@@ -114,8 +112,11 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         days,
         declared,
     };
-    let name = &*parts.settings.name;
-    tracing::info!(worker = format!("{id:x}"), name, "jobkit: worker started");
+    tracing::info!(
+        worker = format!("{id:x}"),
+        name = parts.settings.name,
+        "jobkit: worker started"
+    );
     parts.spawn(registry, worker.states, Layers::new(worker.layers))
 }
 
@@ -178,12 +179,11 @@ async fn register(
     settings: &Settings,
     served: &[Served],
     kinds: &[String],
-    declaration: Option<i64>,
+    says: &Says,
 ) -> Result<(i64, Instant), Error> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
     let lease = interval(settings.lease);
-    let says = Says { declaration, zones: ZoneRules::current().to_string() };
-    let call = store::register(worker, &settings.name, kinds, lease, &listed(served), &says);
+    let call = store::register(worker, &settings.name, kinds, lease, &listed(served), says);
     link.call(&call).await?;
     Ok((worker, sent))
 }

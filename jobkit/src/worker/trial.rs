@@ -123,7 +123,7 @@ impl Trial {
     /// Begins its life in the database.
     pub(crate) async fn register(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         let serves = listed(self.slots.pools());
-        let says = Says { declaration: None, zones: ZoneRules::current().to_string() };
+        let says = Says::new(None, ZoneRules::current());
         let call = register(self.worker(), "test", &self.kinds, interval(LEASE), &serves, &says);
         call.call(connection).await
     }

@@ -208,7 +208,7 @@ impl Heartbeat {
         let sent = Instant::now();
         let worker = fastrand::i64(1..);
         let (name, lease) = (&self.settings.name, interval(self.settings.lease));
-        let says = Says { declaration: self.declaration, zones: ZoneRules::current().to_string() };
+        let says = Says::new(self.declaration, ZoneRules::current());
         let serves = listed(self.slots.pools());
         let call = register(worker, name, &self.kinds, lease, &serves, &says);
         self.link.call(&call).await?;
