@@ -62,8 +62,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
     roles { shown_args shown_metadata shows_payloads }
     schedules {
-        create_schedule declare_schedules delete_schedule edit_schedule enqueue_scheduled fire
-        pause_schedule prune_runs resume_schedule run_schedule
+        create_schedule declaration declare_schedules delete_schedule edit_schedule
+        enqueue_scheduled fire hasten_schedules miss_due pause_schedule prune_runs resume_schedule
+        run_schedule undecide
     }
     stuck { set_aside stick stuck unclaim unstick }
     topics { announce_subscriptions fan_out publish unsubscribe }

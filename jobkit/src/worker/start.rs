@@ -83,8 +83,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
     if !problems.is_empty() {
         return Err(Error::Start(StartProblems(problems)));
     }
-    warn_of_durability(&mut link).await?;
-    warn_of_unserved(&mut link, &worker.queues).await?;
+    warn(&mut link, &worker.queues).await?;
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
     prepare(&mut link, &announced, &limiters, &mut declared, days).await?;
     announce::queues_and_topics(&mut link, &worker.bounds, &registry.subscriptions()).await?;
@@ -112,11 +111,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         days,
         declared,
     };
-    tracing::info!(
-        worker = format!("{id:x}"),
-        name = parts.settings.name,
-        "jobkit: worker started"
-    );
+    let name = &*parts.settings.name;
+    tracing::info!(worker = format!("{id:x}"), name, "jobkit: worker started");
     parts.spawn(registry, worker.states, Layers::new(worker.layers))
 }
 
@@ -129,6 +125,12 @@ pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
         [] => Ok(()),
         tables => Err(Error::RowSecurity { tables: tables.join(", ") }),
     }
+}
+
+/// Warns of what may lose jobs, and of jobs that wait for nobody.
+async fn warn(link: &mut Link, served: &[Served]) -> Result<(), Error> {
+    warn_of_durability(link).await?;
+    warn_of_unserved(link, served).await
 }
 
 async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
