@@ -33,7 +33,9 @@ begin
         if v_old.times <> v_new.times and v_old.removed_at is null
             and 'times' <> all (v_old.edited)
         then
-            (schedule, declared, says) := (v_new.name, v_old.times, v_new.times);
+            schedule := v_new.name;
+            declared := v_old.times;
+            says := v_new.times;
             return next;
             if not stays then
                 -- What is due by times that change is missed.
