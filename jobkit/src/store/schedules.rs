@@ -171,7 +171,7 @@ pub(crate) struct NewSchedule {
 /// those, what this binary says, and whether the former stay.
 pub(crate) fn declare_schedules(
     schedules: &[&NewSchedule],
-    declaration: i64,
+    declaration: Option<i64>,
 ) -> Statement<Vec<(String, String, String, bool)>> {
     Statement::new(
         "select schedule, declared, says, stays from jobkit.declare_schedules($1, $2, $3)",

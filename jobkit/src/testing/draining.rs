@@ -12,7 +12,7 @@ use crate::error::StartProblems;
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
-    Call, Decided, DueSchedule, Instant, Prepared, announce, announce_limits,
+    Call, Decided, DueSchedule, Prepared, announce, announce_limits,
     announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval, prepare_days,
     prepared, promote, queues_ready, transaction_age,
 };
@@ -90,7 +90,8 @@ impl<S: Session> Draining<S> {
         if !problems.is_empty() {
             return Err(Error::Start(StartProblems(problems)));
         }
-        self.call(&declare_schedules(&declared.iter().collect::<Vec<_>>())).await
+        let declared: Vec<_> = declared.iter().collect();
+        self.call(&declare_schedules(&declared, None)).await.map(drop)
     }
 
     /// One life after another, each for the queues that are known by then.
@@ -210,17 +211,12 @@ impl<S: Session> Draining<S> {
 /// What becomes of a schedule where time was moved by so much: decided by the clock that would show
 /// then, and told by the one there is.
 fn decided(due: DueSchedule, moved: Duration) -> Option<Decided> {
-    let (seen, paused) = (due.next_at, due.paused);
+    let seen = due.next_at;
     let then = DueSchedule { next_at: due.next_at + moved, now: due.now + moved, ..due };
     let mut decided = schedule::decide(&then, &then.times.parse::<Times>().ok()?);
     for instant in &mut decided.instants {
         instant.at -= moved;
         instant.since = instant.since.map(|since| since - moved);
-    }
-    if decided.instants.is_empty() {
-        // It became due as somebody else moved time: at no instant of its times.
-        let skipped = paused.then_some("paused");
-        decided.instants.push(Instant { at: seen, skipped, since: None });
     }
     decided.next = decided.next.map(|next| next - moved);
     Some(Decided { seen, ..decided })

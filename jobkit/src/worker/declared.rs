@@ -55,7 +55,7 @@ impl Declared {
         }
         let declared: Vec<&NewSchedule> =
             self.schedules.iter().map(|(_, schedule)| schedule).collect();
-        let told = ticker::insist(link, &declare_schedules(&declared, number)).await?;
+        let told = ticker::insist(link, &declare_schedules(&declared, Some(number))).await?;
         for (schedule, declared, says, stays) in told {
             if !stays {
                 self.stay.remove(&schedule);
