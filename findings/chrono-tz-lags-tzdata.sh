@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packages: chrono-tz 0.10.4 (the newest on crates.io when this was written), tzdata 2026.6 from PyPI (IANA 2026f).
+# Packages: chrono-tz 0.10.4 (the newest release when this was written), tzdata 2026.6 from PyPI (IANA 2026f).
 # Seen: chrono-tz carries the rules of tzdata 2025b. America/Vancouver keeps UTC-7 all year from 2026 on, so 03:00
 #   there on 1 December 2026 is 10:00 UTC by tzdata 2026f; chrono-tz says 11:00 UTC. Building anew does not help.
 # For users of jobkit: schedules do not depend on chrono-tz; they go by the newer of the system's rules and those of
