@@ -3,6 +3,8 @@ use warnings;
 use DBI;
 use JSON::PP;
 
+binmode STDERR, ":encoding(UTF-8)";
+
 my ($user, $host, $port, $name) = $ENV{DATABASE_URL} =~ m{//(\w+)@([^:/]+):(\d+)/(\w+)};
 my $order = $ARGV[0] + 0;
 my $dsn = "dbi:Pg:host=$host;port=$port;dbname=$name;sslmode=disable";

@@ -1,7 +1,7 @@
 import knex from "knex";
 import { URL, run } from "./client.mjs";
 
-const db = knex({ client: "pg", connection: URL, pool: { max: 1 } });
+const db = knex({ client: "pg", connection: URL, pool: { min: 0, max: 1 } });
 
 const placeOrder = (order, receipt) =>
   db.transaction(async (trx) => {
