@@ -89,10 +89,15 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The attempts that are children of this span, and under each its own.
+/// The attempts of the jobs that were enqueued in this span, and under each its own.
 fn print_attempts(spans: &[SpanData], parent: SpanId, indent: &str) {
-    let attempts = spans.iter().filter(|span| span.name == "jobkit.run");
-    let mut children: Vec<_> = attempts.filter(|span| span.parent_span_id == parent).collect();
+    let enqueues = spans.iter().filter(|span| span.name == "create");
+    let enqueues: Vec<_> = enqueues.filter(|span| span.parent_span_id == parent).collect();
+    let is_of = |job: &&SpanData| {
+        enqueues.iter().any(|span| span.span_context.span_id() == job.parent_span_id)
+    };
+    let attempts = spans.iter().filter(|span| span.name.starts_with("process "));
+    let mut children: Vec<_> = attempts.filter(is_of).collect();
     children.sort_by_key(|span| (attribute(span, "job.kind"), attribute(span, "attempt")));
     for span in children {
         let (kind, attempt) = (attribute(span, "job.kind"), attribute(span, "attempt"));

@@ -11,6 +11,11 @@ use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
+#[path = "producers/clients.rs"]
+mod clients;
+
+use crate::clients::clients;
+
 const PAGE: &str = include_str!("../docs/sql.md");
 
 /// What the programs enqueue.
@@ -246,7 +251,15 @@ fn programs() -> [(&'static str, Result<Command, &'static str>); 3] {
         go.arg("run").env("GO111MODULE", "off").env("GOPATH", "/usr/share/gocode");
         go
     });
-    [("producer.py", python), ("producer.ts", typescript()), ("producer.go", go)]
+    let mut all = [("producer.py", python), ("producer.mts", typescript()), ("producer.go", go)];
+    for (name, command) in &mut all {
+        let shown = repository().join("docs/producers").join(*name).canonicalize().unwrap();
+        let shown = if name.ends_with(".mts") { PathBuf::from("producer.mjs") } else { shown };
+        if let Ok(command) = command {
+            command.arg(shown);
+        }
+    }
+    all
 }
 
 /// Compiles the program beside its packages.
@@ -259,12 +272,11 @@ fn typescript() -> Result<Command, &'static str> {
     std::fs::create_dir_all(&place).unwrap();
     let _there =
         std::os::unix::fs::symlink(packages.canonicalize().unwrap(), place.join("node_modules"));
-    std::fs::copy(repository().join("docs/producers/producer.ts"), place.join("producer.ts"))
+    std::fs::copy(repository().join("docs/producers/producer.mts"), place.join("producer.mts"))
         .unwrap();
-    std::fs::write(place.join("package.json"), r#"{"type": "module"}"#).unwrap();
     let mut compiler = Command::new("node");
     compiler.current_dir(&place).arg("node_modules/typescript/bin/tsc");
-    compiler.args(["--strict", "--module", "nodenext", "--target", "es2022", "producer.ts"]);
+    compiler.args(["--strict", "--module", "nodenext", "--target", "es2022", "producer.mts"]);
     let compiled = compiler.output().unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stdout));
     let mut node = Command::new("node");
@@ -274,7 +286,8 @@ fn typescript() -> Result<Command, &'static str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_in_other_languages_enqueue_and_roll_back() {
-    for (name, command) in programs() {
+    let mut ran = Vec::new();
+    for (name, command) in programs().into_iter().chain(clients()) {
         let Ok(mut command) = command.map_err(|missing| {
             // Not by `eprintln!`, which nobody sees when the test passes.
             writeln!(std::io::stderr(), "SKIPPED, {name}: {missing}")
@@ -283,12 +296,10 @@ async fn programs_in_other_languages_enqueue_and_roll_back() {
         };
         let lab = announced().await;
         lab.run("create table orders (id bigint primary key)").await;
-        let shown = repository().join("docs/producers").join(name).canonicalize().unwrap();
-        let shown = if name.ends_with(".ts") { PathBuf::from("producer.js") } else { shown };
         // Without what only sqlx understands; and pq asks for TLS unless it is told not to.
         let address = lab.url().split('?').next().unwrap();
         let url = format!("{address}?sslmode=disable");
-        command.arg(shown).arg("7").env("DATABASE_URL", url);
+        command.arg("7").env("DATABASE_URL", url);
         let first = command.output().unwrap();
         assert!(first.status.success(), "{name}: {}", String::from_utf8_lossy(&first.stderr));
         let job = String::from_utf8(first.stdout).unwrap();
@@ -310,5 +321,7 @@ async fn programs_in_other_languages_enqueue_and_roll_back() {
         assert_eq!(lab.count("jobkit.jobs").await, 1, "{name}");
         assert_eq!(lab.count("orders").await, 0, "{name}");
         lab.check_invariants().await;
+        ran.push(name);
     }
+    writeln!(std::io::stderr(), "{} clients ran: {}", ran.len(), ran.join(", ")).unwrap();
 }

@@ -1,4 +1,4 @@
-// Stores an order and its job, both or neither: go run producer.go 7
+// go mod init shop; go get github.com/lib/pq; go run producer.go 7: stores an order and its job, both or neither
 package main
 
 import (

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+mod own_name;
+
+pub(crate) use self::own_name::is_called_by_own_name;
+
 /// The actor where nobody is authenticated.
 pub(crate) const ANYBODY: &str = "unauthenticated";
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{OriginalUri, RawPathParams};
-use axum::http::header::{COOKIE, LOCATION, SET_COOKIE};
+use axum::http::header::{ACCEPT, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +19,8 @@ use crate::request::fields::Fields;
 use crate::request::preferences::{Refresh, Theme};
 use crate::shared::Shared;
 
+/// What monitoring asks for.
+const PROBED: [&str; 3] = ["/healthz", "/metrics", "/readyz"];
 const FLASH: &str = "jobkit-flash";
 /// Makes htmx go to another page.
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
@@ -32,6 +34,8 @@ pub(crate) enum Wants {
     Fragment,
     /// JSON.
     Data,
+    /// A line: programs of monitoring show it as it is.
+    Text,
 }
 
 /// A request from somebody who may make it.
@@ -47,6 +51,8 @@ pub(crate) struct Context {
     pub(crate) refresh: Refresh,
     /// Whether files may come compressed.
     pub(crate) takes_gzip: bool,
+    /// The types of media that are taken.
+    pub(crate) accept: String,
     /// Where it is below the mount.
     pub(crate) path: String,
     /// What it says, in its address and its body.
@@ -78,6 +84,7 @@ impl Context {
         let wants = match header("hx-request") {
             _ if path.starts_with("/api/") => Wants::Data,
             Some("true") => Wants::Fragment,
+            _ if PROBED.contains(&path) => Wants::Text,
             _ => Wants::Page,
         };
         let chosen = |name| cookie(&parts.headers, name).unwrap_or_default();
@@ -85,11 +92,12 @@ impl Context {
             shared: shared.clone(),
             access,
             base: base(&shared.base_path, parts),
-            here: here.to_owned(),
+            here: within(here),
             wants,
             theme: Theme::named(&chosen(Theme::COOKIE)),
             refresh: Refresh::named(&chosen(Refresh::COOKIE)),
             takes_gzip: compression::is_taken(&parts.headers),
+            accept: lines(&parts.headers, ACCEPT),
             path: path.to_owned(),
             request: Fields::of_query(query),
             flash: cookie(&parts.headers, FLASH).filter(|text| text.len() < 1000),
@@ -172,7 +180,8 @@ impl Context {
 
     /// What remains to be said with an answer: the flash has been shown.
     pub(crate) fn finish(&self, mut response: Response) -> Response {
-        let shown = response.status() == StatusCode::OK && self.wants != Wants::Data;
+        let page = matches!(self.wants, Wants::Page | Wants::Fragment);
+        let shown = response.status() == StatusCode::OK && page;
         if shown && self.flash.is_some() {
             response.headers_mut().append(SET_COOKIE, self.cookie(FLASH, "", 0));
         }
@@ -189,6 +198,12 @@ fn base(stripped: &str, parts: &Parts) -> String {
     // Two slashes at the beginning would name another host.
     let prefix = format!("{stripped}/{}", prefix.trim_start_matches('/'));
     prefix.trim_end_matches('/').to_owned()
+}
+
+/// A path below a mount at the root is a link as it is: what two slashes at its beginning, or one
+/// and a backslash, lead to is another host.
+fn within(here: &str) -> String {
+    format!("/{}", here.trim_start_matches(['/', '\\']))
 }
 
 /// How a browser that shows `current` goes on to a page. A script gets what changes of the page it
@@ -218,6 +233,12 @@ fn is_local(path: &str) -> bool {
         && path.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// A header that is a list, whole.
+fn lines(headers: &HeaderMap, name: HeaderName) -> String {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    lines.collect::<Vec<_>>().join(",")
+}
+
 /// The value of a cookie, decoded.
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -236,6 +257,9 @@ mod tests {
             assert!(!is_local(path), "{path:?}");
         }
         assert!(is_local("/jobs?q=a%20b"));
+        for here in ["/a?b=//c", "//a?b=//c", "///a?b=//c", "/\\a?b=//c", "a?b=//c"] {
+            assert_eq!(within(here), "/a?b=//c");
+        }
     }
 
     #[test]

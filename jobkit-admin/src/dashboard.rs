@@ -2,13 +2,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use jobkit::Admin;
 use tokio::sync::Semaphore;
 
-use crate::access::{ANYBODY, Access, Permissions};
+use crate::access::{ANYBODY, Access, Permissions, is_called_by_own_name};
 use crate::cached::Cached;
 use crate::routes;
 use crate::shared::{Accent, Hook, Shared, Verdict};
@@ -117,19 +118,49 @@ impl Dashboard<Undecided> {
         self.decided(Arc::new(hook))
     }
 
-    /// Lets everybody who reaches it do everything. Only for a server that nobody else reaches: it
-    /// says so in the log and at the top of every page.
+    /// Lets everybody on this machine do everything. Only for a server that listens on loopback: it
+    /// says so in the log and at the top of every page. It answers only where a request calls it
+    /// `localhost` or by an address of loopback (otherwise 421), so that a page of another site,
+    /// whose name was made to lead here, can do nothing.
+    ///
+    /// ```no_run
+    /// # fn f(admin: jobkit::Admin) {
+    /// let jobs = jobkit_admin::Dashboard::new(admin).allow_unauthenticated().into_router();
+    /// # }
+    /// ```
     #[must_use]
     pub fn allow_unauthenticated(self) -> Dashboard<Decided> {
+        tracing::warn!("jobkit.dashboard: everybody on this machine may do everything");
+        self.decided(Arc::new(|parts: Parts| {
+            let own = is_called_by_own_name(&parts);
+            Box::pin(async move { if own { Ok(everybody()) } else { Err(misdirected()) } })
+        }))
+    }
+
+    /// As [`allow_unauthenticated`](Self::allow_unauthenticated), by whatever name it is called.
+    /// For where something else decides who reaches it, such as a container's network or a proxy
+    /// that asks for a password: nothing here keeps out the pages of another site, whose name was
+    /// made to lead to it.
+    #[must_use]
+    pub fn allow_unauthenticated_by_any_name(self) -> Dashboard<Decided> {
         tracing::warn!("jobkit.dashboard: everybody who reaches it may do everything");
-        let everybody = || Access::new(ANYBODY, Permissions::admin());
-        self.decided(Arc::new(move |_| Box::pin(async move { Ok(everybody()) })))
+        self.decided(Arc::new(|_| Box::pin(async { Ok(everybody()) })))
     }
 
     fn decided(self, hook: Hook) -> Dashboard<Decided> {
         let Self { admin, instance, accent, base_path, read_only, stop, access: Undecided } = self;
         Dashboard { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) }
     }
+}
+
+fn everybody() -> Access {
+    Access::new(ANYBODY, Permissions::admin())
+}
+
+/// For who came by a name of another.
+fn misdirected() -> Response {
+    let text = "Without a password this is served as localhost only.\n";
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
 impl<A> Dashboard<A> {

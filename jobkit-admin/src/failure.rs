@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Conflict(String),
     /// The body is too large.
     TooLarge,
+    /// The body does not arrive.
+    Slow,
     /// Too many requests at once.
     Busy,
     /// The queue said no.
@@ -38,6 +40,7 @@ impl Failure {
             Self::Invalid(_) | Self::Refused(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Failed(error) => match error {
                 error if is_invalid(error) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -56,6 +59,7 @@ impl Failure {
             Self::Refused(title, _) => title,
             Self::Conflict(_) => "Not possible now",
             Self::TooLarge => "Too large",
+            Self::Slow => "Too slow",
             Self::Busy => "Too many requests",
             Self::Failed(error) => match error {
                 Error::Unreachable(_) => "The database cannot be reached",
@@ -80,6 +84,7 @@ impl Failure {
             Self::NotFound => "There is nothing here, or nothing that you may see.".into(),
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
             Self::TooLarge => "No more than a payload of 1 MiB is taken.".into(),
+            Self::Slow => "The request did not arrive within 10 seconds.".into(),
             Self::Busy => "Others are being served. Try again in a moment.".into(),
             Self::Failed(error) if is_forbidden(error) => {
                 "The role that this dashboard has in the database may not do that. Connect it as \

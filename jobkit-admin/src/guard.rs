@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tower_http::csrf::ProtectionError;
 
 use crate::access::{Access, Permissions};
@@ -29,6 +29,17 @@ const BODY_BYTES: usize = 4 << 20;
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a body may take to arrive. Nobody's turn passes meanwhile.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bodies up to this size are read whoever else sends one; of larger ones so many at a time, which
+/// is what they may take of the memory.
+const SMALL_BODY: u64 = 64 << 10;
+const LARGE_BODIES: usize = 8;
+
+/// Requests that ask nobody, and ask the database: they take no turn of those who may.
+const PROBES: usize = 2;
+
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -40,17 +51,29 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (header::VARY, "accept-encoding, cookie, hx-request"),
+    (header::VARY, "accept, accept-encoding, cookie, hx-request"),
 ];
 
 pub(crate) struct Guard {
     shared: Arc<Shared>,
     room: Semaphore,
+    probes: Semaphore,
+    bodies: Semaphore,
 }
 
 impl Guard {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, room: Semaphore::new(REQUESTS) }
+        let (room, probes) = (Semaphore::new(REQUESTS), Semaphore::new(PROBES));
+        Self { shared, room, probes, bodies: Semaphore::new(LARGE_BODIES) }
+    }
+
+    /// Whose turns a request waits for: none, where the answer is in the process.
+    fn turns(&self, endpoint: &Endpoint) -> Option<&Semaphore> {
+        match endpoint.path {
+            "/healthz" | "/assets/{file}" => None,
+            _ if endpoint.needs.is_none() => Some(&self.probes),
+            _ => Some(&self.room),
+        }
     }
 
     /// Serves a request that a route of the table matches.
@@ -73,14 +96,19 @@ impl Guard {
         if !allowed {
             return render::failure(&context, &Failure::NotFound);
         }
-        let Ok(Ok(_room)) = tokio::time::timeout(PATIENCE, self.room.acquire()).await else {
-            return render::failure(&context, &Failure::Busy);
-        };
+        // A body comes as slowly as its sender likes, so it is read before there is a turn.
         if endpoint.method == Method::POST
-            && let Err(failure) = read_body(&mut context, &parts.headers, body).await
+            && let Err(failure) = self.read_body(&mut context, &parts.headers, body).await
         {
             return render::failure(&context, &failure);
         }
+        let _turn = match self.turns(endpoint) {
+            None => None,
+            Some(turns) => match turn_of(turns).await {
+                Some(turn) => Some(turn),
+                None => return render::failure(&context, &Failure::Busy),
+            },
+        };
         let response = match (endpoint.run)(&context).await {
             Ok(response) => response,
             Err(failure) => render::failure(&context, &failure),
@@ -91,17 +119,33 @@ impl Guard {
         }
         context.finish(response)
     }
+
+    async fn read_body(
+        &self,
+        context: &mut Context,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<(), Failure> {
+        let small = body.size_hint().upper().is_some_and(|size| size <= SMALL_BODY);
+        let _place = match small {
+            true => None,
+            false => Some(turn_of(&self.bodies).await.ok_or(Failure::Busy)?),
+        };
+        let bytes = arrived(body, BODY_PATIENCE).await?;
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        context.read(kind, &bytes)
+    }
 }
 
-async fn read_body(
-    context: &mut Context,
-    headers: &axum::http::HeaderMap,
-    body: Body,
-) -> Result<(), Failure> {
-    let bytes = to_bytes(body, BODY_BYTES).await.map_err(|_| Failure::TooLarge)?;
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
-    let kind = kind.split(';').next().unwrap_or("").trim();
-    context.read(kind, &bytes)
+/// A whole body, within this time.
+async fn arrived(body: Body, patience: Duration) -> Result<Bytes, Failure> {
+    let read = tokio::time::timeout(patience, to_bytes(body, BODY_BYTES)).await;
+    read.map_err(|_| Failure::Slow)?.map_err(|_| Failure::TooLarge)
+}
+
+async fn turn_of(turns: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    tokio::time::timeout(PATIENCE, turns.acquire()).await.ok()?.ok()
 }
 
 /// What is not in the table, seen by whoever: the answer is the same as for what they may not see.
@@ -136,4 +180,23 @@ pub(crate) async fn headers(request: Request, next: Next) -> Response {
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{StreamExt, stream};
+
+    #[tokio::test]
+    async fn a_body_is_read_for_so_long_however_often_a_byte_comes() {
+        let bytes = stream::repeat(()).then(async |()| {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            Ok::<_, std::io::Error>("a")
+        });
+        let patience = Duration::from_millis(50);
+        assert!(matches!(arrived(Body::from_stream(bytes), patience).await, Err(Failure::Slow)));
+        let large = vec![0; BODY_BYTES + 1];
+        assert!(matches!(arrived(large.into(), patience).await, Err(Failure::TooLarge)));
+        assert!(matches!(arrived("a=b".into(), patience).await, Ok(bytes) if bytes == "a=b"));
+    }
 }

@@ -1,7 +1,6 @@
 //! What monitoring asks for.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -13,17 +12,14 @@ use jobkit::admin::brakes::{Brake, Rate};
 use jobkit::admin::overview::Attention;
 use jobkit::admin::queues::QueueSummary;
 use jobkit::admin::semaphores::ConcurrencyGroup;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 
 use crate::context::Context;
 use crate::failure::Answer;
 use crate::totals::{Sum, Sums, Times};
+
+mod exposition;
+
+use self::exposition::{Exposition, Format, Type};
 
 /// The process is there.
 pub(crate) async fn healthy(_: &Context) -> Answer {
@@ -41,16 +37,14 @@ pub(crate) async fn ready(context: &Context) -> Answer {
 }
 
 pub(crate) async fn text(context: &Context) -> Answer {
-    let mut text = String::new();
-    let encoded = encode(&mut text, &registry(context).await?);
-    encoded.unwrap_or_else(|_| text.clear());
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+    let format = Format::of(&context.accept);
+    let page = page(context, format).await?;
+    Ok(([(CONTENT_TYPE, format.content_type())], page).into_response())
 }
 
 /// What the overview and the queues show. No keys and no payloads are in there: they would be
 /// series without number.
-async fn registry(context: &Context) -> Result<Registry, Error> {
+async fn page(context: &Context, format: Format) -> Result<String, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
     let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());
@@ -58,12 +52,11 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     let totals = context.shared.totals.look(|from| admin.measure_rows(from));
     let (now, queues, workers, brakes, groups, paused, totals) =
         tokio::try_join!(overview, queues, workers, brakes, groups, paused, totals)?;
-    let mut registry = Registry::with_prefix("jobkit");
-    registry.register_collector(Box::new(Ended(totals)));
+    let mut page = Exposition::new(format);
+    write_ended(&mut page, &totals);
     let mut gauge = |name: &str, text: &str, value: f64| {
-        let gauge = Gauge::<f64, AtomicU64>::default();
-        gauge.set(value);
-        registry.register(name, text, gauge);
+        page.family(name, Type::Gauge, text);
+        page.sample(name, &[], value);
     };
     let seconds = |age: Option<Duration>| age.unwrap_or_default().as_secs_f64();
     let number = |count: Count| f64::from(count.number());
@@ -74,15 +67,22 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed);
     gauge("workers", "Workers that are alive", up.count() as f64);
-    register_attention(&mut registry, &now.attention);
-    register_brakes(&mut registry, &brakes);
-    register_groups(&mut registry, &groups);
+    write_build(&mut page);
+    write_attention(&mut page, &now.attention);
+    write_brakes(&mut page, &brakes);
+    write_groups(&mut page, &groups);
+    write_queues(&mut page, &queues);
+    Ok(page.finish())
+}
+
+fn write_queues(page: &mut Exposition, queues: &[QueueSummary]) {
+    let number = |count: Count| f64::from(count.number());
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
         let series = queues.iter().map(|queue| ([("queue", &*queue.queue)], value(queue)));
-        register_series(&mut registry, name, text, series);
+        write_series(page, name, text, series);
     };
     of_queues("queue_ready", "Jobs that may be claimed", &|queue| number(queue.ready));
-    let ready_age = |queue: &QueueSummary| seconds(queue.ready_age);
+    let ready_age = |queue: &QueueSummary| queue.ready_age.unwrap_or_default().as_secs_f64();
     of_queues("queue_ready_age_seconds", "Since when the oldest of them is due", &ready_age);
     of_queues("queue_running", "Jobs that run", &|queue| number(queue.running));
     of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
@@ -91,29 +91,30 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
     of_queues("queue_bound", "How many jobs may wait; 0 where that is not bounded", &bound);
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
-    Ok(registry)
 }
 
 /// A gauge with a series for each of these labels; it may have none.
-fn register_series<'a, const N: usize>(
-    registry: &mut Registry,
+fn write_series<'a, const N: usize>(
+    page: &mut Exposition,
     name: &str,
     text: &str,
     series: impl IntoIterator<Item = ([(&'a str, &'a str); N], f64)>,
 ) {
-    let family = Family::<Vec<(String, String)>, Gauge<f64, AtomicU64>>::default();
-    for (labels, value) in series {
-        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
-        family.get_or_create(&labels.to_vec()).set(value);
-    }
-    registry.register(name, text, family);
+    page.family(name, Type::Gauge, text);
+    series.into_iter().for_each(|(labels, value)| page.sample(name, &labels, value));
 }
 
-fn register_attention(registry: &mut Registry, attention: &[Attention]) {
+/// Which version serves: 1, as such gauges are by custom.
+fn write_build(page: &mut Exposition) {
+    let version = [("version", env!("CARGO_PKG_VERSION"))];
+    write_series(page, "build_info", "The version of this dashboard", [(version, 1.0)]);
+}
+
+fn write_attention(page: &mut Exposition, attention: &[Attention]) {
     let text = "Things that need attention, 20 of a kind at most";
     let items = |name| attention.iter().filter(|item| item.name() == name).count() as f64;
     let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], items(name)));
-    register_series(registry, "attention", text, series);
+    write_series(page, "attention", text, series);
 }
 
 fn bound(queue: &QueueSummary) -> f64 {
@@ -125,12 +126,12 @@ fn is_full(queue: &QueueSummary) -> f64 {
 }
 
 /// What holds back a queue, a kind or everything; no series for what nothing holds back.
-fn register_brakes<'a>(registry: &mut Registry, brakes: &'a [Brake]) {
+fn write_brakes<'a>(page: &mut Exposition, brakes: &'a [Brake]) {
     let mut of_brakes = |name: &str, text: &str, value: &dyn Fn(&Brake) -> Option<f64>| {
         let labels =
             |brake: &'a Brake| [("scope", brake.scope.word()), ("name", brake.scope.name())];
         let series = brakes.iter().filter_map(|brake| Some((labels(brake), value(brake)?)));
-        register_series(registry, name, text, series);
+        write_series(page, name, text, series);
     };
     let paused = "Queues and kinds that are paused, or everything";
     of_brakes("paused", paused, &|brake| brake.paused.as_ref().map(|_| 1.0));
@@ -141,12 +142,12 @@ fn register_brakes<'a>(registry: &mut Registry, brakes: &'a [Brake]) {
 }
 
 /// What operators have set for a group of concurrency keys; no series for what its binaries say.
-fn register_groups<'a>(registry: &mut Registry, groups: &'a [ConcurrencyGroup]) {
+fn write_groups<'a>(page: &mut Exposition, groups: &'a [ConcurrencyGroup]) {
     let mut of_groups = |name: &str,
                          text: &str,
                          value: &dyn Fn(&ConcurrencyGroup) -> Option<f64>| {
         let series = |group: &'a ConcurrencyGroup| Some(([("group", &*group.name)], value(group)?));
-        register_series(registry, name, text, groups.iter().filter_map(series));
+        write_series(page, name, text, groups.iter().filter_map(series));
     };
     let limit = "How many jobs of each key of a group may run at a time, as operators say";
     of_groups("group_limit", limit, &|group| group.override_limit.map(f64::from));
@@ -162,49 +163,44 @@ fn per_second(rate: Rate) -> Option<f64> {
 /// One of the two histograms.
 type OfSum = fn(&Sum) -> &Times;
 
-/// What became of attempts.
-#[derive(Debug)]
-struct Ended(Sums);
+/// The same, whatever the outcome.
+fn by_kind(sums: &Sums) -> BTreeMap<[&str; 2], Sum> {
+    let mut by_kind: BTreeMap<[&str; 2], Sum> = BTreeMap::new();
+    for ([queue, kind, _], sum) in sums {
+        by_kind.entry([queue, kind]).or_default().merge(sum);
+    }
+    by_kind
+}
 
-impl Ended {
-    /// The same, whatever the outcome.
-    fn by_kind(&self) -> BTreeMap<[&str; 2], Sum> {
-        let mut sums: BTreeMap<[&str; 2], Sum> = BTreeMap::new();
-        for ([queue, kind, _], sum) in &self.0 {
-            sums.entry([queue, kind]).or_default().merge(sum);
+/// What became of attempts.
+fn write_ended(page: &mut Exposition, sums: &Sums) {
+    let text = "Attempts that ended since this process was first asked";
+    page.family("attempts_total", Type::Counter, text);
+    for ([queue, kind, outcome], sum) in sums {
+        let labels = [("queue", &**queue), ("kind", kind), ("outcome", outcome)];
+        page.sample("attempts_total", &labels, sum.count.max(0) as f64);
+    }
+    let by_kind = by_kind(sums);
+    let times: [(&str, &str, OfSum); 2] = [
+        ("run_seconds", "How long their handlers ran", |sum| &sum.run),
+        ("wait_seconds", "How long their jobs had been due", |sum| &sum.wait),
+    ];
+    for (name, text, times) in times {
+        page.family(name, Type::Histogram, text);
+        for (labels, sum) in &by_kind {
+            write_histogram(page, name, labels, times(sum));
         }
-        sums
     }
 }
 
-impl Collector for Ended {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-        let text = "Attempts that ended since this process was first asked";
-        let mut counter = encoder.encode_descriptor("attempts", text, None, MetricType::Counter)?;
-        for ([queue, kind, outcome], sum) in &self.0 {
-            let labels = [("queue", &**queue), ("kind", kind), ("outcome", outcome)];
-            let count = sum.count.max(0).cast_unsigned();
-            counter.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
-        }
-        let by_kind = self.by_kind();
-        let times: [(&str, &str, OfSum); 2] = [
-            ("run_seconds", "How long their handlers ran", |sum| &sum.run),
-            ("wait_seconds", "How long their jobs had been due", |sum| &sum.wait),
-        ];
-        for (name, text, times) in times {
-            let mut histogram =
-                encoder.encode_descriptor(name, text, None, MetricType::Histogram)?;
-            for ([queue, kind], sum) in &by_kind {
-                let (labels, times) = ([("queue", *queue), ("kind", kind)], times(sum));
-                let (sum, count) = (times.sum(), times.count());
-                histogram.encode_family(&labels)?.encode_histogram::<NoLabelSet>(
-                    sum,
-                    count,
-                    &times.buckets(),
-                    None,
-                )?;
-            }
-        }
-        Ok(())
+fn write_histogram(page: &mut Exposition, name: &str, [queue, kind]: &[&str; 2], times: &Times) {
+    let of = [("queue", *queue), ("kind", *kind)];
+    let (bucket, mut within) = (format!("{name}_bucket"), 0);
+    for (bound, count) in times.buckets() {
+        within += count;
+        let bound = if bound == f64::MAX { "+Inf".to_owned() } else { format!("{bound:?}") };
+        page.sample(&bucket, &[of[0], of[1], ("le", &bound)], within as f64);
     }
+    page.sample(&format!("{name}_sum"), &of, times.sum());
+    page.sample(&format!("{name}_count"), &of, within as f64);
 }

@@ -1,6 +1,6 @@
 //! Counters, made of measures that come and go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use jobkit::Error;
@@ -9,6 +9,10 @@ use tokio::sync::Mutex;
 
 /// How many buckets of a [`Histogram`] make one here.
 const WIDTH: usize = 2;
+
+/// How many pairs of a queue and a kind have series of their own: names are the producers' choice,
+/// and each pair has 5 kB. The attempts of all others are in one series, without names.
+const PAIRS: usize = 500;
 
 /// What became of attempts since this process was first asked: numbers that only grow.
 ///
@@ -23,6 +27,8 @@ struct State {
     from: Option<DateTime<Utc>>,
     /// Of all quarters before that, without what was there at the first look.
     over: Sums,
+    /// The pairs that were seen first: which ones they are never changes.
+    pairs: BTreeSet<[String; 2]>,
     begun: bool,
 }
 
@@ -58,24 +64,38 @@ impl Totals {
 
 impl State {
     fn take_in(&mut self, rows: &[MeasureRow]) -> Sums {
+        rows.iter().for_each(|row| self.admit(row));
         if !std::mem::replace(&mut self.begun, true) {
-            rows.iter().for_each(|row| add(&mut self.over, row, -1));
+            rows.iter().for_each(|row| add(&mut self.over, series(&self.pairs, row), row, -1));
         }
         // A quarter that is just over may still be added to by a call under way.
         let open =
             rows.iter().map(|row| row.at).max().map(|newest| newest - TimeDelta::minutes(15));
-        let is_over = |row: &&MeasureRow| open.is_some_and(|open| row.at < open);
-        rows.iter().filter(is_over).for_each(|row| add(&mut self.over, row, 1));
+        let (over, running): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|row| open.is_some_and(|open| row.at < open));
+        over.into_iter().for_each(|row| add(&mut self.over, series(&self.pairs, row), row, 1));
         let mut sums = self.over.clone();
-        rows.iter().filter(|row| !is_over(row)).for_each(|row| add(&mut sums, row, 1));
+        running.into_iter().for_each(|row| add(&mut sums, series(&self.pairs, row), row, 1));
         self.from = open.or(self.from);
         sums
     }
+
+    fn admit(&mut self, row: &MeasureRow) {
+        if self.pairs.len() < PAIRS {
+            self.pairs.insert([row.queue.clone(), row.kind.clone()]);
+        }
+    }
 }
 
-fn add(sums: &mut Sums, row: &MeasureRow, sign: i64) {
-    let key = [&row.queue, &row.kind, &row.outcome].map(String::clone);
-    let sum = sums.entry(key).or_default();
+/// Where a measure is counted.
+fn series(pairs: &BTreeSet<[String; 2]>, row: &MeasureRow) -> [String; 3] {
+    let pair = [row.queue.clone(), row.kind.clone()];
+    let [queue, kind] = if pairs.contains(&pair) { pair } else { Default::default() };
+    [queue, kind, row.outcome.clone()]
+}
+
+fn add(sums: &mut Sums, series: [String; 3], row: &MeasureRow, sign: i64) {
+    let sum = sums.entry(series).or_default();
     sum.count += sign * row.count.cast_signed();
     sum.run.add(&row.run, sign);
     sum.wait.add(&row.wait, sign);
@@ -125,9 +145,5 @@ impl Times {
             from = to;
         }
         sum
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.buckets().iter().map(|(_, number)| number).sum()
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! - [`propagate`], once in each process that enqueues: jobs carry the W3C trace context of the
 //!   span that enqueues them, in their metadata;
-//! - [`Traces`], around the handlers of each worker: the span of an attempt, `jobkit.run`, becomes
-//!   a child of that span.
+//! - [`Traces`], around the handlers of each worker: the span of an attempt becomes a child of that
+//!   span.
 //!
 //! ```no_run
 //! use jobkit::Worker;
@@ -28,9 +28,17 @@
 //! The spans of jobkit are on the level INFO: a filter of that layer has to let `jobkit=info`
 //! through, or there is nothing to give a parent to.
 //!
-//! What a span says of an attempt: `job.id`, `job.kind`, `queue`, `attempt` and
-//! `messaging.system`; the kind of span is *consumer*; its status is an error where the attempt
-//! failed. The text of the error is not there: a payload's values may be in it that are
+//! # What the spans say
+//!
+//! They follow OpenTelemetry's conventions for messaging, so that a backend draws queues from them.
+//! An enqueue is a span of the kind *producer*, called `create`, whose context the jobs carry. An
+//! attempt is one of the kind *consumer*, called `process` and the queue. Both have
+//! `messaging.system` (`jobkit`), `messaging.operation.name` and `messaging.operation.type`; an
+//! attempt has `messaging.destination.name`, which is the queue, and `messaging.message.id`, which
+//! is the job's, too, beside jobkit's own `job.id`, `job.kind`, `queue` and `attempt`.
+//!
+//! Where an attempt failed its status is an error, and `error.type` the Rust type of the error, or
+//! `_OTHER`. The text of the error is not there: a payload's values may be in it that are
 //! [redacted](https://docs.rs/jobkit) everywhere else.
 
 mod traces;
@@ -40,7 +48,7 @@ use opentelemetry::Context;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::trace::TraceContextExt;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
-use tracing::Span;
+use tracing::{Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 pub use self::traces::Traces;
@@ -56,12 +64,22 @@ pub fn propagate() -> Result<(), AlreadySet> {
     jobkit::hooks::propagate(inject)
 }
 
-/// Says the trace context of the current span in what a job carries.
+/// Makes the span of the enqueue, a child of the current one, and says its trace context in what a
+/// job carries.
 pub fn inject(carried: &mut Carried) {
-    let span = Span::current().context();
+    let span = info_span!("jobkit.create", otel.kind = "producer", otel.name = "create");
+    messaging(&span, "create");
+    let created = span.context();
     // Without a layer for tracing, the context is the one that OpenTelemetry knows.
-    let context = if span.has_active_span() { span } else { Context::current() };
+    let context = if created.has_active_span() { created } else { Context::current() };
     TraceContextPropagator::new().inject_context(&context, &mut Into(carried));
+}
+
+/// What the conventions ask of every span of messaging.
+fn messaging(span: &Span, operation: &'static str) {
+    span.set_attribute("messaging.system", "jobkit");
+    span.set_attribute("messaging.operation.name", operation);
+    span.set_attribute("messaging.operation.type", operation);
 }
 
 /// The trace context that a job carries.

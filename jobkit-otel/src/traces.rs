@@ -6,7 +6,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::{Status, TraceContextExt};
 use tracing_opentelemetry::{OpenTelemetrySpanExt, SetParentError};
 
-use crate::extract;
+use crate::{extract, messaging};
 
 /// A layer that gives the span of each attempt its place in a trace: give it to
 /// [`Worker::around`](jobkit::Worker::around) before other layers.
@@ -39,7 +39,10 @@ impl Traces {
     fn place(self, cx: &JobContext) {
         let span = cx.span();
         span.record("otel.kind", "consumer");
-        span.set_attribute("messaging.system", "jobkit");
+        span.record("otel.name", format!("process {}", cx.queue()));
+        messaging(span, "process");
+        span.set_attribute("messaging.destination.name", cx.queue().to_owned());
+        span.set_attribute("messaging.message.id", cx.id().to_string());
         let context = extract(&cx.carried());
         let enqueued_by = context.span().span_context().clone();
         let again = cx.attempt() > 1;
@@ -60,7 +63,11 @@ impl Around for Traces {
     async fn around(&self, cx: JobContext, next: Next) -> jobkit::Result {
         self.place(&cx);
         let result = next.run().await;
-        if result.as_ref().is_err_and(|error| error.is_failure()) {
+        if let Err(error) = &result
+            && error.is_failure()
+        {
+            let name = error.error_type().unwrap_or("_OTHER").to_owned();
+            cx.span().set_attribute("error.type", name);
             cx.span().set_status(Status::error(""));
         }
         result

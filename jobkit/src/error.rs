@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error_text::{full, said, unreachable};
+use crate::error_text::{full, is_of_a_standby, names_ours, said, unreachable};
 
 /// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -184,9 +184,9 @@ pub enum Error {
     /// A worker's connection does not keep its session: the address is that of a transaction
     /// pooler.
     #[error(
-        "this address gives each transaction another session, as PgBouncer does with pool_mode = \
-         transaction; connect the worker to the server itself, or through a session pool (what \
-         enqueues, and operators, may stay)"
+        "this address gives each transaction or statement another session, as a pooler in \
+         transaction mode does (PgBouncer, pgpool-II by statement, PGlite's socket); connect the \
+         worker to the server itself, or through a session pool (what enqueues may stay)"
     )]
     TransactionPooler,
     /// Row security is on for tables of jobkit, and may hide rows from this role: its jobs would
@@ -274,11 +274,11 @@ impl From<sqlx::Error> for Error {
                 Self::Unreachable(error)
             }
             E::Database(answer) => match answer.code().as_deref() {
-                // No schema, no table, no function: of ours, since every statement here is. Without
-                // the schema no function is looked for.
-                Some("3F000" | "42P01") => Self::SchemaMissing,
-                Some("42883") => Self::SchemaUnfit,
+                // Without the schema no function is looked for.
+                Some("3F000" | "42P01") if names_ours(answer.message()) => Self::SchemaMissing,
+                Some("42883") if names_ours(answer.message()) => Self::SchemaUnfit,
                 Some("25006") => Self::ReadOnly,
+                Some("0A000") if is_of_a_standby(&**answer) => Self::ReadOnly,
                 Some("JK009") => full(answer.message()).unwrap_or(Self::Database(error)),
                 Some(code) if code.starts_with("08") || code.starts_with("57P") => {
                     Self::Unreachable(error)

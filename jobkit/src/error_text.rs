@@ -1,5 +1,8 @@
 //! Errors of the database in words, and what such words say.
 
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
 use crate::Error;
 
 /// What went wrong in its own words: of what the server says neither sqlx's introduction nor the
@@ -15,7 +18,7 @@ pub(crate) fn said(error: &sqlx::Error) -> String {
 /// Most often there is no server; but one that has ended an idle connection is there, and so is one
 /// that refuses a user or has no such database.
 pub(crate) fn unreachable(error: &sqlx::Error) -> String {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    let code = error.as_database_error().and_then(DatabaseError::code);
     match code.as_deref() {
         Some("57P05") => "PostgreSQL has ended a connection that was idle (idle_session_timeout); \
                           set that to 0 for this role, or try again"
@@ -25,11 +28,53 @@ pub(crate) fn unreachable(error: &sqlx::Error) -> String {
         }
         _ => {
             let why = said(error);
+            if let Some(text) = distrusted(&why) {
+                return text;
+            }
             format!(
                 "cannot reach PostgreSQL ({why}); check that it runs and that the address is right"
             )
         }
     }
+}
+
+/// There is a server, but its certificate is not taken: rustls says so in these words.
+fn distrusted(why: &str) -> Option<String> {
+    if why.contains("UnsupportedCertVersion") {
+        return Some(
+            "PostgreSQL's certificate is of X.509 version 1, which rustls does not take; give \
+             the server one of version 3 (ssl_cert_file), build with the feature tls-native-tls, \
+             or set sslmode=disable where nobody listens in between"
+                .to_owned(),
+        );
+    }
+    why.contains("invalid peer certificate").then(|| {
+        format!(
+            "PostgreSQL's certificate is not taken ({why}); name its authority (sslrootcert) \
+             and the server's host as the certificate does, or set sslmode=require, which checks \
+             neither"
+        )
+    })
+}
+
+/// Whether it is something of ours that the server does not find. A trigger, also one for events,
+/// may look for something of its own while a statement of ours runs.
+pub(crate) fn names_ours(message: &str) -> bool {
+    const OURS: &str = "jobkit";
+    let within = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    message.match_indices(OURS).any(|(at, _)| {
+        let before = message[..at].chars().next_back();
+        let after = message[at + OURS.len()..].chars().next();
+        !before.is_some_and(|c| within(c) || c == '.') && after.is_some_and(|c| !within(c))
+    })
+}
+
+/// Whether a standby refuses what is not copied to it: `sleepers` is unlogged. In the words of a
+/// server that speaks another language only the place in its source is the same.
+pub(crate) fn is_of_a_standby(answer: &dyn DatabaseError) -> bool {
+    let answered = answer.try_downcast_ref::<PgDatabaseError>();
+    answered.and_then(PgDatabaseError::routine) == Some("get_relation_info")
+        || answer.message().ends_with("unlogged relations during recovery")
 }
 
 /// Which queue is full, as `require_room` says it.
@@ -43,6 +88,39 @@ pub(crate) fn full(message: &str) -> Option<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_is_ours_only_by_its_name() {
+        for ours in [
+            "relation \"jobkit.jobs\" does not exist",
+            "schema \"jobkit\" does not exist",
+            "Schema »jobkit« existiert nicht",
+            "function jobkit.enqueue(unknown) does not exist",
+        ] {
+            assert!(names_ours(ours), "{ours}");
+        }
+        for other in [
+            "relation \"ddl_log\" does not exist",
+            "relation \"jobkit_log\" does not exist",
+            "relation \"audit.jobkit\" does not exist",
+            "schema \"my_jobkit\" does not exist",
+            "function audit(text) does not exist",
+            "jobkit",
+        ] {
+            assert!(!names_ours(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_taken_is_no_server_that_does_not_run() {
+        let said = |why: &str| unreachable(&sqlx::Error::Io(std::io::Error::other(why.to_owned())));
+        let old = said("invalid peer certificate: Other(OtherError(UnsupportedCertVersion))");
+        assert!(old.contains("version 1") && old.contains("sslmode=disable"), "{old}");
+        let unknown = said("invalid peer certificate: UnknownIssuer");
+        assert!(unknown.contains("UnknownIssuer") && unknown.contains("sslrootcert"), "{unknown}");
+        assert!(!unknown.contains("that it runs"), "{unknown}");
+        assert!(said("Connection refused").contains("check that it runs"));
+    }
 
     #[test]
     fn a_queue_that_is_full_has_its_name_whatever_that_is() {

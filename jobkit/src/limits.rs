@@ -19,6 +19,10 @@ pub(crate) const BATCH_BYTES: usize = 256 * 1000 * 1000;
 pub(crate) const CHECKPOINT_BYTES: usize = 64 * 1024;
 /// Longest note of a progress.
 pub(crate) const NOTE_BYTES: usize = 200;
+/// Longest reason that an operator gives, and longest note.
+pub(crate) const REASON_BYTES: usize = 4096;
+/// Longest name of who acts; what is longer is cut.
+const ACTOR_BYTES: usize = 512;
 /// Longest queue, kind, group or tag.
 pub(crate) const NAME_BYTES: usize = 128;
 /// Longest key.
@@ -63,6 +67,11 @@ pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), E
         return Err(Error::Length { what, bytes: text.len(), limit });
     }
     if text.contains('\0') { Err(Error::Nul { what }) } else { Ok(()) }
+}
+
+/// Checks the words of an operator for those who ask later.
+pub(crate) fn reason(text: &str) -> Result<(), Error> {
+    self::text("reason", text, REASON_BYTES)
 }
 
 /// Checks JSON text: what searches in it reads it as jsonb, which has no NUL and no numbers of any
@@ -166,12 +175,22 @@ pub(crate) fn range<T: PartialOrd + Copy + TryInto<i64>>(
 
 /// Error texts may contain anything; PostgreSQL takes no NUL, and the log is no dump.
 pub(crate) fn clean(text: &str) -> String {
-    const LONGEST: usize = 16 * 1024;
+    cut(text, 16 * 1024)
+}
+
+/// Who acts, as they call themselves.
+pub(crate) fn actor(text: &str) -> String {
+    cut(text, ACTOR_BYTES - CUT.len())
+}
+
+const CUT: &str = " … (cut)";
+
+fn cut(text: &str, longest: usize) -> String {
     let mut clean = text.replace('\0', "\\0");
-    if clean.len() > LONGEST {
-        let end = clean.floor_char_boundary(LONGEST);
+    if clean.len() > longest {
+        let end = clean.floor_char_boundary(longest);
         clean.truncate(end);
-        clean.push_str(" … (cut)");
+        clean.push_str(CUT);
     }
     clean
 }

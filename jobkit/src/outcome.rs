@@ -128,6 +128,20 @@ impl JobError {
         self.verdict
     }
 
+    /// The Rust type of the error, or what its root cause calls itself, as far as that says
+    /// something: what failures are grouped by, and never a value of a payload.
+    ///
+    /// ```
+    /// # use jobkit::JobError;
+    /// let error = JobError::from("1,000".parse::<u32>().unwrap_err());
+    /// assert_eq!(error.error_type(), Some("core::num::error::ParseIntError"));
+    /// assert_eq!(JobError::from("a mere text").error_type(), None);
+    /// ```
+    #[must_use]
+    pub fn error_type(&self) -> Option<&str> {
+        self.error_type.as_deref()
+    }
+
     fn new<E: Into<AnyError>>(verdict: Verdict, error: E) -> Self {
         let error = error.into();
         let error_type = error_type::<E>(&*error);

@@ -293,7 +293,7 @@ fn dashboard(lab: &Lab, redaction: Redaction) -> Router {
 
 #[tokio::test]
 async fn what_is_redacted_is_shown_nowhere_and_what_is_encrypted_lies_nowhere() {
-    encryption::keys(Keyring::new("key-1", [1; 32]).unwrap());
+    encryption::keys(Keyring::new("key-1", *b"only a test: one of many letters").unwrap());
     // With a single subscriber the threads of other tests decide what is logged.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let (log, _logged) = logged();

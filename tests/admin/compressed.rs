@@ -52,7 +52,7 @@ async fn pages_data_and_metrics_are_compressed_for_whoever_takes_that() {
         ("/dead/entries", "text/html"),
         ("/no/such", "text/html"),
         ("/api/v1/jobs", "application/json"),
-        ("/metrics", "application/openmetrics-text"),
+        ("/metrics", "text/plain; version=0.0.4"),
     ] {
         let (_, plain, whole) = raw(&app, "GET", path, &[]).await;
         assert_eq!(coding(&plain), "", "{path}: nobody asked");

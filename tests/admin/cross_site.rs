@@ -1,7 +1,9 @@
 //! What other sites make a browser ask for is refused.
 
+use axum::Router;
 use axum::http::StatusCode;
-use jobkit_admin::{Permissions, routes};
+use jobkit::Admin;
+use jobkit_admin::{Dashboard, Permissions, routes};
 use jobkit_tests::Lab;
 
 use crate::site::{ask, dashboard, filled};
@@ -51,4 +53,47 @@ async fn no_answer_allows_another_origin() {
         let reply = ask(&app, method, path, &[("origin", "http://evil.test")], "").await;
         assert_eq!(reply.header("access-control-allow-origin"), "");
     }
+}
+
+/// What a request of a page gets whose site has made its own name lead here; by another name than
+/// `jobs.test`, which `ask` has.
+async fn as_site(app: &Router, host: &str, origin: &str) -> [StatusCode; 3] {
+    let mut seen = [StatusCode::OK; 3];
+    let asked = [("GET", "/api/v1/overview"), ("POST", "/queues/pause"), ("GET", "/no/such")];
+    for ((method, path), status) in asked.into_iter().zip(&mut seen) {
+        let request = axum::http::Request::builder().method(method).uri(path).header("host", host);
+        let request = request.header("origin", origin).header("sec-fetch-site", "same-origin");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let request = request.body("queue=mail&reason=".to_owned()).unwrap();
+        *status = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap().status();
+    }
+    seen
+}
+
+#[tokio::test]
+async fn without_a_login_a_name_of_another_leads_nowhere() {
+    let lab = Lab::new().await;
+    let dashboard = || Dashboard::new(Admin::new(lab.pool()));
+    let app = dashboard().allow_unauthenticated().into_router();
+    let nested =
+        Router::new().nest_service("/jobs", dashboard().allow_unauthenticated().into_router());
+    let refused = [StatusCode::MISDIRECTED_REQUEST; 3];
+    assert_eq!(as_site(&app, "evil.test", "http://evil.test").await, refused);
+    assert_eq!(lab.count("jobkit.queues").await, 0);
+    let done = [StatusCode::OK, StatusCode::SEE_OTHER, StatusCode::NOT_FOUND];
+    assert_eq!(as_site(&app, "localhost:3000", "http://localhost:3000").await, done);
+    // Below a prefix, and where the address itself names another than the header.
+    for (uri, host, status) in [
+        ("/jobs/queues", "evil.test", 421),
+        ("/jobs/queues", "127.0.0.1:3000", 200),
+        ("http://evil.test/jobs/queues", "127.0.0.1", 421),
+        ("http://127.0.0.1/jobs/queues", "evil.test", 421),
+        ("http://127.0.0.1/jobs/queues", "127.0.0.1", 200),
+    ] {
+        let request = axum::http::Request::get(uri).header("host", host).body(String::new());
+        let answer = tower::ServiceExt::oneshot(nested.clone(), request.unwrap()).await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{uri} {host}");
+    }
+    let open = dashboard().allow_unauthenticated_by_any_name().into_router();
+    assert_eq!(as_site(&open, "jobs.internal", "http://jobs.internal").await, done);
 }

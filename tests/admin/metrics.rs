@@ -1,15 +1,20 @@
 //! Counters and histograms for monitoring, made of measures that come and go.
 
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::StatusCode;
 use jobkit::Admin;
 use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::admin::semaphores::Limited;
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
-use crate::site::{dashboard, get};
+use crate::exposition::{Sample, read};
+use crate::site::{ask, dashboard, dashboard_of, get};
 
 /// The value of a series, by its name and what is among its labels.
 async fn value(app: &Router, name: &str, label: &str) -> f64 {
@@ -121,4 +126,133 @@ async fn what_operators_set_for_keys_is_told_by_group_and_paused_keys_are_counte
     assert_eq!(paused().await, 1.0);
     let text = get(&app, "/metrics").await.body;
     assert!(!text.contains("acme"), "{text}");
+}
+
+/// Names that queues and kinds may have.
+const ODD: [&str; 12] = [
+    "a\"b",
+    "a\\b",
+    "a\nb",
+    "a\\nb",
+    "a\\",
+    "\"",
+    "\n",
+    "\",kind=\"x",
+    "} 1",
+    "a\rb\tc",
+    "käse \u{202e}日本\u{2028}🧀",
+    "# HELP a b",
+];
+
+/// A lab in which queues, kinds and groups have these names.
+async fn odd() -> Lab {
+    let lab = Lab::new().await;
+    let admin = Admin::new(lab.pool());
+    for name in ODD {
+        admin.pause(name, "", "").await.unwrap();
+        admin.limit_running(&Scope::Kind(name.into()), Some(5)).await.unwrap();
+        let group = "select jobkit.announce_limits(array[$1], array[1])";
+        sqlx::query(group).bind(name).execute(lab.pool()).await.unwrap();
+        assert_eq!(admin.limit_group(name, Some(7)).await.unwrap(), Limited::Set);
+        let measure =
+            "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
+            values (15, date_bin('15 min', now(), 'epoch'), $1, $1, 'finish', 1, '{1}', '{1}')";
+        sqlx::query(measure).bind(name).execute(lab.pool()).await.unwrap();
+    }
+    lab
+}
+
+const OPEN: (&str, &str) =
+    ("accept", "application/openmetrics-text; version=1.0.0, text/plain;q=0.5");
+
+#[tokio::test]
+async fn whatever_a_name_has_in_it_each_format_says_it_as_it_is() {
+    let lab = odd().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let plain = get(&app, "/metrics").await;
+    let open = ask(&app, "GET", "/metrics", &[OPEN], "").await;
+    assert!(plain.header("content-type").starts_with("text/plain; version=0.0.4"));
+    assert!(open.header("content-type").starts_with("application/openmetrics-text; version=1.0.0"));
+    assert!(open.header("vary").contains("accept,"), "{}", open.header("vary"));
+    let (plain, open) = (read(&plain.body, false), read(&open.body, true));
+    let names = |samples: &[Sample], of: &str, label: &str| -> BTreeSet<String> {
+        let of = samples.iter().filter(|sample| sample.name == of);
+        of.map(|sample| sample.labels[label].clone()).collect()
+    };
+    let odd: BTreeSet<String> = ODD.into_iter().map(str::to_owned).collect();
+    for samples in [&plain, &open] {
+        for (name, label) in [
+            ("jobkit_queue_paused", "queue"),
+            ("jobkit_attempts_total", "queue"),
+            ("jobkit_attempts_total", "kind"),
+            ("jobkit_run_seconds_bucket", "kind"),
+            ("jobkit_running_limit", "name"),
+            ("jobkit_group_limit", "group"),
+        ] {
+            assert_eq!(names(samples, name, label), odd, "{name} {label}");
+        }
+    }
+    let named = |samples: &[Sample]| {
+        samples
+            .iter()
+            .map(|sample| (sample.name.clone(), sample.labels.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(named(&plain), named(&open), "the formats have the same samples");
+}
+
+/// `promtool` of Prometheus, where it is installed, reads the page too, and judges the names.
+#[tokio::test]
+async fn prometheus_finds_nothing_wrong_with_the_page() {
+    let lab = odd().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let page = get(&app, "/metrics").await.body;
+    let promtool =
+        Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).spawn();
+    let Ok(mut promtool) = promtool else {
+        writeln!(std::io::stderr(), "SKIPPED, promtool: apt-get install prometheus").unwrap();
+        return;
+    };
+    promtool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}: {page}");
+}
+
+#[tokio::test]
+async fn of_many_names_some_have_series_and_the_others_one() {
+    let lab = Lab::new().await;
+    let app = dashboard(&lab, Permissions::viewer());
+    get(&app, "/metrics").await;
+    let measures =
+        "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
+        select 15, date_bin('15 min', now(), 'epoch'), 'q', 'k' || i, 'finish', 1, '{1}', '{1}'
+        from generate_series(1, 700) i";
+    lab.run(measures).await;
+    for _ in 0..2 {
+        let page = read(&get(&app, "/metrics").await.body, false);
+        let attempts: Vec<_> =
+            page.iter().filter(|sample| sample.name == "jobkit_attempts_total").collect();
+        assert_eq!(attempts.len(), 501);
+        assert_eq!(attempts.iter().map(|sample| sample.value).sum::<f64>(), 700.0);
+        let rest = attempts.iter().find(|sample| sample.labels["kind"].is_empty()).unwrap();
+        assert_eq!((rest.value, &*rest.labels["queue"]), (200.0, ""));
+        lab.run(
+            "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
+            values (15, date_bin('15 min', now(), 'epoch'), 'a', 'first', 'finish', 0, '{0}', '{0}')
+            on conflict do nothing",
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn without_a_database_monitoring_is_told_so_in_a_line() {
+    let admin = Admin::connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
+    let app = dashboard_of(admin, Permissions::admin()).into_router();
+    for path in ["/metrics", "/readyz"] {
+        let reply = get(&app, path).await;
+        assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert!(reply.header("content-type").starts_with("text/plain"), "{path}: {reply:?}");
+        assert!(!reply.body.contains('<') && reply.body.lines().count() == 1, "{}", reply.body);
+    }
 }

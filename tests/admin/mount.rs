@@ -95,6 +95,14 @@ async fn nobody_is_sent_elsewhere() {
         let reply = post(&app, "/queues/resume", &form).await;
         assert_eq!(reply.header("location"), "/queues", "{back}");
     }
+    for path in ["//evil.test/queues", "///evil.test", "/\\evil.test/queues", "//evil.test?a=b"] {
+        let reply = get(&app, path).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{path}");
+        for (at, attribute) in reply.body.match_indices("=\"/") {
+            let rest = &reply.body[at + attribute.len()..];
+            assert!(!rest.starts_with(['/', '\\']), "{path}: {:.60}", &reply.body[at..]);
+        }
+    }
     let reply = post(&app, "/queues/resume", "queue=mail&back=/concurrency?only=limit").await;
     assert_eq!(reply.header("location"), "/concurrency?only=limit");
 }

@@ -1,6 +1,11 @@
 //! What cannot be done, and how that is said.
 
+use std::io::Write;
+use std::time::{Duration, Instant};
+
 use jobkit_tests::{Lab, Roles};
+use private_postgres::Cluster;
+use sqlx::{Connection, PgConnection};
 
 use crate::shell::{NAMES, at, filled, run, text};
 
@@ -24,6 +29,36 @@ async fn what_is_not_there_is_told_with_status_1() {
         let said = run(&lab, args).await.bad(1);
         assert!(said.starts_with("jobkit: ") && said.contains("no "), "{args:?}: {said}");
     }
+}
+
+/// Makes a certificate without extensions, which is of version 1, where the server keeps its own.
+const OLD_CERTIFICATE: &str = "copy (select 1) to program $$
+    openssl req -new -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key \
+        -out server.csr &&
+    openssl x509 -req -in server.csr -signkey server.key -out server.crt &&
+    chmod 600 server.key && openssl x509 -in server.crt -noout -text | grep -q 'Version: 1 '
+$$";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_version_1_is_said_to_be_one() {
+    let cluster = tokio::task::spawn_blocking(|| Cluster::throwaway(&[]).unwrap()).await.unwrap();
+    let mut server = PgConnection::connect(&cluster.url()).await.unwrap();
+    if let Err(error) = sqlx::raw_sql(OLD_CERTIFICATE).execute(&mut server).await {
+        writeln!(std::io::stderr(), "SKIPPED, openssl makes no such certificate: {error}").unwrap();
+        return;
+    }
+    for set in ["alter system set ssl = on", "select pg_reload_conf()"] {
+        sqlx::raw_sql(set).execute(&mut server).await.unwrap();
+    }
+    let address = cluster.url().split('?').next().unwrap().to_owned();
+    let mut said = String::new();
+    let patience = Instant::now();
+    // The server reads its settings when it comes to it.
+    while !said.contains("X.509 version 1") {
+        assert!(patience.elapsed() < Duration::from_secs(30), "{said}");
+        said = at(&format!("{address}?sslmode=require"), &["status"]).await.bad(1);
+    }
+    assert!(said.contains("sslmode=disable") && !said.contains("check that it runs"), "{said}");
 }
 
 #[tokio::test]

@@ -103,10 +103,10 @@ async fn only_who_knows_the_password_gets_in() {
 #[tokio::test]
 async fn the_name_that_people_give_is_in_the_audit() {
     let lab = Lab::new().await;
-    let site = Site::open(&lab, &[], Some("open sesame")).await;
+    let site = Site::open(&lab, &[], Some("open, sesame")).await;
     assert_eq!(site.password, None, "only what was made up is printed");
     for name in ["bob", ""] {
-        let credentials = basic(&format!("{name}:open sesame"));
+        let credentials = basic(&format!("{name}:open, sesame"));
         let headers = [
             site.host(),
             format!("authorization: Basic {credentials}"),
@@ -150,6 +150,28 @@ async fn without_a_password_it_is_for_this_machine_only() {
 }
 
 #[tokio::test]
+async fn who_guesses_is_asked_to_wait_and_who_knows_gets_in_soon() {
+    let lab = Lab::new().await;
+    let site = Site::open(&lab, &[], Some("open, sesame")).await;
+    let mut seen = std::collections::BTreeMap::new();
+    for guess in 0..100 {
+        *seen.entry(site.status(Some(&basic(&format!("ada:guess {guess}")))).await).or_insert(0) +=
+            1;
+    }
+    assert!(seen[&401] < 20 && seen[&429] > 80, "{seen:?}");
+    // Who gives no password is asked for it as ever.
+    assert_eq!(site.status(None).await, 401);
+    let answer =
+        site.ask("GET /", &[site.host(), "authorization: Basic YTpi".to_owned()], "").await;
+    assert!(answer.to_lowercase().contains("\r\nretry-after: "), "{answer}");
+    let began = std::time::Instant::now();
+    while site.status(Some(&basic("ada:open, sesame"))).await != 200 {
+        assert!(began.elapsed() < Duration::from_secs(30), "it is locked out for long");
+    }
+    assert_eq!(site.stop("-TERM").await, 0);
+}
+
+#[tokio::test]
 async fn read_only_changes_nothing() {
     let lab = Lab::new().await;
     let site = Site::open(&lab, &["--allow-unauthenticated", "--read-only"], None).await;
@@ -166,12 +188,15 @@ async fn a_password_comes_from_a_file_that_is_there_and_not_empty() {
     let folder = std::env::temp_dir().join(format!("jobkit-cli-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    std::fs::write(path("password"), "sesame\n").unwrap();
+    std::fs::write(path("password"), "sesame sesame\n").unwrap();
     std::fs::write(path("empty"), "\n").unwrap();
     let site = Site::open(&lab, &["--password-file", &path("password")], None).await;
-    assert_eq!(site.status(Some(&basic("ada:sesame"))).await, 200);
+    assert_eq!(site.status(Some(&basic("ada:sesame sesame"))).await, 200);
     assert_eq!(site.stop("-TERM").await, 0);
-    for (file, what) in [("empty", "is empty"), ("none", "cannot be read")] {
+    std::fs::write(path("short"), "sesame\n").unwrap();
+    let wrong =
+        [("empty", "is empty"), ("none", "cannot be read"), ("short", "fewer than 12 characters")];
+    for (file, what) in wrong {
         let args = ["serve", "--bind", "127.0.0.1:0", "--password-file", &path(file)];
         let said = at(lab.url(), &args).await.bad(2);
         assert!(said.contains(what), "{said}");
@@ -182,7 +207,8 @@ async fn a_password_comes_from_a_file_that_is_there_and_not_empty() {
 #[tokio::test]
 async fn it_serves_before_the_database_does() {
     // Nobody listens there.
-    let site = Site::open_at("postgres://nobody@127.0.0.1:1/none", &[], Some("sesame")).await;
-    assert_eq!(site.status(Some(&basic("ada:sesame"))).await, 503);
+    let site =
+        Site::open_at("postgres://nobody@127.0.0.1:1/none", &[], Some("sesame sesame")).await;
+    assert_eq!(site.status(Some(&basic("ada:sesame sesame"))).await, 503);
     assert_eq!(site.stop("-TERM").await, 0);
 }

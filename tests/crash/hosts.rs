@@ -137,6 +137,11 @@ async fn of_several_hosts_the_one_that_takes_writes_is_kept() {
     let any = Admin::connect(&[&pair.url, "?target_session_attrs=any"].concat()).await.unwrap();
     let reads: bool = sqlx::query_scalar(reads_only).fetch_one(any.pool()).await.unwrap();
     assert!(reads, "the first that answers");
+    // `sleepers` is not there on a standby: its table is unlogged.
+    let reader = PgPool::connect(&pair.standby.url()).await.unwrap();
+    pair.lab.until("replay_lsn >= pg_current_wal_lsn() from pg_stat_replication").await;
+    let refused = Numbered { number: 2 }.enqueue(&reader).await;
+    assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
     let list = format!("postgres://postgres@127.0.0.1:1,{}", at(&pair.standby));
     let none = Admin::connect(&list).await.err();
     assert!(matches!(none, Some(Error::ReadOnly)), "{none:?}");

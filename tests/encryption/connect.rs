@@ -81,11 +81,16 @@ pub(crate) async fn turn(keys: Keyring) -> MutexGuard<'static, ()> {
     turn
 }
 
+/// A key that is told by its first byte.
+pub(crate) fn key(first: u8) -> [u8; 32] {
+    std::array::from_fn(|at| first.wrapping_add(at as u8))
+}
+
 /// A keyring of these keys, the first seals: each is named by its byte.
 pub(crate) fn keyring(keys: &[u8]) -> Keyring {
     let id = |key: u8| format!("key-{key}");
-    let first = Keyring::new(id(keys[0]), [keys[0]; 32]).unwrap();
-    keys[1..].iter().fold(first, |ring, key| ring.with(id(*key), [*key; 32]).unwrap())
+    let first = Keyring::new(id(keys[0]), self::key(keys[0])).unwrap();
+    keys[1..].iter().fold(first, |ring, key| ring.with(id(*key), self::key(*key)).unwrap())
 }
 
 pub(crate) async fn worker(lab: &Lab) -> WorkerHandle {

@@ -237,5 +237,17 @@ async fn a_test_drains_what_is_sealed() {
 
 #[test]
 fn a_key_has_an_id() {
-    assert!(Keyring::new("a.b", [0; 32]).is_err());
+    assert!(matches!(Keyring::new("a.b", key(9)), Err(KeyringError::Id)));
+}
+
+#[test]
+fn a_key_that_nobody_has_drawn_is_refused() {
+    for byte in [0, 1, 0x41, 0xff] {
+        let refused = Keyring::new("k", [byte; 32]).unwrap_err();
+        assert_eq!(refused, KeyringError::NotRandom("k".to_owned()));
+        assert!(keyring(&[1]).with("k", [byte; 32]).is_err());
+    }
+    let text = ["k:", &"A".repeat(43), "="].concat();
+    assert_eq!(text.parse::<Keyring>().unwrap_err(), KeyringError::NotRandom("k".to_owned()));
+    assert!(Keyring::new("k", std::array::from_fn(|at| u8::from(at == 31))).is_ok());
 }

@@ -20,3 +20,4 @@ mod replay;
 mod schedules;
 mod selected;
 mod semaphores;
+mod words;

@@ -11,7 +11,9 @@ use jobkit::{Enqueue, Job, JobContext, JobError, job};
 use jobkit_otel::Traces;
 use jobkit_tests::Lab;
 use opentelemetry::propagation::TextMapPropagator;
-use opentelemetry::trace::{SpanId, SpanKind, Status, TraceId, TracerProvider};
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind, Status, TraceId, TraceState, TracerProvider,
+};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde::{Deserialize, Serialize};
@@ -67,13 +69,14 @@ fn exported() -> &'static InMemorySpanExporter {
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tests"));
         tracing_subscriber::registry().with(layer).init();
         jobkit_otel::propagate().unwrap();
-        encryption::keys(Keyring::new("key-1", [1; 32]).unwrap());
+        encryption::keys(Keyring::new("key-1", *b"only a test: one of many letters").unwrap());
         exporter
     })
 }
 
 /// Runs what a request enqueues with these traces, and returns the request's span and those of the
-/// attempts, in the order of their ends.
+/// attempts, in the order of their ends, as if they were its children: between them are only the
+/// spans of enqueues.
 async fn traced<F: Future<Output = ()>>(
     traces: Traces,
     request: impl FnOnce(sqlx::PgPool) -> F,
@@ -91,9 +94,28 @@ async fn traced<F: Future<Output = ()>>(
     let request = spans.iter().find(|span| span.name == name).unwrap().clone();
     let trace = trace(&request);
     let linked = |span: &&SpanData| span.links.iter().any(|l| l.span_context.trace_id() == trace);
-    let attempts = spans.iter().filter(|span| span.name == "jobkit.run");
+    let attempts = spans.iter().filter(|span| span.name.starts_with("process "));
     let ours = attempts.filter(|span| self::trace(span) == trace || linked(span));
-    (request, ours.cloned().collect())
+    let ours = ours.cloned().map(|span| without_creation(span, &spans));
+    (request, ours.collect())
+}
+
+/// An attempt, with the parents of the enqueues that it is a child of and linked to.
+fn without_creation(mut attempt: SpanData, spans: &[SpanData]) -> SpanData {
+    let creator = |of: SpanId| {
+        let created = spans.iter().find(|span| id(span) == of && of != SpanId::INVALID)?;
+        assert_eq!((&*created.name, &created.span_kind), ("create", &SpanKind::Producer));
+        Some(created.parent_span_id)
+    };
+    if let Some(parent) = creator(attempt.parent_span_id) {
+        attempt.parent_span_id = parent;
+    }
+    for link in &mut attempt.links.links {
+        let parent = creator(link.span_context.span_id()).unwrap();
+        let (trace, flags) = (link.span_context.trace_id(), link.span_context.trace_flags());
+        link.span_context = SpanContext::new(trace, parent, flags, true, TraceState::default());
+    }
+    attempt
 }
 
 fn trace(span: &SpanData) -> TraceId {
@@ -148,6 +170,44 @@ async fn a_request_and_its_three_jobs_one_retried_are_one_trace() {
     assert_eq!(attribute(charges[0], "job.id"), attribute(charges[1], "job.id"));
 }
 
+/// The names that OpenTelemetry publishes, each in a line, but for those of particular systems.
+const PUBLISHED: &str = include_str!("semconv-0.66b2.txt");
+
+/// A backend draws queues from these attributes: each is one that the conventions know, and all are
+/// there that they ask for.
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_say_what_the_conventions_of_messaging_ask_for() {
+    let (request, attempts) = traced(Traces::new(), async |pool| {
+        Charge::of_anna().enqueue(&pool).await.unwrap();
+    })
+    .await;
+    let spans = exported().get_finished_spans().unwrap();
+    let is_creation = |span: &&SpanData| span.name == "create" && trace(span) == trace(&request);
+    let creation = spans.iter().find(is_creation).unwrap();
+    assert_eq!(creation.span_kind, SpanKind::Producer);
+    for span in attempts.iter().chain([creation]) {
+        let names = span.attributes.iter().map(|attribute| attribute.key.as_str());
+        for name in names.filter(|name| name.starts_with("messaging") || name.starts_with("error"))
+        {
+            assert!(PUBLISHED.lines().any(|line| line == name), "{name} is not published");
+        }
+        let operation = attribute(span, "messaging.operation.type");
+        assert!(PUBLISHED.lines().any(|line| line == format!("= {operation}")), "{operation}");
+        assert_eq!(attribute(span, "messaging.operation.name"), operation);
+        assert_eq!(attribute(span, "messaging.system"), "jobkit");
+    }
+    assert_eq!(attribute(creation, "messaging.operation.type"), "create");
+    let [failed, well] = &attempts[..] else { panic!("{attempts:#?}") };
+    for span in [failed, well] {
+        assert_eq!(span.name, "process default");
+        assert_eq!(attribute(span, "messaging.operation.type"), "process");
+        assert_eq!(attribute(span, "messaging.destination.name"), "default");
+        assert_eq!(attribute(span, "messaging.message.id"), attribute(span, "job.id"));
+    }
+    let kinds = [failed, well].map(|span| attribute(span, "error.type"));
+    assert_eq!(kinds, ["_OTHER", ""], "a mere text has no type");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_a_job_enqueues_is_its_child() {
     let (request, attempts) = traced(Traces::new(), async |pool| {
@@ -195,7 +255,7 @@ async fn what_a_vendor_says_of_a_trace_is_carried_to_the_attempts() {
     worker.stop().await;
     let spans = exporter.get_finished_spans().unwrap();
     let attempt = spans.iter().find(|span| {
-        span.name == "jobkit.run" && trace(span) == TraceId::from_hex(number).unwrap()
+        span.name == "process default" && trace(span) == TraceId::from_hex(number).unwrap()
     });
     let state = attempt.unwrap_or_else(|| panic!("{spans:#?}")).span_context.trace_state();
     assert_eq!(state.header(), headers["tracestate"]);

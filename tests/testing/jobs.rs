@@ -190,7 +190,7 @@ pub(crate) fn nightly() -> [Registration; 1] {
 
 /// With the key that it takes.
 pub(crate) fn sealed() -> [Registration; 1] {
-    encryption::keys(Keyring::new("key", [1; 32]).unwrap());
+    encryption::keys(Keyring::new("key", *b"only a test: one of many letters").unwrap());
     [Registration::of::<Seal, _>()]
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Answer {
 impl Answer {
     /// The same, as JSON and as a text without characters that a terminal obeys.
     pub(super) fn new(json: impl ToString, text: impl Into<String>) -> Self {
-        Self { json: json.to_string(), text: text.into(), code: 0 }
+        Self { json: json.to_string(), text: lines(&text.into()), code: 0 }
     }
 
     /// Something that was done: its sentence, and what programs are told.

@@ -10,6 +10,9 @@ use subtle::ConstantTimeEq;
 
 use super::answer::Failure;
 
+/// Characters that a password of people's has at least: guesses are slowed down, not ended.
+const SHORTEST: usize = 12;
+
 /// What everybody has to know who uses the dashboard.
 pub(super) struct Password(String);
 
@@ -30,6 +33,10 @@ impl Password {
     pub(super) fn given(text: &str) -> Result<Self, Failure> {
         match text.trim_end_matches(['\r', '\n']) {
             "" => Err(Failure::usage("the password is empty")),
+            text if text.chars().count() < SHORTEST => Err(Failure::usage(format!(
+                "the password has fewer than {SHORTEST} characters: leave it out, and a long one \
+                 is made up"
+            ))),
             text => Ok(Self(text.to_owned())),
         }
     }
@@ -66,7 +73,7 @@ mod tests {
     use super::*;
 
     fn asked(header: &str) -> Option<String> {
-        let password = Password::given("open:sesame\n").unwrap_or_else(|_| unreachable!());
+        let password = Password::given("open:the:sesame\n").unwrap_or_else(|_| unreachable!());
         let headers = [(AUTHORIZATION, header.parse().expect("it is a header"))];
         password.admits(&headers.into_iter().collect())
     }
@@ -74,24 +81,34 @@ mod tests {
     #[test]
     fn only_the_right_password_admits() {
         let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
-        assert_eq!(asked(&basic("alice:open:sesame")).as_deref(), Some("alice"));
-        assert_eq!(asked(&basic(":open:sesame")).as_deref(), Some(""));
+        assert_eq!(asked(&basic("alice:open:the:sesame")).as_deref(), Some("alice"));
+        assert_eq!(asked(&basic(":open:the:sesame")).as_deref(), Some(""));
         assert_eq!(
-            asked(&basic("alice:open:sesame").replace("Basic", "basic")).as_deref(),
+            asked(&basic("alice:open:the:sesame").replace("Basic", "basic")).as_deref(),
             Some("alice")
         );
-        for wrong in ["alice:", "alice:open", "alice:open:sesame ", "open:sesame", "alice"] {
+        for wrong in [
+            "alice:",
+            "alice:open:the",
+            "alice:open:",
+            "alice:open:the:sesame ",
+            "open:the:sesame",
+            "alice",
+        ] {
             assert_eq!(asked(&basic(wrong)), None, "{wrong}");
         }
-        for header in ["", "Basic", "Basic !", "Bearer open:sesame", "Basic YWxpY2U"] {
+        for header in ["", "Basic", "Basic !", "Bearer open:the:sesame", "Basic YWxpY2U"] {
             assert_eq!(asked(header), None, "{header}");
         }
     }
 
     #[test]
-    fn no_password_is_made_up_twice_and_none_is_empty() {
+    fn no_password_is_made_up_twice_and_none_is_short() {
         let made_up = || Password::made_up().map(|password| password.0).unwrap_or_default();
         assert!(made_up().len() == 32 && made_up() != made_up());
-        assert!(Password::given("\n").is_err());
+        for short in ["\n", "sesame", "elevenchars"] {
+            assert!(Password::given(short).is_err(), "{short}");
+        }
+        assert!(Password::given("elevenchars!").is_ok());
     }
 }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, table};
 use super::desk::{Answered, Desk};
-use crate::format::recurring;
 use crate::format::show::{span, utc};
+use crate::format::{invisible, recurring};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Schedules {
@@ -154,7 +154,8 @@ impl Schedules {
                 let found = desk.admin.schedule(&name).await?;
                 let found = found.ok_or_else(|| Failure::none("such schedule"))?;
                 let text = recurring::schedule_detail(&found, Some(desk.redaction));
-                Ok(Answer::new(&text, &text))
+                // It is JSON in both forms: there an escape is the same text.
+                Ok(Answer::new(&text, invisible::escaped_in(&text)))
             }
             Self::Runs { name, limit } => {
                 let found = desk.admin.schedule_runs(&name, None, limit).await?;

@@ -1,20 +1,17 @@
 //! A dashboard with a server of its own.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::header::{HOST, WWW_AUTHENTICATE};
+use axum::http::StatusCode;
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -22,24 +19,21 @@ use tracing_subscriber::EnvFilter;
 use super::answer::{Answer, Failure, tell};
 use super::arguments::Late;
 use super::desk::{Answered, Desk};
+use super::guesses::Guesses;
 use super::password::Password;
+use super::server::{Limits, Peer, Stop, serve};
 use super::signal::asked_to_stop;
 use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
 use crate::shared::Accent;
-
-/// Completes when the process is asked to stop.
-type Stop = Shared<BoxFuture<'static, ()>>;
-
-/// How long requests may take to end once it is to stop.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// Where the password may be, so that it need not stand on the command line.
 const VARIABLE: &str = "JOBKIT_PASSWORD";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Whoever uses it gives a password and any name, which the audit has then. \
-    The password is that of --password-file or of JOBKIT_PASSWORD, or is made up and printed once. \
+    The password is that of --password-file or of JOBKIT_PASSWORD, with 12 characters or more, or \
+    is made up and printed once. Whoever gives wrong ones has to wait longer each time. \
     What happens is logged to stderr, as much as RUST_LOG says.")]
 pub(super) struct Serve {
     /// Where it listens; with port 0 on any that is free
@@ -102,7 +96,7 @@ impl Serve {
         let stop = asked_to_stop().map_err(|error| Failure::refused(error.to_string()))?;
         let stop = stop.boxed().shared();
         let router = self.router(desk, password.map(|(password, _)| password), stop.clone());
-        serve(listener, router, stop).await;
+        serve(listener, router, stop, Limits::default()).await;
         tell("jobkit: stopped");
         Ok(Answer::nothing())
     }
@@ -127,16 +121,11 @@ impl Serve {
         let dashboard = dashboard.base_path(&*self.base_path);
         let dashboard = if self.read_only { dashboard.read_only() } else { dashboard };
         let Some(password) = password else {
-            let router = dashboard.allow_unauthenticated().into_router();
-            return router.layer(from_fn(by_own_name));
+            return dashboard.allow_unauthenticated().into_router();
         };
-        let (password, actor) = (Arc::new(password), Arc::<str>::from(&*desk.actor));
-        let redaction = desk.redaction;
-        let hook = move |parts: Parts| {
-            let access = admit(&password, &actor, redaction, &parts.headers);
-            std::future::ready(access.ok_or_else(unauthorized))
-        };
-        dashboard.access(hook).into_router()
+        let (actor, redaction) = (desk.actor.clone(), desk.redaction);
+        let door = Arc::new(Door { password, guesses: Guesses::default(), actor, redaction });
+        dashboard.access(move |parts| std::future::ready(door.admit(&parts))).into_router()
     }
 }
 
@@ -148,15 +137,27 @@ fn announcement(address: SocketAddr, password: Option<&str>) -> Answer {
 }
 
 /// Whoever knows the password may do everything, by the name they give.
-fn admit(
-    password: &Password,
-    actor: &str,
+struct Door {
+    password: Password,
+    guesses: Guesses,
+    actor: String,
     redaction: Redaction,
-    headers: &HeaderMap,
-) -> Option<Access> {
-    let name = password.admits(headers)?;
-    let name = if name.is_empty() { actor.to_owned() } else { name };
-    Some(Access::new(name, Permissions::admin()).redaction(redaction))
+}
+
+impl Door {
+    fn admit(&self, request: &Parts) -> Result<Access, Response> {
+        // Who gives no password does not guess one.
+        if !request.headers.contains_key(AUTHORIZATION) {
+            return Err(unauthorized());
+        }
+        let peer = request.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let look = || self.password.admits(&request.headers);
+        let name = self.guesses.look(peer, Instant::now(), look).map_err(too_many)?;
+        let name = name.ok_or_else(unauthorized)?;
+        let name = if name.is_empty() { self.actor.clone() } else { name };
+        Ok(Access::new(name, Permissions::admin()).redaction(self.redaction))
+    }
 }
 
 /// Has a browser ask for the password.
@@ -165,45 +166,10 @@ fn unauthorized() -> Response {
     (StatusCode::UNAUTHORIZED, realm, "A password is required.\n").into_response()
 }
 
-/// Answers only where it is called by a name of this machine: another site could have its own name
-/// lead here, and its pages would then count as ours.
-async fn by_own_name(request: Request, next: Next) -> Response {
-    let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    if header.is_some_and(is_own_name) {
-        return next.run(request).await;
-    }
-    let text = "Without a password this is served as localhost only.\n";
-    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-}
-
-fn is_own_name(host: &str) -> bool {
-    let port =
-        host.rfind(':').filter(|colon| host[colon + 1..].bytes().all(|b| b.is_ascii_digit()));
-    let name = port.map_or(host, |colon| &host[..colon]);
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// Serves until the process is asked to stop.
-async fn serve(listener: TcpListener, router: Router, stop: Stop) {
-    let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone());
-    let server = tokio::spawn(server.into_future());
-    stop.await;
-    let _ended = tokio::time::timeout(GRACE, server).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_this_machine_are_told_from_others() {
-        for host in ["localhost", "LocalHost:7171", "127.0.0.1", "127.0.0.2:80", "[::1]:1", "[::1]"]
-        {
-            assert!(is_own_name(host), "{host}");
-        }
-        for host in ["", "example.org", "example.org:7171", "127.0.0.1.example.org", "10.0.0.1:1"] {
-            assert!(!is_own_name(host), "{host}");
-        }
-    }
+/// For whoever has to wait before the next password is looked at.
+fn too_many(wait: Duration) -> Response {
+    let seconds = wait.as_secs() + 1;
+    let after = [(RETRY_AFTER, seconds.to_string())];
+    let text = format!("Too many wrong passwords: try again in {seconds} s.\n");
+    (StatusCode::TOO_MANY_REQUESTS, after, text).into_response()
 }

@@ -31,6 +31,10 @@ pub(crate) fn failure(context: &Context, failure: &Failure) -> Response {
     let (status, title, text) = (failure.status(), failure.title(), failure.text());
     match context.wants {
         Wants::Data => problem(status, title, &text),
+        // What is not there looks the same everywhere.
+        Wants::Text if !matches!(failure, Failure::NotFound) => {
+            (status, format!("{title}. {text}\n")).into_response()
+        }
         Wants::Fragment => {
             let banner = Banner { title, text: &text };
             let mut response = (status, html(&banner)).into_response();
@@ -41,7 +45,7 @@ pub(crate) fn failure(context: &Context, failure: &Failure) -> Response {
             }
             response
         }
-        Wants::Page => {
+        Wants::Page | Wants::Text => {
             let page = FailurePage { frame: Frame::nowhere(context, title), title, text: &text };
             (status, html(&page)).into_response()
         }

@@ -29,13 +29,15 @@ const NONCE: usize = 24;
 /// ```
 /// use jobkit::policy::encryption::Keyring;
 ///
+/// let old = *b"0123456789abcdef0123456789abcdef"; // draw yours: openssl rand -base64 32
+/// let new = *b"fedcba9876543210fedcba9876543210";
 /// // A rotation: first everybody can open with the new key, …
-/// let keys = Keyring::new("2026a", [1; 32])?.with("2026b", [2; 32])?;
+/// let keys = Keyring::new("2026a", old)?.with("2026b", new)?;
 /// // … then it seals, …
 /// let keys = keys.sealing_with("2026b")?;
 /// assert_eq!(format!("{keys:?}"), r#"Keyring(["2026b", "2026a"])"#);
 /// // … and once everything is resealed the old one goes.
-/// let keys = Keyring::new("2026b", [2; 32])?;
+/// let keys = Keyring::new("2026b", new)?;
 /// # Ok::<(), jobkit::policy::encryption::KeyringError>(())
 /// ```
 #[derive(Clone)]
@@ -57,6 +59,9 @@ pub enum KeyringError {
     /// An id is not what it may be.
     #[error("the id of a key has 1 to 64 letters, digits, `_` and `-` of ASCII")]
     Id,
+    /// A key is one byte, over and over: nobody has drawn it.
+    #[error("the key `{0}` is not random: draw one, as by `openssl rand -base64 32`")]
+    NotRandom(String),
     /// Two keys have this id.
     #[error("two keys have the id `{0}`")]
     Twice(String),
@@ -69,7 +74,7 @@ impl Keyring {
     /// One key, which seals and opens.
     ///
     /// # Errors
-    /// [`KeyringError::Id`].
+    /// [`KeyringError::Id`] and [`KeyringError::NotRandom`].
     pub fn new(id: impl Into<String>, key: [u8; KEY]) -> Result<Self, KeyringError> {
         Self(Vec::new()).with(id, key)
     }
@@ -77,11 +82,14 @@ impl Keyring {
     /// The same with a further key, which only opens.
     ///
     /// # Errors
-    /// [`KeyringError::Id`] and [`KeyringError::Twice`].
+    /// [`KeyringError::Id`], [`KeyringError::NotRandom`] and [`KeyringError::Twice`].
     pub fn with(mut self, id: impl Into<String>, key: [u8; KEY]) -> Result<Self, KeyringError> {
         let id = id.into();
         if !is_id(&id) {
             return Err(KeyringError::Id);
+        }
+        if key == [key[0]; KEY] {
+            return Err(KeyringError::NotRandom(id));
         }
         if self.0.iter().any(|(known, _)| *known == id) {
             return Err(KeyringError::Twice(id));

@@ -6,8 +6,13 @@ const JSON: &str = concat!(
     r#"{"n":null,"m":[true]}],"whole":{"x":{}}}"#
 );
 
+/// A key that is told by its first byte.
+fn key(first: u8) -> [u8; 32] {
+    std::array::from_fn(|at| first.wrapping_add(at as u8))
+}
+
 fn ring() -> Keyring {
-    Keyring::new("k1", [1; 32]).expect("an id")
+    Keyring::new("k1", key(1)).expect("an id")
 }
 
 fn seal_with(cipher: &dyn Cipher, kind: &str, json: &str, reading: Reading) -> String {
@@ -77,10 +82,10 @@ fn nothing_is_opened_elsewhere_or_changed_or_without_its_key() {
         assert_eq!(opened("kind", &json, Some(&ring())), tampered("token"), "{cut}");
     }
     let no_key = Err(Unopened::NoKey("k1".to_owned()));
-    let other = Keyring::new("k2", [1; 32]).expect("an id");
+    let other = Keyring::new("k2", key(1)).expect("an id");
     assert_eq!(opened("kind", &sealed, Some(&other)), no_key);
     assert_eq!(opened("kind", &sealed, None), no_key);
-    let wrong = Keyring::new("k1", [2; 32]).expect("an id");
+    let wrong = Keyring::new("k1", key(2)).expect("an id");
     assert_eq!(opened("kind", &sealed, Some(&wrong)), tampered("token"));
 }
 
@@ -102,7 +107,7 @@ fn an_envelope_from_outside_is_refused_and_a_stored_one_stays() {
 #[test]
 fn a_key_is_rotated_by_resealing() {
     let sealed = seal(JSON);
-    let both = ring().with("k2", [2; 32]).expect("an id");
+    let both = ring().with("k2", key(2)).expect("an id");
     assert_eq!(resealed("kind", &sealed, &both), Ok(None));
     let both = both.sealing_with("k2").expect("it has it");
     assert_eq!(
@@ -111,7 +116,7 @@ fn a_key_is_rotated_by_resealing() {
     );
     let newer = resealed("kind", &sealed, &both).expect("it opens").expect("it was older");
     assert_eq!(keys_in(&newer), [("k2".to_owned(), 3)].into());
-    let new = Keyring::new("k2", [2; 32]).expect("an id");
+    let new = Keyring::new("k2", key(2)).expect("an id");
     assert_eq!(
         opened("kind", &newer, Some(&new)).map(|json| json.unwrap_or_default()),
         Ok(JSON.to_owned())

@@ -73,7 +73,7 @@ pub(crate) use self::settle::{
 };
 pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
-    Measured, SchemaCheck, claim_jobs, crashed, deregister, durability, expired_days,
+    Measured, SchemaCheck, claim_jobs, crashed, days_there, deregister, durability, expired_days,
     hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
     promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs, reap_claim,
     reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,

@@ -299,6 +299,11 @@ statements! {
     /// Makes the partitions of the history for so many days to come; answers how many it made.
     fn prepare_days(days: i32) -> One<i32> = "select jobkit.finished_prepare($1)";
 
+    /// How many days of the history there are from today on.
+    fn days_there() -> One<i32>
+        = "select count(*)::int from jobkit.finished_days
+           where day >= (now() at time zone 'UTC')::date";
+
     /// Partitions of the history whose day has passed.
     fn expired_days() -> Vec<RemoveDay>
         = "select day, detach, remove from jobkit.finished_expired()";

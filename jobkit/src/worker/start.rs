@@ -37,8 +37,8 @@ use crate::reports::Reports;
 use crate::schedule::ZoneRules;
 use crate::states::States;
 use crate::store::{
-    self, Link, Says, SchemaCheck, Settlement, Source, Turns, durability, hidden_tables, interval,
-    prepare_days, unserved_queues,
+    self, Link, Says, SchemaCheck, Settlement, Source, Turns, days_there, durability,
+    hidden_tables, interval, prepare_days, unserved_queues,
 };
 
 /// What the services share; each gets only the parts it needs.
@@ -171,7 +171,24 @@ async fn prepare(
     announce::tell(link, policies).await?;
     announce::limiters(link, limiters).await?;
     declared.tell(link).await?;
-    ticker::insist(link, &prepare_days(days)).await?;
+    match ticker::insist(link, &prepare_days(days)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_answer() => with_what_is_there(link, error).await,
+        Err(error) => Err(error),
+    }
+}
+
+/// More days cannot be made, which the upkeep goes on trying and complaining of. Jobs end without
+/// them, only that they are kept no longer than the last one.
+async fn with_what_is_there(link: &mut Link, error: Error) -> Result<(), Error> {
+    let there = link.call(&days_there()).await?;
+    if there == 0 {
+        return Err(error);
+    }
+    tracing::warn!(
+        %error, days = there,
+        "jobkit: the history cannot be given more days; ended jobs are kept until the last one"
+    );
     Ok(())
 }
 

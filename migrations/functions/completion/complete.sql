@@ -15,11 +15,10 @@ set jit = off
 set lock_timeout = '1s'
 as $$
 declare
-    v_claim jobkit.claims;
     v_job jobkit.jobs;
 begin
     perform jobkit.require_read_committed();
-    select * into v_claim from jobkit.claims c
+    perform from jobkit.claims c
     where c.worker_id = p_worker and c.n = p_n and p_job = any (c.job_ids) for update;
     if not found then
         return 'lost';

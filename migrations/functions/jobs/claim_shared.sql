@@ -12,7 +12,6 @@ declare
     v_at tid[];
     v_room integer;
     v_pool integer;
-    i integer;
 begin
     if p_rooms = '{}' then
         return jobkit.claim_above(p_kinds, p_queues, p_slots, p_marks, p_first, p_last);

@@ -14,7 +14,6 @@ as $$
 declare
     v_now constant timestamptz := clock_timestamp();
     v_due record;
-    v_at integer;
 begin
     granted := 0;
     if exists (select from jobkit.due_keys d where d.due_at <= v_now) then

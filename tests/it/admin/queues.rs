@@ -38,15 +38,14 @@ async fn a_pause_says_since_when_by_whom_and_why() {
     assert!(desk.admin.pause("slow", "ada", "first").await.unwrap());
     let first = desk.admin.paused().await.unwrap().remove(0);
     assert_eq!((&*first.queue, first.actor.as_deref()), ("slow", Some("ada")));
-    assert!(!desk.admin.pause("slow", "a\0", &"ü".repeat(100_000)).await.unwrap());
+    assert!(!desk.admin.pause("slow", "a\0", &"ü".repeat(2048)).await.unwrap());
     desk.lab.run("select jobkit.pause('by hand')").await;
     let paused = desk.admin.paused().await.unwrap();
     let queues: Vec<_> = paused.iter().map(|paused| &*paused.queue).collect();
     assert_eq!(queues, ["by hand", "slow"]);
     assert_eq!((&paused[0].actor, &paused[0].reason), (&None, &None));
     assert_eq!((paused[1].since, paused[1].actor.as_deref()), (first.since, Some("a\\0")));
-    let reason = paused[1].reason.as_deref().unwrap();
-    assert!(reason.starts_with("üüü") && reason.ends_with("(cut)") && reason.len() < 17_000);
+    assert_eq!(paused[1].reason.as_deref(), Some(&*"ü".repeat(2048)));
     assert!(desk.admin.resume("slow").await.unwrap());
     assert!(!desk.admin.resume("slow").await.unwrap());
     assert!(!desk.admin.resume("never seen").await.unwrap());

@@ -63,7 +63,7 @@ impl AuditFilter {
     /// [`Admin::acting_as`](crate::Admin::acting_as).
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actor = Some(limits::clean(&actor.into()));
+        self.actor = Some(limits::actor(&actor.into()));
         self
     }
 

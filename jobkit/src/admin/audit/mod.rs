@@ -11,7 +11,7 @@ pub use self::entry::{AuditEntry, AuditFilter, AuditPage};
 
 impl Admin {
     /// The same view, of which it is known who uses it: what is done through it bears this name in
-    /// the [`audit`](Self::audit). Free text, of which 16 KiB are kept.
+    /// the [`audit`](Self::audit). Free text, of which 512 bytes are kept.
     ///
     /// ```no_run
     /// # use jobkit::Admin;
@@ -22,7 +22,7 @@ impl Admin {
     /// ```
     #[must_use]
     pub fn acting_as(&self, actor: &str) -> Self {
-        Self { actor: Some(limits::clean(actor).into()), ..self.clone() }
+        Self { actor: Some(limits::actor(actor).into()), ..self.clone() }
     }
 
     pub(super) fn actor(&self) -> Option<&str> {

@@ -31,12 +31,13 @@ impl Admin {
     /// Returns whether it was not paused before.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the name. It gives up ([`Error::Database`]) when
-    /// claims in flight hold it up for two seconds.
+    /// [`Error::Length`] and [`Error::Nul`] for the name and the reason. It gives up
+    /// ([`Error::Database`]) when claims in flight hold it up for two seconds.
     pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, Error> {
         check(scope)?;
-        let (word, name, reason) = (scope.word(), scope.name(), limits::clean(reason));
-        self.ask(&statements::pause_scope(word, name, self.actor(), &reason)).await
+        limits::reason(reason)?;
+        let (word, name) = (scope.word(), scope.name());
+        self.ask(&statements::pause_scope(word, name, self.actor(), reason)).await
     }
 
     /// Ends that. Its blocked jobs whose keys have permits left become ready at once.

@@ -7,11 +7,8 @@ use chrono::{DateTime, Utc};
 use super::statements;
 use crate::Error;
 use crate::admin::Admin;
-use crate::limits::{self, LENGTHS, NAME_BYTES};
+use crate::limits::{self, LENGTHS, NAME_BYTES, REASON_BYTES};
 use crate::store::interval;
-
-/// Longest note.
-const NOTE_BYTES: usize = 4096;
 
 /// What somebody wrote about a cause of dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +32,7 @@ impl Admin {
     /// most) and [`Error::Nul`].
     pub async fn note_cause(&self, fingerprint: &str, note: &str) -> Result<(), Error> {
         limits::name("fingerprint", fingerprint, NAME_BYTES)?;
-        limits::text("note", note, NOTE_BYTES)?;
+        limits::text("note", note, REASON_BYTES)?;
         let note = Some(note.trim()).filter(|note| !note.is_empty());
         self.ask(&statements::note_cause(fingerprint, note, self.actor())).await
     }

@@ -87,10 +87,14 @@ impl Admin {
     }
 
     /// Ends a job as pointless: like [`cancel`](Self::cancel), but the history has it as discarded
-    /// for this reason (of which it keeps 16 KiB). A job that runs is only asked to stop, and
-    /// unless it succeeds it ends as cancelled, without the reason.
+    /// for this reason (4,096 bytes at most). A job that runs is only asked to stop, and unless it
+    /// succeeds it ends as cancelled, without the reason.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the reason.
     pub async fn discard(&self, id: JobId, reason: &str) -> Result<Cancelled, Error> {
-        self.end(id, "discard", &limits::clean(reason)).await
+        limits::reason(reason)?;
+        self.end(id, "discard", reason).await
     }
 
     async fn end(

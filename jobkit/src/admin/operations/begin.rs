@@ -41,7 +41,8 @@ impl<'a> Begin<'a> {
         let Self { admin, action, reason, idempotency_key, per_second } = self;
         limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
         limits::range("rate", per_second.unwrap_or(1), 1..=1_000_000, "1 to 1000000")?;
-        let reason = Some(limits::clean(reason)).filter(|reason| !reason.is_empty());
+        limits::reason(reason)?;
+        let reason = Some(reason).filter(|reason| !reason.is_empty());
         let count = admin.preview(action).await?.count;
         let mut link = admin.link();
         let ago = match action {
@@ -53,7 +54,7 @@ impl<'a> Begin<'a> {
         let begin = statements::begin_operation(&NewOperation {
             verb: action.verb(),
             filter: &action.filter(),
-            reason: reason.as_deref(),
+            reason,
             run_at: action.run_at(),
             number: count.number().into(),
             more: matches!(count, Count::AtLeast(_)),

@@ -58,20 +58,20 @@ impl Admin {
 
     /// Pauses a queue (1 to 128 bytes): once this returns no job of it starts. What runs goes on
     /// running; jobs that hold a permit of their key and wait give it to others. `actor` and
-    /// `reason` are free text for those who ask later, of which 16 KiB are kept. An empty `actor`
-    /// is the one of [`acting_as`](Self::acting_as).
+    /// `reason` (4,096 bytes at most) are free text for those who ask later. An empty `actor` is
+    /// the one of [`acting_as`](Self::acting_as).
     ///
     /// Returns whether the queue was not paused before; if it was, it keeps its time and takes the
     /// new actor and reason.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the queue's name. It gives up ([`Error::Database`])
-    /// when claims in flight hold it up for two seconds.
+    /// [`Error::Length`] and [`Error::Nul`] for the queue's name and the reason. It gives up
+    /// ([`Error::Database`]) when claims in flight hold it up for two seconds.
     pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, Error> {
         limits::name("queue", queue, NAME_BYTES)?;
+        limits::reason(reason)?;
         let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
-        let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
-        self.ask(&statements::pause(queue, actor, reason)).await
+        self.ask(&statements::pause(queue, &limits::actor(actor), reason)).await
     }
 
     /// Resumes a queue. Its blocked jobs whose keys have permits left become ready at once.

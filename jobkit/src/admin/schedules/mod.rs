@@ -135,9 +135,9 @@ impl Admin {
         reason: &str,
     ) -> Result<Option<bool>, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
+        limits::reason(reason)?;
         let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
-        let (actor, reason) = (&*limits::clean(actor), &*limits::clean(reason));
-        self.ask(&statements::pause_schedule(name, actor, reason)).await
+        self.ask(&statements::pause_schedule(name, &limits::actor(actor), reason)).await
     }
 
     /// Resumes a schedule. What the pause skipped stays skipped. Returns whether it was paused;

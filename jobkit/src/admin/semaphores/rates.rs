@@ -8,7 +8,7 @@ use super::{Limited, Rate, answer, check, statements};
 use crate::Error;
 use crate::admin::count::{Count, count};
 use crate::admin::{Admin, rate};
-use crate::limits::{self, KEY_BYTES};
+use crate::limits;
 use crate::store::{interval, sweep_all};
 
 /// A rate as it is stored; none at all is a time of zero.
@@ -76,7 +76,7 @@ impl Admin {
             0..=30 * 24 * 60 * 60,
             "0 to 2592000",
         )?;
-        limits::text("reason", reason.unwrap_or(""), KEY_BYTES)?;
+        limits::reason(reason.unwrap_or(""))?;
         let actor = Some(self.actor().unwrap_or(""));
         let set = statements::pause_key(group, key, interval(pause), actor, reason);
         self.ask(&set).await.map(answer)

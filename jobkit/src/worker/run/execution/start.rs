@@ -72,7 +72,8 @@ impl Execution {
         let slots = self.slots.pools()[queue.pool].slots;
         let span = tracing::info_span!(
             "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue.name,
-            attempt = job.attempt, otel.kind = tracing::field::Empty
+            attempt = job.attempt, otel.kind = tracing::field::Empty,
+            otel.name = tracing::field::Empty
         );
         let hidden = hidden(&job.payload, policy);
         let attempt = Arc::new(Attempt {

@@ -1,5 +1,5 @@
 // Stores an order and enqueues its receipt, both or neither.
-// npm install pg; DATABASE_URL=postgres://… npx tsx producer.ts 7
+// npm install pg; DATABASE_URL=postgres://… npx tsx producer.mts 7
 import pg from "pg";
 
 const ENQUEUE = "select jobkit.enqueue('send_receipt', $1, p_tags => $2) as job";

@@ -1,0 +1,65 @@
+//! What operators write for those who ask later has an end.
+
+use jobkit::admin::brakes::Scope;
+use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Enqueue, Error};
+
+use super::kit::{Desk, HOUR};
+use crate::jobs::Noop;
+
+/// Whether it was refused for this text.
+fn is_refused<T>(done: Result<T, Error>, text: &str) -> bool {
+    matches!(done, Err(Error::Length { what, bytes: 4097, limit: 4096 }) if what == text)
+}
+
+#[tokio::test]
+async fn a_reason_and_a_note_have_4096_bytes_at_most() {
+    let desk = Desk::new().await;
+    let (admin, long) = (&desk.admin, &*"r".repeat(4097));
+    let job = Noop.enqueue(desk.lab.pool()).await.unwrap();
+    let kind = Scope::Kind("noop".into());
+    assert!(is_refused(admin.pause("slow", "", long).await, "reason"));
+    assert!(is_refused(admin.pause_scope(&kind, long).await, "reason"));
+    assert!(is_refused(admin.pause_schedule("nightly", "", long).await, "reason"));
+    assert!(is_refused(admin.pause_key("g", "k", HOUR, Some(long)).await, "reason"));
+    assert!(is_refused(admin.discard(job, long).await, "reason"));
+    assert!(is_refused(admin.note_cause("f", long).await, "note"));
+    let all = BulkAction::DiscardDeadLetters(DeadLetterFilter::all());
+    assert!(is_refused(admin.begin_operation(&all, long, "once").await, "reason"));
+    for from in ["audit", "queues where paused_at is not null", "brakes", "causes", "operations"] {
+        assert_eq!(desk.lab.count(&format!("jobkit.{from}")).await, 0, "{from}");
+    }
+    // One byte fewer is kept whole, and who acts is cut.
+    assert!(admin.acting_as(&"a".repeat(4096)).pause("slow", "", &long[1..]).await.unwrap());
+    let paused = admin.paused().await.unwrap().remove(0);
+    assert_eq!(paused.reason.as_deref(), Some(&long[1..]));
+    assert!(paused.actor.is_some_and(|actor| actor.len() <= 512 && actor.ends_with("(cut)")));
+}
+
+#[tokio::test]
+async fn so_it_is_in_sql() {
+    let desk = Desk::new().await;
+    let job = Noop.enqueue(desk.lab.pool()).await.unwrap();
+    let mut session = desk.lab.session("operator").await;
+    for act in [
+        "jobkit.pause('slow', 'ada', repeat('r', 4097))",
+        "jobkit.pause_scope('all', '', 'ada', repeat('r', 4097))",
+        "jobkit.pause('slow', repeat('a', 513), 'why')",
+        "jobkit.note_cause('f', repeat('n', 4097), 'ada')",
+        &format!(
+            "jobkit.cancel_mark('{{{job}}}', 'discard', 'ada',
+                jsonb_build_object('reason', repeat('r', 4097)))"
+        ),
+    ] {
+        let error = session.run(&format!("select {act}")).await.unwrap_err();
+        let answer = error.as_database_error().unwrap();
+        assert_eq!(answer.code().as_deref(), Some("JK008"), "{act}: {error}");
+        assert!(answer.message().contains("bytes; "), "{act}: {error}");
+    }
+    for from in ["audit", "queues where paused_at is not null", "brakes", "causes"] {
+        assert_eq!(desk.lab.count(&format!("jobkit.{from}")).await, 0, "{from}");
+    }
+    let held = "select jobkit.pause('slow', repeat('a', 512), repeat('r', 4096))";
+    session.run(held).await.unwrap();
+}
