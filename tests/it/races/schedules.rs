@@ -262,7 +262,8 @@ pub(crate) async fn t252_a_declaration_of_other_times_waits_for_whoever_fires(la
 fn hasten(name: &str, seen: u32) -> String {
     format!(
         "select jobkit.hasten_schedules(array['{name}'],
-            array['2026-01-01 {seen}:00Z'::timestamptz], array['@hourly'], array['2026-01-01 11:00Z'::timestamptz])"
+            array['2026-01-01 {seen}:00Z'::timestamptz], array['@hourly'],
+            array['2026-01-01 11:00Z'::timestamptz])"
     )
 }
 
