@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Package: APScheduler 3.11.3 (PyPI).
-# Seen: CronTrigger.from_crontab counts weekdays from Monday, so `0 9 * * 1` is Tuesday, and passes over what follows
-#   a name: `0 0 * * MON#1` is every Monday. Neither is said when the text is read.
-# For users of jobkit: here 1 is Monday, as in cron, and `MON#1` the first Monday of a month. Use names of weekdays in
-#   texts that both programs read.
-# Ends with 0 if it is as stated, with 1 if that has changed.
+# With:   APScheduler 3.11.3 of PyPI.
+# Does:   reads `0 9 * * 1` and `0 0 * * MON#1` with CronTrigger.from_crontab.
+# Sees:   1 is Tuesday, since weekdays are counted from Monday, and `MON#1` is every Monday: what follows the name is
+#         passed over.
+# For us: 1 is Monday, and `MON#1` the first one of a month. Names mean the same in both programs.
 set -euo pipefail
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT; cd "$dir"
 python3 -m venv venv; venv/bin/pip -q install APScheduler==3.11.3
 venv/bin/python - >seen.txt <<'P'

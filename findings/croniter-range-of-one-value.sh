@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Package: croniter 7.0.0 (PyPI); cronsim 2.8 beside it.
-# Seen: `5-5 * * * *`, a range of one value, fires every minute by croniter; by cronsim (and in cron) at minute 5.
-# For users of jobkit: `5-5` is minute 5. A text that a program generates ("from-to") should not be checked with
-#   croniter before it is given to jobkit.
-# Ends with 0 if it is as stated, with 1 if that has changed.
+# With:   croniter 7.0.0 and cronsim 2.8 of PyPI.
+# Does:   reads `5-5 * * * *`, a range of one value.
+# Sees:   every minute by croniter, minute 5 by cronsim.
+# For us: `5-5` is minute 5. Texts that a program makes of "from" and "to" are not to be checked with croniter.
 set -euo pipefail
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT; cd "$dir"
 python3 -m venv venv; venv/bin/pip -q install croniter==7.0.0 cronsim==2.8
 venv/bin/python - >seen.txt <<'P'

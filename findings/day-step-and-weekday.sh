@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Packages: croniter 7.0.0, cronsim 2.8 (PyPI); cron-parser 5.10.6, croner 11.0.1 (npm).
-# Seen: `0 0 1-7 * */7` (the first Sunday of a month, in Vixie's cron) fires once a month by cronsim, which takes days
-#   that are both when a day field begins with a star, as cron does; croniter, cron-parser and croner take days that
-#   are either, and fire on ten days of June 2026.
-# For users of jobkit: such a text is refused; write `0 0 1-7 * +SUN` or `0 0 * * SUN#1`. A crontab moved to one of
-#   the libraries runs its monthly job ten times.
-# Ends with 0 if it is as stated, with 1 if that has changed.
+# With:   croniter 7.0.0 and cronsim 2.8 of PyPI; cron-parser 5.10.6 and croner 11.0.1 of npm.
+# Does:   counts the instants of `0 0 1-7 * */7`, an idiom for the first Sunday of a month, in June 2026.
+# Sees:   1 by cronsim, which takes days that are both when a day field begins with a star; 10 by the others, which
+#         take days that are either.
+# For us: such a text is refused, with `0 0 1-7 * +SUN` and `SUN#1` as advice: docs/schedules.md. A job that is moved
+#         from one of these programs to another may run ten times as often.
 set -euo pipefail
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 2; }
+command -v npm >/dev/null || { echo "npm is missing"; exit 2; }
+command -v node >/dev/null || { echo "node is missing"; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT; cd "$dir"
 python3 -m venv venv; venv/bin/pip -q install croniter==7.0.0 cronsim==2.8
 echo '{"private": true}' >package.json; npm install --silent cron-parser@5.10.6 croner@11.0.1 >/dev/null

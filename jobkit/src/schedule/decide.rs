@@ -26,7 +26,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
         _ => 1,
     };
     let (mut passed, more) = passed(times, due.next_at, due.now, most + RECORDED);
-    // Other rules of time zones, or another binary, have put an instant where these times have none.
+    // Other rules of time zones, or another binary, put an instant where these times have none.
     let foreign = !more && passed.first() != Some(&due.next_at);
     if foreign {
         passed.insert(0, due.next_at);

@@ -29,7 +29,8 @@ statements! {
     fn schedules_of_others(names: &[&str], declaration: i64) -> One<bool>
         = "select exists (
             select from jobkit.schedules s
-            where s.name = any ($1) and s.declaration is distinct from $2 and s.removed_at is null)";
+            where s.name = any ($1) and s.removed_at is null
+                and s.declaration is distinct from $2)";
 
     /// The number of what a binary says of its schedules, by a digest of it.
     fn declaration(digest: &str) -> One<i64> = "select jobkit.declaration($1)";

@@ -12,9 +12,9 @@ use crate::error::StartProblems;
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
-    Call, Decided, DueSchedule, Prepared, announce, announce_limits,
-    announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval, prepare_days,
-    prepared, promote, queues_ready, transaction_age,
+    Call, Decided, DueSchedule, Prepared, announce, announce_limits, announce_subscriptions, clock,
+    declare_schedules, due_schedules, fire, interval, prepare_days, prepared, promote,
+    queues_ready, transaction_age,
 };
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};

