@@ -116,7 +116,8 @@ async fn main() -> anyhow::Result<()> {
     let worker = worker.queue("folders", 2).queue("files", 8);
     let worker = worker.stop_within(Duration::from_secs(10)).start().await?; // as Docker does
 
-    // Everybody on this machine may do everything; a real application has `.access(..)`.
+    // Everybody on this machine may do everything, by its own names (`localhost`, 127.0.0.1); a
+    // real application has `.access(..)`.
     let jobs = Dashboard::new(Admin::new(&pool)).allow_unauthenticated();
     let jobs = jobs.stop_with(worker.stopping()).into_router();
     let routes = Router::new().route("/", get(show)).route("/folders", post(add)).with_state(pool);

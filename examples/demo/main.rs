@@ -42,8 +42,8 @@ async fn main() -> anyhow::Result<()> {
     let worker = worker.keep_measures(7 * DAY).keep_audit(7 * DAY).keep_resolved(DAY);
     let worker = worker.start().await?;
 
-    // Everybody who reaches it may do everything, which is right on this machine alone. A real
-    // application says who may do what, with `.access(..)`.
+    // Everybody on this machine may do everything. A real application says who may do what, with
+    // `.access(..)`.
     let jobs = Dashboard::new(admin.clone()).instance("demo").allow_unauthenticated();
     let jobs = jobs.stop_with(worker.stopping()).into_router();
     let app = Router::new().route("/", get(Redirect::temporary("/jobs")));

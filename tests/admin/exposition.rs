@@ -17,7 +17,7 @@ pub(crate) fn read(page: &str, open: bool) -> Vec<Sample> {
     let mut lines: Vec<&str> = page.strip_suffix('\n').expect("a whole line").split('\n').collect();
     assert_eq!(lines.last() == Some(&"# EOF"), open, "{page}");
     lines.truncate(lines.len() - usize::from(open));
-    let (mut samples, mut known): (Vec<Sample>, _) = (Vec::new(), BTreeSet::new());
+    let (mut samples, mut known, mut seen) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let (mut helped, mut family, mut kind) = ("", "", "");
     for line in lines {
         if let Some(help) = line.strip_prefix("# HELP ") {
@@ -30,9 +30,8 @@ pub(crate) fn read(page: &str, open: bool) -> Vec<Sample> {
         } else {
             let sample = sample(line);
             assert!(belongs(&sample.name, family, kind, open), "{line} is not of {family}");
-            let same =
-                |other: &&Sample| (&other.name, &other.labels) == (&sample.name, &sample.labels);
-            assert_eq!(samples.iter().find(same), None, "{line} is there twice");
+            let series = (sample.name.clone(), sample.labels.clone());
+            assert!(seen.insert(series), "{line} is there twice");
             samples.push(sample);
         }
     }

@@ -35,6 +35,7 @@ async fn what_a_trigger_does_not_find_is_not_said_to_be_the_schema() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_may_make_no_days_starts_with_those_there_are() {
     let roles = Roles::new(Lab::new().await).await;
+    roles.lab.run("select jobkit.finished_prepare(14)").await;
     roles.lab.run(&trigger("set search_path = public")).await;
     // As if it had been migrated days ago.
     let days_ago = "alter event trigger log_ddl disable;
