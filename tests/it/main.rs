@@ -60,6 +60,7 @@ mod settings;
 mod shares;
 mod startup;
 mod statements;
+mod steps;
 mod stuck;
 mod succession;
 mod terms;
