@@ -70,3 +70,4 @@ mod unreadable;
 mod upgrade;
 mod versions;
 mod violations;
+mod waits;
