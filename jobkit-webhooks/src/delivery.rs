@@ -39,6 +39,9 @@ pub struct DeliverWebhook {
 /// gives as an example.
 const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
+/// The status of an endpoint that is told too much: no failure, and no attempt is charged.
+const TOO_MANY: u16 = 429;
+
 impl DeliverWebhook {
     /// The key of the dead letter. The endpoint alone would keep its newest event and lose the
     /// others; an event without an id has no key.
@@ -80,8 +83,12 @@ impl DeliverWebhook {
                     tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint gets no rest");
                 }
                 // Not sooner than it asks for; and ten rests of a second do not use up an event.
-                let wait = rest.max(Self::wait(cx.attempt()));
-                Err(JobError::retry_in(wait, answer.to_string()))
+                let again = |number| rest.max(Self::wait(number));
+                Err(if answer.status == TOO_MANY {
+                    JobError::wait(again(cx.attempt() + cx.snoozes()), answer.to_string())
+                } else {
+                    JobError::retry_in(again(cx.attempt()), answer.to_string())
+                })
             }
             Verdict::Again => Err(answer.to_string().into()),
             Verdict::Refused => Err(JobError::dead(answer.to_string())),

@@ -12,6 +12,7 @@ use tracing::Span;
 pub(crate) use self::completion::Completing;
 use crate::hooks::{Carried, of_metadata};
 use crate::limiter::Limiter;
+use crate::limits;
 use crate::reach::Reach;
 use crate::reports::Report;
 use crate::stop::Stop;
@@ -247,8 +248,9 @@ impl<S> JobContext<S> {
     /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).
     ///
     /// # Errors
-    /// Those of the database, which did not answer or refused.
+    /// [`Error::Range`] for the time; those of the database, which did not answer or refused.
     pub async fn pause_key(&self, pause: Duration) -> Result<bool, Error> {
+        let pause = limits::pause(pause)?;
         match &self.attempt.reach {
             Some(reach) => reach.pause_key_of(self.id(), pause).await,
             None => Ok(false),
@@ -267,14 +269,17 @@ impl<S> JobContext<S> {
         key: &str,
         pause: Duration,
     ) -> Result<bool, Error> {
+        let pause = limits::pause(pause)?;
         match &self.attempt.reach {
             Some(reach) => reach.pause_key(group, key, pause).await,
             None => Ok(false),
         }
     }
 
-    /// Pauses the concurrency key of this job, and makes the error after which the job itself is
-    /// tried again by then (within 24 hours): what to return when a service asks for a rest.
+    /// Pauses the concurrency key of this job, and makes the error after which the job itself runs
+    /// again by then (within 24 hours): what to return when a service asks for a rest. That is no
+    /// failure and charges no attempt, for a day or for as long as `retry_for` says: see
+    /// [`JobError::wait`].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -290,7 +295,7 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Where the pause fails, its error is logged: the job is tried again all the same.
+    /// Where the pause fails, its error is logged: the job runs again all the same.
     pub async fn retry_after(
         &self,
         rest: Duration,
@@ -299,7 +304,7 @@ impl<S> JobContext<S> {
         if let Err(error) = self.pause_key(rest).await {
             tracing::warn!(job.id = self.id().0, %error, "jobkit: the key could not be paused");
         }
-        JobError::retry_in(rest, error)
+        JobError::wait(rest, error)
     }
 
     /// The span of this attempt (`jobkit.run`, with id, kind, queue and attempt); the handler runs

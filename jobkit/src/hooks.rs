@@ -96,7 +96,7 @@ pub enum Outcome {
     Finish,
     /// It failed and is tried again.
     Retry,
-    /// It put itself off.
+    /// It put itself off, or was told to wait.
     Snooze,
     /// It failed for good: a dead letter.
     Bury,

@@ -142,8 +142,9 @@ impl<'a> Limiter<'a> {
     /// worker has declared the limiter.
     ///
     /// # Errors
-    /// Those of the database, which did not answer or refused.
+    /// [`Error::Range`] for the time; those of the database, which did not answer or refused.
     pub async fn pause(&self, pause: Duration) -> Result<bool, Error> {
+        let pause = limits::pause(pause)?;
         let Some(reach) = self.reach()? else { return Ok(false) };
         let (name, key) = self.names();
         reach.pause_key(name, key, pause).await

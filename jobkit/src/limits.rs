@@ -143,6 +143,21 @@ pub(crate) fn run_at(time: DateTime<Utc>) -> Result<DateTime<Utc>, Error> {
     Ok(self::time(time))
 }
 
+/// A wait from now on: as a time to run at that long from now, by a clock that need not be right.
+pub(crate) fn wait(wait: Duration) -> Result<Duration, Error> {
+    let at = chrono::Duration::from_std(wait).ok();
+    let at = at.and_then(|wait| Utc::now().checked_add_signed(wait)).map(run_at);
+    at.unwrap_or_else(|| run_at(DateTime::<Utc>::MAX_UTC)).map(|_| wait)
+}
+
+/// The pause of a key.
+pub(crate) fn pause(pause: Duration) -> Result<Duration, Error> {
+    const MONTH: u64 = 30 * 24 * 60 * 60;
+    // A second that has begun counts.
+    let seconds = pause.as_secs().saturating_add(u64::from(pause.subsec_nanos() > 0));
+    range("seconds of a pause", seconds, 0..=MONTH, "0 to 2592000").map(|()| pause)
+}
+
 /// Whether `\u0000` really is an escape: an odd number of backslashes stands before the `u`.
 fn escapes_nul(json: &str) -> bool {
     let mut backslashes = 0;

@@ -1,11 +1,13 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::error_type::{AnyError, ErrorType, error_type};
 use crate::limiter::Denied;
+use crate::limits;
 use crate::panics::message;
 
 /// What [`Job::run`](crate::Job::run) returns.
@@ -57,6 +59,8 @@ pub enum Verdict {
     Dead,
     /// Run again after this wait; not a failure, charges no attempt.
     Snooze(Duration),
+    /// Told to wait for so long: as `Snooze`, and as `RetryIn` once that has gone on for too long.
+    Wait(Duration),
     /// Run again at once, elsewhere; this attempt does not count.
     Release,
     /// A panic of the handler, as its layers see it; as `Retry`.
@@ -82,10 +86,35 @@ impl JobError {
         Self::new(Verdict::Dead, error)
     }
 
-    /// Not now: run again after `wait`. Charges no attempt and is not logged as a failure.
+    /// Not now: run again after `wait`, in the year 9999 at the latest: a later time is a failure
+    /// ([`Error::Range`](crate::Error::Range)). Charges no attempt and is not logged as a failure.
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
-        Self::new(Verdict::Snooze(wait), "snoozed")
+        match limits::wait(wait) {
+            Ok(wait) => Self::new(Verdict::Snooze(wait), "snoozed"),
+            Err(error) => Self::new(Verdict::Retry, error),
+        }
+    }
+
+    /// Somebody else says that it is too soon: a service that answers `429 Too Many Requests`, a
+    /// quota that is used up. Run again after `wait` (at most 24 hours). Charges no attempt and is
+    /// not logged as a failure, but for as long as
+    /// [`retry_for`](crate::enqueue::Pending::retry_for) says at most, or a day without that, from
+    /// the first time on: a later one is a failed attempt (without `retry_for` it is tried again
+    /// after `wait`, with it the job becomes a dead letter). So no job waits for ever.
+    ///
+    /// [`JobContext::retry_after`](crate::JobContext::retry_after) also has the other jobs of its
+    /// key wait.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use jobkit::{JobError, report::Verdict};
+    /// let busy = JobError::wait(Duration::from_secs(30), "429 Too Many Requests");
+    /// assert_eq!(busy.verdict(), Verdict::Wait(Duration::from_secs(30)));
+    /// assert!(!busy.is_failure());
+    /// ```
+    pub fn wait(wait: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(Verdict::Wait(wait), error)
     }
 
     /// The attempt was asked to end and left its work unfinished: give it back. Charges no attempt;
@@ -97,10 +126,14 @@ impl JobError {
         Self::new(Verdict::Release, "released")
     }
 
-    /// Whether it says that something failed: not that the job is discarded, snoozed or released.
+    /// Whether it says that something failed: not that the job is discarded, snoozed, told to wait or
+    /// released.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        !matches!(self.verdict, Verdict::Discard | Verdict::Snooze(_) | Verdict::Release)
+        !matches!(
+            self.verdict,
+            Verdict::Discard | Verdict::Snooze(_) | Verdict::Wait(_) | Verdict::Release
+        )
     }
 
     pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
@@ -152,12 +185,23 @@ impl JobError {
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
     fn from(error: E) -> Self {
         let mut error = Self::new(Verdict::Retry, error);
-        // A slot that is to come is no failure.
-        if let Some(denied) = error.error.downcast_ref::<Denied>() {
-            error.verdict = denied.verdict();
-        }
+        error.verdict = to_come(&*error.error).unwrap_or(error.verdict);
         error
     }
+}
+
+/// How long a job waits whose own jobs found a queue full.
+const FULL: Duration = Duration::from_secs(5);
+
+/// What an error asks for that is no failure, itself or as a cause: a slot of a limiter, or a place
+/// in a queue, is to come.
+fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    iter::successors(Some(error), |&error| error.source()).find_map(|error| {
+        match error.downcast_ref::<crate::Error>() {
+            Some(crate::Error::QueueFull { .. }) => Some(Verdict::Wait(FULL)),
+            _ => error.downcast_ref::<Denied>().map(Denied::verdict),
+        }
+    })
 }
 
 impl fmt::Debug for JobError {
@@ -199,10 +243,23 @@ mod tests {
         for error in [
             JobError::from(NoCard),
             JobError::retry_in(Duration::ZERO, NoCard),
+            JobError::wait(Duration::ZERO, NoCard),
             JobError::discard(NoCard),
             JobError::dead(NoCard),
         ] {
             assert_eq!(error.error_type.as_deref(), Some(name), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_snooze_for_ever_is_a_failure() {
+        let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+        assert_eq!(JobError::snooze(century).verdict, Verdict::Snooze(century));
+        for wait in [century * 100, Duration::from_secs(u64::MAX / 1_000), Duration::MAX] {
+            let error = JobError::snooze(wait);
+            assert_eq!(error.verdict, Verdict::Retry);
+            let error = error.error.downcast_ref::<crate::Error>();
+            assert!(matches!(error, Some(crate::Error::Range { .. })), "{error:?}");
         }
     }
 
@@ -217,6 +274,21 @@ mod tests {
         ] {
             assert_eq!(error.error_type, None, "{error:?}");
         }
+    }
+
+    #[test]
+    fn what_is_to_come_is_no_failure_however_it_is_wrapped() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("no follow-up")]
+        struct Wrapped<E: Error + 'static>(#[source] E);
+        let full = || crate::Error::QueueFull { queue: "mail".to_owned(), waiting: 5, bound: 5 };
+        let later = || Denied::Later(Duration::from_secs(1));
+        let snooze = Verdict::Snooze(Duration::from_secs(1));
+        assert_eq!(JobError::from(full()).verdict, Verdict::Wait(FULL));
+        assert_eq!(JobError::from(Wrapped(Wrapped(full()))).verdict, Verdict::Wait(FULL));
+        assert_eq!(JobError::from(later()).verdict, snooze);
+        assert_eq!(JobError::from(Wrapped(later())).verdict, snooze);
+        assert_eq!(JobError::from(Wrapped(NoCard)).verdict, Verdict::Retry);
     }
 
     #[test]

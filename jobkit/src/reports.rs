@@ -80,7 +80,8 @@ impl Reports {
         let Some(attempt) = kept.running.remove(&settlement.job) else { return };
         let is_over = match (ending, &settlement.outcome) {
             (Some(Ending::Lost), _) => return,
-            (None, Outcome::Retry { .. } | Outcome::Snooze(_)) => false,
+            (Some(Ending::Charged), _)
+            | (None, Outcome::Retry { .. } | Outcome::Snooze(_) | Outcome::Wait { .. }) => false,
             (None, outcome) if outcome.is_given_back() => false,
             _ => true,
         };

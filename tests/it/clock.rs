@@ -27,7 +27,7 @@ in_a_lab![
 ];
 
 /// Moves all times that are stored ahead, but for those of the history and of measures.
-async fn step_back(lab: &Lab, by: &str) {
+pub(crate) async fn step_back(lab: &Lab, by: &str) {
     lab.run(&format!(
         "do $$ declare v_sql text; begin
             for v_sql in

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::{Admin, Enqueue, Worker};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -245,4 +245,55 @@ async fn queues_that_share_slots_drain_where_scans_are_dear() {
     lab.until_within(Duration::from_secs(60), EMPTY).await;
     worker.stop().await;
     lab.check_invariants().await;
+}
+
+/// The recipe of "Fair between tenants": ten tenants, three jobs of each at a time, six slots.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[job(concurrency_key = self.tenant, concurrency_limit = 3)]
+struct Ocr {
+    tenant: usize,
+}
+
+impl Job for Ocr {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(())
+    }
+}
+
+/// How many jobs of each tenant have begun by the time that 100 have, of 40 each.
+async fn of_each_tenant(queue: impl Fn(usize) -> String, serves: &str) -> Vec<i64> {
+    let lab = Lab::new().await;
+    lab.run(
+        "create table begun (tenant text, at bigint generated always as identity);
+        create function note_begin() returns trigger language plpgsql as $$ begin
+            insert into public.begun (tenant)
+            select j.concurrency_key from jobkit.jobs j where j.id = any (new.job_ids);
+            return null;
+        end $$;
+        create trigger note after insert on jobkit.claims for each row execute function note_begin()",
+    )
+    .await;
+    for tenant in 0..10 {
+        let jobs = (0..40).map(|_| Ocr { tenant }.options().queue(queue(tenant)));
+        jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    }
+    let worker = lab.worker().jobs([Registration::of::<Ocr, _>()]).queue(serves, 6);
+    let worker = worker.start().await.unwrap();
+    lab.until("(select count(*) from begun) >= 100").await;
+    worker.stop().await;
+    let mut begun = Vec::new();
+    for tenant in 0..10 {
+        begun.push(lab.count(&format!("begun where at <= 100 and tenant = '{tenant}'")).await);
+    }
+    begun
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_with_a_queue_each_take_turns() {
+    let begun = of_each_tenant(|tenant| format!("ocr-{tenant}"), "ocr-*").await;
+    assert!(begun.iter().all(|begun| (6..=16).contains(begun)), "{begun:?}");
+    // In one queue the oldest backlogs have all of it.
+    let begun = of_each_tenant(|_| "ocr".to_owned(), "ocr").await;
+    assert_eq!(begun[5..], [0; 5], "{begun:?}");
 }

@@ -79,7 +79,7 @@ impl NewJob {
             queue,
             priority,
             max_attempts,
-            after: overrides.after,
+            after: overrides.after.map(limits::wait).transpose()?,
             at: overrides.at.map(limits::run_at).transpose()?,
             group,
             key: policy.concurrency.and(concurrency_key),

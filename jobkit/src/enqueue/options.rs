@@ -49,7 +49,8 @@ impl<J: Declared + Serialize + Send> Pending<J> {
         Self { job, overrides: Overrides::default() }
     }
 
-    /// Runs the job no earlier than this long from now, by the database's clock.
+    /// Runs the job no earlier than this long from now, by the database's clock; the year 9999 is
+    /// the last.
     pub fn after(mut self, delay: Duration) -> Self {
         self.overrides.after = Some(delay);
         self

@@ -1,8 +1,11 @@
+mod ending;
+
 use std::time::Duration;
 
 use sqlx::{PgConnection, Row};
 use tracing::Span;
 
+pub(crate) use self::ending::Ending;
 use super::call::sparse;
 use super::lane::Lane;
 use super::time::interval;
@@ -28,6 +31,12 @@ pub(crate) enum Outcome {
     },
     /// Runs later; the attempt does not count.
     Snooze(Duration),
+    /// The same for a while, since somebody else says that it is too soon; then it is tried again,
+    /// as after a failure.
+    Wait {
+        failure: Failure,
+        delay: Duration,
+    },
     /// A dead letter now, for `reason`: `dead` or `undecodable`.
     Bury {
         failure: Failure,
@@ -68,6 +77,7 @@ impl Outcome {
             Self::Finish(_) => "finish",
             Self::Retry { .. } => "retry",
             Self::Snooze(_) => "snooze",
+            Self::Wait { .. } => "wait",
             Self::Bury { .. } => "bury",
             Self::Discard(_) => "discard",
             Self::Expire(_) => "expire",
@@ -79,6 +89,7 @@ impl Outcome {
     pub(crate) fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Retry { failure, .. }
+            | Self::Wait { failure, .. }
             | Self::Bury { failure, .. }
             | Self::Discard(failure)
             | Self::Expire(failure)
@@ -127,9 +138,10 @@ impl Outcome {
     /// When it is to run again.
     pub(crate) fn delay(&self) -> Option<Duration> {
         match self {
-            Self::Retry { delay, .. } | Self::Snooze(delay) | Self::Withhold { delay, .. } => {
-                Some(*delay)
-            }
+            Self::Retry { delay, .. }
+            | Self::Wait { delay, .. }
+            | Self::Snooze(delay)
+            | Self::Withhold { delay, .. } => Some(*delay),
             Self::Release(delay) => *delay,
             _ => None,
         }
@@ -239,19 +251,6 @@ impl Settlement {
     }
 }
 
-/// What became of a job instead of what was requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// The claim does not hold the job any more; nothing was written.
-    Lost,
-    /// A retry or a release found no attempt left.
-    Buried,
-    /// The job was marked as cancelled.
-    Cancelled,
-    /// It was to run again, and another job has its unique key by now.
-    Superseded,
-}
-
 /// What a settle answers.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
@@ -323,7 +322,7 @@ impl Call for Settle<'_> {
         for row in &rows {
             let (job, ending) = (row.try_get("job_id")?, row.try_get("ending")?);
             if !matches!(ending, "claim" | "unblock") {
-                settled.endings.push((job, self::ending(ending)));
+                settled.endings.push((job, Ending::of(ending)));
                 continue;
             }
             let queue: &str = row.try_get("queue")?;
@@ -335,14 +334,5 @@ impl Call for Settle<'_> {
             }
         }
         Ok(settled)
-    }
-}
-
-fn ending(text: &str) -> Ending {
-    match text {
-        "bury" => Ending::Buried,
-        "cancel" => Ending::Cancelled,
-        "discard" => Ending::Superseded,
-        _ => Ending::Lost,
     }
 }

@@ -10,9 +10,9 @@ use sqlx::postgres::types::PgInterval;
 use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Encode, Postgres, Type};
 
-/// A duration as PostgreSQL takes it; microseconds at the finest, 1,000 years at the longest.
+/// A duration as PostgreSQL takes it; microseconds at the finest, 10,000 years at the longest.
 pub(crate) fn interval(duration: Duration) -> PgInterval {
-    const LONGEST: i64 = 1_000 * 365 * 24 * 60 * 60 * 1_000_000;
+    const LONGEST: i64 = 10_000 * 365 * 24 * 60 * 60 * 1_000_000;
     let microseconds = i64::try_from(duration.as_micros()).unwrap_or(LONGEST).min(LONGEST);
     PgInterval { months: 0, days: 0, microseconds }
 }

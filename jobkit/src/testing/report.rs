@@ -47,7 +47,7 @@ pub enum Outcome {
     Finished,
     /// It failed, and is tried again after this wait.
     Retried(Duration),
-    /// It asked to run again after this wait.
+    /// It asked to run again after this wait, or was told to.
     Snoozed(Duration),
     /// It was given back, uncharged.
     Released,
@@ -121,8 +121,12 @@ fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
             Outcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
         }
         (None, Requested::Finish(_)) => Outcome::Finished,
-        (None, Requested::Retry { delay, .. }) => Outcome::Retried(*delay),
-        (None, Requested::Snooze(delay)) => Outcome::Snoozed(*delay),
+        (Some(Ending::Charged), _) | (None, Requested::Retry { .. }) => {
+            Outcome::Retried(requested.delay().unwrap_or_default())
+        }
+        (None, Requested::Snooze(delay) | Requested::Wait { delay, .. }) => {
+            Outcome::Snoozed(*delay)
+        }
         (None, Requested::Release(_) | Requested::Withhold { .. }) => Outcome::Released,
     }
 }

@@ -1,5 +1,6 @@
 -- brake_room: how many jobs the limit and the rate of a brake allow now, and when (seconds from
--- now) the rate will allow one more; null where it has none. For whoever holds the row's lock.
+-- now) the rate will allow one more; null where it has none. For whoever holds the row's lock. A
+-- `next_at` further ahead than a burst is of a clock that stepped back (`claim_braked`).
 create or replace function jobkit.brake_room(
     p_brake jobkit.brakes, out room bigint, out fits_in double precision
 )
@@ -14,6 +15,7 @@ begin
     end if;
     if p_brake.rate_count is not null then
         v_each := greatest(p_brake.rate_interval / p_brake.rate_count, '1 microsecond');
+        p_brake.next_at := least(p_brake.next_at, v_now + v_each * p_brake.rate_burst);
         room := least(room, jobkit.room(v_each, p_brake.rate_burst, p_brake.next_at, null, v_now));
         fits_in := greatest(extract(epoch from
             greatest(p_brake.next_at, v_now) - v_now - v_each * (p_brake.rate_burst - 1)), 0);

@@ -1,7 +1,8 @@
 -- claim_braked: the scan of a claim where something is braked (see `claim`): of what is paused
 -- nothing is picked, of a queue or a kind with a limit or a rate no more than is left.
 -- The rows of those stay locked until the claim is committed: so nobody else counts without it.
--- Under a rate nothing is claimed ahead: it would begin later than it was let through.
+-- Under a rate nothing is claimed ahead: it would begin later than it was let through. Its time is
+-- put right where the clock stepped back: it is never further ahead than a burst.
 -- Returns where the rows are, locked, and when the scan began; how many jobs there may be of each
 -- queue; kinds of which others may be taken in place of what was picked; and what the claim answers
 -- if something holds it back: the kinds of `claim_few` (`tags`).
@@ -16,6 +17,7 @@ declare
     v_names text[];
     v_brake jobkit.brakes;
     v_room bigint;
+    v_next timestamptz;                          -- the latest that its time can be
     v_place integer;
     v_free integer[];                            -- slots that are free now
     v_few text[] := '{}';                        -- kinds with less room than that, …
@@ -43,6 +45,12 @@ begin
             and b.name = any (case b.scope when 'queue' then p_queues else v_names end)
         order by b.scope, b.name for no key update
     loop
+        v_next := clock_timestamp() + v_brake.rate_interval
+            * (v_brake.rate_burst / v_brake.rate_count::double precision);
+        if v_brake.next_at > v_next then
+            update jobkit.brakes b set next_at = v_next
+            where b.scope = v_brake.scope and b.name = v_brake.name;
+        end if;
         select r.room into v_room from jobkit.brake_room(v_brake) r;
         if v_brake.rate_count is not null and p_ahead <> '{}' then
             p_slots := array(select least(q.slots, q.free) from unnest(p_slots, v_free)

@@ -11,10 +11,18 @@ set lock_timeout = '2s'
 as $$
 declare
     v_interval constant interval := case when p_count is not null then p_interval end;
-    v_burst constant integer := case when p_count is not null then coalesce(p_burst,
-        greatest(1, floor(p_count / extract(epoch from p_interval)))) end;
+    v_burst integer;
 begin
     perform jobkit.require_brake(p_scope, p_name);
+    perform jobkit.refuse(case
+        when p_count not between 1 and 1000000 then
+            'the count of a rate is 1 to 1000000, not ' || p_count
+        when p_count is not null and (p_interval between '100 us' and '366 d') is not true then
+            'the time of a rate is 100 us to 366 days, not ' || coalesce(p_interval::text, 'null')
+        when p_count is not null and p_burst not between 1 and 1000000 then
+            'a burst is 1 to 1000000, not ' || p_burst end);
+    v_burst := case when p_count is not null then coalesce(p_burst,
+        least(greatest(1, floor(p_count / extract(epoch from p_interval))), 1000000)) end;
     lock table jobkit.queues in exclusive mode;
     insert into jobkit.brakes as b (scope, name, rate_count, rate_interval, rate_burst)
     values (p_scope, p_name, p_count, v_interval, v_burst)

@@ -1,9 +1,9 @@
 -- retry_until: until when a job that fails is tried again, by a budget that begins with its first
--- failure, perhaps just now; null without one.
+-- failure, perhaps just now, or when it was told to wait first; null without one.
 create or replace function jobkit.retry_until(p_job jobkit.jobs) returns timestamptz
 language sql stable as $$
-    select t.retry_for + coalesce(
+    select t.retry_for + least(
         (select min(a.ended_at) from jobkit.attempts a where a.job_id = p_job.id),
-        clock_timestamp())
+        p_job.waits_since, clock_timestamp())
     from jobkit.terms(p_job.kind, p_job.metadata) t
 $$;

@@ -1,16 +1,17 @@
 -- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
---   p_outcome[i]  finish | retry | snooze | bury | discard | cancel | expire | release
---   p_error[i]    for retry, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
+--   p_outcome[i]  finish | retry | wait | snooze | bury | discard | cancel | expire | release
+--   p_error[i]    for retry, wait, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
 --                 p_reason[i] for bury, and for retry in case no attempt is left
---   p_delay[i]    for retry, snooze, release (null = at once)
+--   p_delay[i]    for retry, wait, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
 --   p_result[i]   for finish: what it returned, as JSON; p_reason[i] why that is not kept
 --   p_next        number of a claim under which this worker takes at once what it unblocks, as far
 --                 as it has room (p_room[q] slots of p_queues[q]); null = nothing
 -- An array may be shorter than p_job: what is missing is null.
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
--- any more: nothing was written), `bury` (no attempt left to retry or release), `cancel` (marked);
+-- any more: nothing was written), `bury` (no attempt left to retry or release), `retry` (of a
+-- wait: it has been told so for too long), `cancel` (marked);
 -- `claim` for each job, itself as `job`, that belongs to claim p_next now; and `unblock` for the
 -- first job of each queue and priority that got a permit and is ready now.
 -- Waits for no lock longer than a second: others have outcomes, too. One plan serves every call, by

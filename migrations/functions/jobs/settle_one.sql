@@ -1,4 +1,6 @@
--- settle_one: any outcome, for one job whose row is held; returns what it became. One that is given
+-- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a snooze
+-- for so long as its budget lasts, which begins when the job is told so first (`retry_for`, or a
+-- day); from then on it is a retry. One that is given
 -- back with an error cannot be opened by this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
@@ -13,6 +15,11 @@ declare
     v_reason text := coalesce(p_reason, 'exhausted');
     v_by bigint;                                 -- who has its unique key by now
 begin
+    if v_ending = 'wait' then
+        p_job.waits_since := least(p_job.waits_since, clock_timestamp());
+        v_ending := case when v_run_at > coalesce(jobkit.retry_until(p_job),
+            p_job.waits_since + interval '1 day') then 'retry' else 'snooze' end;
+    end if;
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
         v_ending := 'cancel';
     elsif v_ending = 'release' and p_job.attempt >= p_job.max_attempts then
@@ -56,6 +63,7 @@ begin
             update jobkit.jobs j set run_at = v_run_at,
                 attempt = j.attempt + (v_ending = 'retry')::integer,
                 snoozes = j.snoozes + (v_ending = 'snooze')::integer,
+                waits_since = p_job.waits_since,
                 crashes = case when v_ending = 'release' then j.crashes else 0 end
             where j.id = p_job.id;
             perform jobkit.make_scheduled(
@@ -66,6 +74,6 @@ begin
                 case v_ending when 'finish' then p_reason else p_error end, p_keep, p_worker,
                 p_took, p_result::json);
     end case;
-    return v_ending;
+    return case when v_ending = 'snooze' then p_outcome else v_ending end;
 end
 $$;

@@ -19,7 +19,10 @@ begin
     perform jobkit.require_read_committed();
     select * into v_operation from jobkit.operations o
     where o.id = p_id and o.ended_at is null for update skip locked;
-    if not found or v_operation.next_at > clock_timestamp() then
+    -- A rest is a second at most: what is further ahead is of a clock that stepped back.
+    if not found or v_operation.next_at
+        between clock_timestamp() and clock_timestamp() + interval '1 s'
+    then
         return;
     end if;
     v_rows := least(p_rows, 1000, v_operation.per_second);

@@ -11,6 +11,8 @@ declare
     v_before integer;
 begin
     perform jobkit.require_read_committed();
+    perform jobkit.refuse(case when p_limit not between 0 and 1000000 then
+        'the limit of a key is 0 to 1000000, not ' || p_limit end);
     lock table jobkit.concurrency_groups in exclusive mode;
     select g.override_limit into v_before from jobkit.concurrency_groups g where g.name = p_group;
     if not found then

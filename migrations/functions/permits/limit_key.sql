@@ -11,6 +11,8 @@ declare
     v_before integer;
 begin
     perform jobkit.decide_lock();
+    perform jobkit.refuse(case when p_limit not between 0 and 1000000 then
+        'the limit of a key is 0 to 1000000, not ' || p_limit end);
     if not exists (select from jobkit.concurrency_groups g where g.name = p_group) then
         return false;
     end if;

@@ -21,6 +21,6 @@ create or replace view jobkit.limits as
                 and r.concurrency_key = s.concurrency_key
                 and exists (select from jobkit.permits h where h.job_id = r.job_id and h.metered)
         ) as reserved,
-        g.limiter
+        g.limiter, coalesce(s.paused_for, '30 d') as paused_for
     from jobkit.semaphores s
     left join jobkit.concurrency_groups g on g.name = s.concurrency_group;

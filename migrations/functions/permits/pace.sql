@@ -1,7 +1,8 @@
 -- pace: the times of a key that has p_reserved slots reserved by now, while p_begun jobs take
 -- theirs at p_at; p_taken permits are taken, and p_blocked says whether jobs may be blocked.
 -- Under the lock of its semaphore. A `tat` further ahead than a whole burst is of a clock that
--- stepped back, or of a slower rate; slots of a limiter lie ahead (`slots_end`). `due_at` is when
+-- stepped back, or of a slower rate; slots of a limiter lie ahead (`slots_end`). A pause that ends
+-- later than it would if it began now is of such a clock, too. `due_at` is when
 -- the next slot is free that none is reserved of; or when nothing is left to know of the key. It is
 -- noted here (the other times the caller writes), and promoters are told of one they do not expect.
 -- A claim may come before the look at a slot that is free by now: the key stays due. A grant has
@@ -19,12 +20,13 @@ declare
 begin
     select l.* into v_key
     from jobkit.limits l where l.concurrency_group = p_group and l.concurrency_key = p_key;
-    paused_until := case when v_key.paused_until > p_at then v_key.paused_until end;
+    paused_until := case when v_key.paused_until > p_at
+        then least(v_key.paused_until, p_at + v_key.paused_for) end;
     tat := p_at + v_key.rate * v_key.burst;
     if v_key.limiter then
         delete from jobkit.kept_slots k where k.concurrency_group = p_group
             and k.concurrency_key = p_key
-            and (k.slot_at < p_at or k.every is distinct from v_key.rate);
+            and (k.slot_at < p_at or k.kept_at > p_at or k.every is distinct from v_key.rate);
         tat := jobkit.slots_end(p_group, p_key, p_at, v_key.rate, v_key.burst);
     end if;
     tat := least(greatest(v_key.tat, p_at), tat) + v_key.rate * p_begun;

@@ -1,6 +1,7 @@
 -- pause_key: no permit of a key is granted for so long. What runs goes on; jobs that hold a permit
--- and have not been claimed wait again. A pause that ends later stays as it is. It ends by itself
--- (`due_at`). False when no worker has announced the group.
+-- and have not been claimed wait again. A pause that ends later stays as it is, unless that is later
+-- than it would if it began now: the clock stepped back. It ends by itself (`due_at`). False when no
+-- worker has announced the group.
 create or replace function jobkit.pause_key(
     p_group text, p_key text, p_for interval, p_actor text default null, p_reason text default null
 ) returns boolean
@@ -9,6 +10,8 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 declare
+    v_now timestamptz;
+    v_pause interval;
     v_until timestamptz;
 begin
     perform jobkit.refuse(case when (p_for between '0' and '30 d') is not true then
@@ -18,8 +21,11 @@ begin
         return false;
     end if;
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
-    update jobkit.semaphores s
-    set paused_until = greatest(s.paused_until, clock_timestamp() + p_for)
+    v_now := clock_timestamp();
+    select least(s.paused_until - v_now, s.paused_for) into v_pause from jobkit.semaphores s
+    where s.concurrency_group = p_group and s.concurrency_key = p_key and s.paused_until > v_now;
+    v_pause := greatest(v_pause, p_for);
+    update jobkit.semaphores s set paused_until = v_now + v_pause, paused_for = v_pause
     where s.concurrency_group = p_group and s.concurrency_key = p_key
     returning s.paused_until into v_until;
     perform jobkit.take_back(array(

@@ -7,6 +7,6 @@ create or replace function jobkit.slots_end(
 language sql stable as $$
     select greatest(p_at + interval '1 min', (
         select max(k.slot_at) from jobkit.kept_slots k where k.concurrency_group = p_limiter
-            and k.concurrency_key = p_key and k.every = p_every
+            and k.concurrency_key = p_key and k.every = p_every and k.kept_at <= p_at
     )) + p_every * p_burst
 $$;

@@ -43,8 +43,10 @@ begin
         select e.grp, e.key, e.place
         from seen e
         left join jobkit.limits l on l.concurrency_group = e.grp and l.concurrency_key = e.key
-        where (l.at is null or l.taken < l.effective_limit and not jobkit.paced(
-                l.rate, l.paused_until, l.due_at, l.reserved))
+        -- The grant shortens a pause that ends later than it would if it began now (`pace`).
+        where (l.at is null or l.taken < l.effective_limit and not jobkit.paced(l.rate,
+                case when l.paused_until <= clock_timestamp() + l.paused_for
+                    then l.paused_until end, l.due_at, l.reserved))
             and (
                 select true from jobkit.blocked_executions b
                 where b.concurrency_group = e.grp and b.concurrency_key = e.key

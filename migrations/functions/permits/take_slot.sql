@@ -4,6 +4,8 @@
 -- only a slot that is free now is taken. So each job that asks has one slot, and asks twice.
 -- Slots ahead are dated by GCRA as those of jobs are (`room`), from the end of a pause on. A `tat`
 -- that no slot given by this rate accounts for is of a slower one (`slots_end`).
+-- What was kept later than now, and a pause that ends later than it would if it began now, are of a
+-- clock that stepped back.
 -- No row where no worker has announced the limiter.
 create or replace function jobkit.take_slot(
     p_limiter text, p_key text, p_job bigint, p_most interval
@@ -27,21 +29,27 @@ begin
         return;
     end if;
     perform jobkit.create_semaphores(array[p_limiter], array[p_key]);
-    select l.tat, l.paused_until, coalesce(l.rate, '0') as every,
+    select l.tat, l.paused_until, l.paused_for, coalesce(l.rate, '0') as every,
         coalesce(l.burst, 1) as burst into v_key
     from jobkit.limits l where l.concurrency_group = p_limiter and l.concurrency_key = p_key;
     v_now := clock_timestamp();
+    if v_key.paused_until > v_now + v_key.paused_for then
+        v_key.paused_until := v_now + v_key.paused_for;
+        update jobkit.semaphores s set paused_until = v_key.paused_until
+        where s.concurrency_group = p_limiter and s.concurrency_key = p_key;
+    end if;
     v_from := greatest(v_now, v_key.paused_until);
     select k.slot_at into v_at from jobkit.kept_slots k
     where k.concurrency_group = p_limiter and k.concurrency_key = p_key and k.job_id = p_job
-        and k.slot_at >= v_from and k.every = v_key.every;
+        and k.slot_at >= v_from and k.kept_at <= v_now and k.every = v_key.every;
     if v_at is null then
         v_tat := greatest(v_from, case when v_key.every > '0' then least(v_key.tat,
             case when v_key.tat > v_now then jobkit.slots_end(
                 p_limiter, p_key, v_now, v_key.every, v_key.burst) end) end);
         v_at := greatest(v_from, v_tat - v_key.every * (v_key.burst - 1));
-        if p_most is not null or v_at <= v_now then
+        if p_most is not null or v_at <= v_now or v_key.tat > v_tat then
             update jobkit.semaphores s set tat = v_tat + v_key.every
+                * (p_most is not null or v_at <= v_now)::integer
             where s.concurrency_group = p_limiter and s.concurrency_key = p_key;
         end if;
     end if;
@@ -51,9 +59,10 @@ begin
         delete from jobkit.kept_slots k where k.concurrency_group = p_limiter
             and k.concurrency_key = p_key and k.job_id = p_job;
     elsif p_most is not null then
-        insert into jobkit.kept_slots as k values (p_limiter, p_key, p_job, v_at, v_key.every)
+        insert into jobkit.kept_slots as k
+        values (p_limiter, p_key, p_job, v_at, v_key.every, v_now)
         on conflict (concurrency_group, concurrency_key, job_id) do update
-            set slot_at = excluded.slot_at, every = excluded.every
+            set slot_at = excluded.slot_at, every = excluded.every, kept_at = excluded.kept_at
             where k.slot_at <> excluded.slot_at;
     end if;
     -- Somebody forgets the key when its slots are free again (`pace`), and needs no hint for it.

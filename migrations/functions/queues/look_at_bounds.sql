@@ -1,7 +1,8 @@
 -- look_at_bounds: counts what waits in the queues that have a bound, and says which are full: those
 -- that have reached it, until a tenth of it is free again. Each is looked at once a second, by
 -- whichever worker comes first, or less often where that would take more than a twentieth of the
--- time. p_queue: this one, now. Returns how many were looked at.
+-- time; and at once where the last look was later than now, before the clock stepped back.
+-- p_queue: this one, now. Returns how many were looked at.
 create or replace function jobkit.look_at_bounds(p_queue text default null) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -19,7 +20,8 @@ declare
 begin
     for v_bound in
         select * from jobkit.bounds b
-        where b.queue = p_queue or p_queue is null and b.next_look <= clock_timestamp()
+        where b.queue = p_queue or p_queue is null
+            and (b.next_look <= clock_timestamp() or b.looked_at > clock_timestamp())
         order by b.queue for no key update skip locked
     loop
         v_began := clock_timestamp();
@@ -31,7 +33,7 @@ begin
         update jobkit.bounds b
         set waiting = v_waiting, looked_at = v_now,
             open_until = case when v_full then '-infinity' else v_now + interval '5 s' end,
-            full_since = case when v_full then coalesce(b.full_since, v_now) end,
+            full_since = case when v_full then least(b.full_since, v_now) end,
             next_look = v_now + greatest(interval '1 s', (v_now - v_began) * 20)
         where b.queue = v_bound.queue;
         v_looked := v_looked + 1;

@@ -1,5 +1,6 @@
 -- require_room: refuses an enqueue to a queue that has a bound and is full, by the last look of a
--- worker. Where none has looked for five seconds it counts the ready jobs itself; not in a
+-- worker. Where none has looked for five seconds, or one has later than now (the clock stepped
+-- back), it counts the ready jobs itself; not in a
 -- serializable transaction, of which each count would be a conflict with the next producer. It
 -- locks nothing. Runs as the owner, since who may only enqueue reads no job.
 create or replace function jobkit.require_room(p_queue text) returns boolean
@@ -13,11 +14,13 @@ declare
     v_full boolean;
 begin
     select * into v_bound from jobkit.bounds b
-    where b.queue = p_queue and b.open_until < clock_timestamp();
+    where b.queue = p_queue
+        and b.open_until not between clock_timestamp() and clock_timestamp() + interval '5 s';
     v_most := coalesce(v_bound.override, v_bound.announced);
     v_full := v_bound.full_since is not null;
     if v_most is not null and current_setting('transaction_isolation') <> 'serializable'
-        and (v_bound.looked_at > clock_timestamp() - interval '5 s') is not true
+        and (v_bound.looked_at between clock_timestamp() - interval '5 s' and clock_timestamp())
+            is not true
     then
         v_bound.waiting := jobkit.waiting_in(p_queue, v_most, false);
         v_full := v_bound.waiting >= v_most;

@@ -1,6 +1,7 @@
 -- fan_out: a job for each kind that subscribes to a topic, all with this payload, and with what the
--- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. Returns
--- the jobs with their kinds. p_version of the payload, null = 1; the metadata say the topic, too.
+-- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. A queue
+-- that is full takes its job all the same: who publishes knows nothing of it. Returns the jobs with
+-- their kinds. p_version of the payload, null = 1; the metadata say the topic, too.
 create or replace function jobkit.fan_out(
     p_topic text, p_args text, p_version smallint, p_metadata jsonb
 ) returns table (job_id bigint, kind text)
@@ -30,7 +31,7 @@ begin
     v_jobs := array(select e.id from jobkit.enqueue_all(v_to.kind, v_to.queue, v_to.priority,
         v_to.max_attempts, '{}', '{}', '{}', '{}', array_fill(p_args, array[v_to.jobs]), '{}',
         array_fill(v_metadata, array[v_to.jobs]), '{}',
-        array_fill(p_version, array[v_to.jobs])) as e (id));
+        array_fill(p_version, array[v_to.jobs]), p_bounded => false) as e (id));
     return query select u.job_id, u.kind from unnest(v_jobs, v_to.kind) as u (job_id, kind);
 end
 $$;

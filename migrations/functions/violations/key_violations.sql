@@ -1,5 +1,6 @@
 -- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
--- no violation in itself: the limit may have been lowered.
+-- no violation in itself: the limit may have been lowered. Nor is a free permit where nobody lives
+-- to give it: of those who serve the job none has a lease, or none has beaten since it was due.
 create or replace view jobkit.key_violations as
     select s.concurrency_group, s.concurrency_key, 'taken is not the number of permits' as what
     from jobkit.semaphores s
@@ -48,5 +49,12 @@ create or replace view jobkit.key_violations as
             select from jobkit.blocked_executions b
             where b.concurrency_group = s.concurrency_group
                 and b.concurrency_key = s.concurrency_key
-                and exists (select from jobkit.serving(b.queue, b.kind))
+                and exists (
+                    select from jobkit.serving(b.queue, b.kind) as v (id)
+                    join jobkit.workers w on w.id = v.id
+                    where w.lease_until > clock_timestamp()
+                        and w.heartbeat_at between case when s.due_at <= clock_timestamp()
+                            then s.due_at + interval '5 s' else '-infinity' end
+                            and clock_timestamp()
+                )
         );

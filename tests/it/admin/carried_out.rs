@@ -28,7 +28,7 @@ pub(crate) async fn a_pace_holds_for_all_who_carry_it_out(lab: Lab) {
     );
     assert!(desk.lab.value::<bool>(&rests).await);
     // However long it takes to ask again.
-    desk.lab.run("update jobkit.operations set next_at = clock_timestamp() + '1 min'").await;
+    desk.lab.run("update jobkit.operations set next_at = clock_timestamp() + '990 ms'").await;
     assert_eq!(desk.step(begun.id, 500).await, None);
     desk.lab.run("update jobkit.operations set next_at = clock_timestamp() + '1 s'").await;
     let worker = desk.start().await;

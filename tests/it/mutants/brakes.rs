@@ -44,6 +44,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pass_permit: "and not exists (select from jobkit.braking(j.queue, n.kind))" => "",
         brakes::what_has_a_limit_is_begun_by_a_claim_only;
     release_brake: "= 0" => "= 9", brakes::a_brake_that_holds_nothing_back_is_gone;
+    resume_scope: GATE => "", brakes::t271_a_resume_of_a_kind_waits_for_who_saw_the_pause;
     resume_scope: "update jobkit.sweeps set resumed_at = clock_timestamp();" => "",
         brakes::t172_what_a_sweep_finds_after_a_resume_is_explained;
     sweep_begin: "or (v_resumed > v_last) is true" => "",
@@ -58,4 +59,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         brakes::under_a_rate_nothing_is_claimed_ahead;
     limit_rate: "next_at = least(" => "next_at = greatest(",
         brakes::a_rate_lets_a_burst_through_and_no_more;
+    limit_rate: GATE => "", brakes::t270_a_rate_waits_for_claims_in_flight;
+    claim_braked: "if v_brake.next_at > v_next then" => "if false then",
+        brakes::a_rate_goes_on_after_a_step_of_the_clock;
 };

@@ -37,8 +37,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     paced: "and clock_timestamp() + coalesce(p_rate, '0')" => "and 'infinity'",
         rates::a_faster_rate_holds_at_once;
     // Pauses.
-    pause_key: "greatest(s.paused_until, clock_timestamp() + p_for)" =>
-        "clock_timestamp() + p_for",
+    pause_key: "greatest(v_pause, p_for)" => "p_for",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     take_back: "s.paused or not exists" => "not exists",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
@@ -48,11 +47,19 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     pace: "or p_begun > 0)" => "or false)",
         rates::a_claim_that_comes_before_a_look_leaves_the_key_due;
+    // The clock steps back.
+    pace: "then least(v_key.paused_until, p_at + v_key.paused_for)" => "then v_key.paused_until",
+        rates::a_pause_lasts_no_longer_for_a_step_of_the_clock;
+    sweep: "case when l.paused_until <= clock_timestamp() + l.paused_for" => "case when true",
+        rates::a_pause_lasts_no_longer_for_a_step_of_the_clock;
+    grant_timed: "and not exists (select from jobkit.permits h" =>
+        "and false and not exists (select from jobkit.permits h",
+        rates::a_slot_of_a_job_that_ends_unbegun_is_given_up;
     // Limiters.
     take_slot: "perform jobkit.create_semaphores(array[p_limiter], array[p_key]);" =>
         "perform 1;",
         limiters::t165_two_who_ask_for_a_slot_take_turns;
-    take_slot: "set tat = v_tat + v_key.every" => "set tat = v_tat",
+    take_slot: "set tat = v_tat + v_key.every" => "set tat = v_tat + v_key.every * 0",
         limiters::t165_two_who_ask_for_a_slot_take_turns;
     take_slot: "greatest(v_now, v_key.paused_until)" => "v_now",
         limiters::t166_who_asks_behind_a_pause_has_a_slot_after_it;
@@ -68,7 +75,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "delete from jobkit.kept_slots k where false and",
         limiters::a_slot_too_far_away_is_kept_for_its_job;
     take_slot: "k.slot_at >= v_from" => "true", limiters::a_slot_that_was_missed_is_nobody_s;
-    take_slot: "if p_most is not null or v_at <= v_now then" => "if true then",
+    take_slot: "(p_most is not null or v_at <= v_now)::integer" => "1" with
+    take_slot: "if p_most is not null or v_at <= v_now or v_key.tat > v_tat then" => "if true then",
         limiters::who_only_tries_takes_nothing;
     take_slot: "and k.every = v_key.every" => "",
         limiters::a_faster_rate_of_a_limiter_holds_at_once;
@@ -81,6 +89,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limiters::what_was_kept_by_a_rate_goes_with_it;
     announce_limits: "limiter = false," => "",
         limiters::a_limiter_that_becomes_a_group_of_jobs_is_none;
+    take_slot: "and k.kept_at <= v_now" => "",
+        limiters::a_slot_kept_before_a_step_of_the_clock_is_void;
+    slots_end: "and k.kept_at <= p_at" => "",
+        limiters::a_slot_kept_before_a_step_of_the_clock_is_void;
+    take_slot: " or v_key.tat > v_tat" => "",
+        limiters::who_tries_after_a_step_of_the_clock_has_a_slot_soon;
+    take_slot: "if v_key.paused_until > v_now + v_key.paused_for then" => "if false then",
+        limiters::a_pause_of_a_limiter_is_no_longer_for_a_step_of_the_clock;
     take_slot: "g.name = p_limiter and g.limiter" => "g.name = p_limiter",
         limiters::a_group_of_jobs_is_no_limiter;
 };

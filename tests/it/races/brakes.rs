@@ -8,6 +8,7 @@ use super::calls::{
 };
 use super::kit::{ENDS, End, World, list, next_n};
 use super::pause::{BLOCKED, READY, block, gone, other, wide};
+use crate::clock::step_back;
 
 in_a_lab![
     t93_a_pause_of_a_kind_waits_for_claims_in_flight,
@@ -28,6 +29,9 @@ in_a_lab![
     what_is_denied_a_permit_costs_no_rate,
     what_has_a_limit_is_begun_by_a_claim_only,
     a_brake_that_holds_nothing_back_is_gone,
+    t270_a_rate_waits_for_claims_in_flight,
+    t271_a_resume_of_a_kind_waits_for_who_saw_the_pause,
+    a_rate_goes_on_after_a_step_of_the_clock,
 ];
 
 pub(crate) fn pause_scope(scope: &str, name: &str) -> String {
@@ -383,7 +387,17 @@ pub(crate) async fn a_brake_that_holds_nothing_back_is_gone(lab: Lab) {
     world.call("select jobkit.limit_rate('kind', 'act', null)::text".to_owned()).await;
     assert_eq!(world.call(brakes).await, "0");
     assert_eq!(world.refusal(limit_running("all", "", "1")).await, "22023");
-    assert_eq!(world.refusal(limit_running("kind", "act", "0")).await, "23514");
+    for limit in ["0", "-1", "1000001"] {
+        assert_eq!(world.refusal(limit_running("kind", "act", limit)).await, "JK008", "{limit}");
+    }
+    for rate in ["0, '1 s', 1", "1, '0 s', 1", "1, null, 1", "1, '1 s', 0", "1, '400 d', 1"] {
+        let set = format!("select jobkit.limit_rate('kind', 'act', {rate})::text");
+        assert_eq!(world.refusal(set).await, "JK008", "{rate}");
+    }
+    for of in ["group('g'", "key('g', 'k'"] {
+        let set = format!("select jobkit.limit_{of}, -1)::text");
+        assert_eq!(world.refusal(set).await, "JK008", "{of}");
+    }
 }
 
 /// Who resumes may not come to look himself; what others find then is no mistake of anybody's.
@@ -401,5 +415,62 @@ pub(crate) async fn t172_what_a_sweep_finds_after_a_resume_is_explained(lab: Lab
         assert_eq!(resume.bystander(begin()).await, "false", "{scope}");
         resume.end(End::Commit).await;
         assert_eq!(world.call(begin()).await, "true", "{scope}");
+    }
+}
+
+/// T270. As a limit does: a claim that looked before the rate was there commits before it.
+pub(crate) async fn t270_a_rate_waits_for_claims_in_flight(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        for end in ENDS {
+            let [a, b, c] = world.ready().await;
+            let claimed = world.hold(claim(1, next_n(), 1)).await;
+            let rate = claimed.waiter(limit_rate(scope, name, 1, 1)).await;
+            claimed.end(end).await;
+            assert_eq!(rate.answer().await.as_deref(), Ok(""));
+            let next = end.either(b, a);
+            assert_eq!(world.call(claim(2, next_n(), 9)).await, list(&[next]));
+            world.expect(c, "ready, charged 0").await;
+            world.lab.run("delete from jobkit.brakes").await;
+            world.clear().await;
+        }
+    }
+}
+
+/// T271. Who decided while it was paused commits before it, and the sweep behind it sees that.
+pub(crate) async fn t271_a_resume_of_a_kind_waits_for_who_saw_the_pause(lab: Lab) {
+    let world = wide(lab, 1).await;
+    world.lab.run("alter function jobkit.resume_scope set lock_timeout = '1min'").await;
+    for (scope, name) in [("kind", "gone"), ("all", "")] {
+        for end in ENDS {
+            let (n, [x]) = world.running_keyed(["a"]).await;
+            let y = block(&world, gone("a")).await;
+            world.call(pause_scope(scope, name)).await;
+            let settled = world.hold(settle(1, n, x, "finish")).await;
+            let resumed = settled.waiter(resume_scope(scope, name)).await;
+            settled.end(end).await;
+            assert_eq!(resumed.answer().await.as_deref(), Ok("true"));
+            assert_eq!(world.call(sweep()).await, end.pick("1", "0"), "{scope}");
+            world.expect(y, end.pick(READY, BLOCKED)).await;
+            world.clear().await;
+        }
+    }
+}
+
+/// Of one job a minute two were let through at once, and the clock steps back by an hour: the next
+/// one is let through a minute later.
+pub(crate) async fn a_rate_goes_on_after_a_step_of_the_clock(lab: Lab) {
+    let world = patient(lab).await;
+    for (scope, name) in [("queue", "default"), ("kind", "act")] {
+        world.call(limit_rate(scope, name, 60, 2)).await;
+        let [a, b, c] = world.ready().await;
+        assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[a, b]));
+        step_back(&world.lab, "1 hour").await;
+        assert_eq!(world.call(claim(1, next_n(), 9)).await, "");
+        let minute = "update jobkit.brakes set next_at = next_at - interval '1 minute'";
+        world.lab.run(minute).await;
+        assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[c]), "{scope}");
+        world.lab.run("delete from jobkit.brakes").await;
+        world.clear().await;
     }
 }

@@ -3,6 +3,7 @@
 use jobkit_tests::Lab;
 
 use super::kit::{ENDS, World};
+use crate::clock::step_back;
 
 in_a_lab![
     t165_two_who_ask_for_a_slot_take_turns,
@@ -17,6 +18,9 @@ in_a_lab![
     what_was_kept_by_a_rate_goes_with_it,
     a_group_of_jobs_is_no_limiter,
     a_limiter_that_becomes_a_group_of_jobs_is_none,
+    a_slot_kept_before_a_step_of_the_clock_is_void,
+    who_tries_after_a_step_of_the_clock_has_a_slot_soon,
+    a_pause_of_a_limiter_is_no_longer_for_a_step_of_the_clock,
 ];
 
 /// One slot an hour, and so many at once after a rest.
@@ -241,4 +245,42 @@ pub(crate) async fn a_group_of_jobs_is_no_limiter(lab: Lab) {
     world.lab.run("update jobkit.kinds set concurrency_group = 'g'").await;
     let announce = "select jobkit.announce_limiters('{g}', '{1 h}', '{1}')::text";
     assert_eq!(world.refusal(announce.to_owned()).await, "JK008");
+}
+
+/// Who would have come for the slots comes a day later.
+pub(crate) async fn a_slot_kept_before_a_step_of_the_clock_is_void(lab: Lab) {
+    let world = hourly(lab, 1).await;
+    for job in 1..=5 {
+        world.call(ask(job)).await;
+    }
+    step_back(&world.lab, "1 day").await;
+    // Behind those who may wait for a slot where they asked, for a minute.
+    assert_eq!(world.call(ask(5)).await, "61 min, kept");
+    assert_eq!(world.call(ask(4)).await, "121 min, kept");
+    assert_eq!(world.call(ask(5)).await, "61 min, kept");
+    world.lab.check_invariants().await;
+}
+
+/// However often he does.
+pub(crate) async fn who_tries_after_a_step_of_the_clock_has_a_slot_soon(lab: Lab) {
+    let world = hourly(lab, 1).await;
+    assert_eq!(world.call(asks(1, "null")).await, NOW);
+    step_back(&world.lab, "1 day").await;
+    for _ in 0..2 {
+        assert_eq!(world.call(asks(2, "null")).await, "61 min, free then");
+    }
+    world.minutes_later(62).await;
+    assert_eq!(world.call(asks(2, "null")).await, NOW);
+    world.lab.check_invariants().await;
+}
+
+pub(crate) async fn a_pause_of_a_limiter_is_no_longer_for_a_step_of_the_clock(lab: Lab) {
+    let world = hourly(lab, 1).await;
+    world.call(pause("10 min")).await;
+    step_back(&world.lab, "1 day").await;
+    assert_eq!(world.call(ask(1)).await, "10 min, kept");
+    assert_eq!(world.call(asks(2, "null")).await, "70 min, free then");
+    world.minutes_later(11).await;
+    assert_eq!(world.call(asks(2, "null")).await, "59 min, free then");
+    world.lab.check_invariants().await;
 }

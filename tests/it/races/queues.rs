@@ -11,6 +11,7 @@ in_a_lab![
     t233_a_claim_of_shared_slots_behind_a_pause_takes_of_the_others,
     t234_a_grant_reaches_who_serves_by_a_pattern,
     t235_a_bound_holds_where_nobody_looks,
+    what_waits_for_a_permit_counts_for_a_bound,
 ];
 
 fn enqueue(queue: &str) -> String {
@@ -157,5 +158,17 @@ pub(crate) async fn t235_a_bound_holds_where_nobody_looks(lab: Lab) {
     world.lab.run("update jobkit.bounds set full_since = 'epoch'").await;
     world.clear().await;
     ready(&world, "default", 1).await;
+    world.lab.check_invariants().await;
+}
+
+/// Ready or blocked, it waits.
+pub(crate) async fn what_waits_for_a_permit_counts_for_a_bound(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    let (_, [_]) = world.running_keyed(["a"]).await;
+    let [_, _] = world.blocked(["a", "a"]).await;
+    world.lab.run("select jobkit.bound_queue('default', 3)").await;
+    world.call(enqueue("default")).await;
+    assert_eq!(world.call("select jobkit.look_at_bounds('default')::text".to_owned()).await, "1");
+    assert_eq!(world.refusal(enqueue("default")).await, "JK009");
     world.lab.check_invariants().await;
 }

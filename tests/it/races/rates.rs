@@ -4,6 +4,7 @@ use jobkit_tests::Lab;
 
 use super::calls::{claim, promote, settle, settle_and_claim};
 use super::kit::{ENDS, World, list, next_n};
+use crate::clock::step_back;
 
 in_a_lab![
     a_claim_behind_a_claim_of_its_key_takes_only_the_slots_that_are_left,
@@ -21,6 +22,9 @@ in_a_lab![
     a_settle_hands_over_no_job_that_waits_for_a_slot,
     a_settle_passes_no_permit_past_the_rate,
     a_pause_behind_a_claim_waits_for_its_key,
+    a_pause_lasts_no_longer_for_a_step_of_the_clock,
+    a_slot_of_a_job_that_ends_unbegun_is_given_up,
+    where_nobody_lives_to_give_a_permit_nothing_is_wrong,
 ];
 
 const BLOCKED: &str = "blocked, charged 0";
@@ -300,4 +304,75 @@ pub(crate) async fn a_pause_behind_a_claim_waits_for_its_key(lab: Lab) {
         assert_eq!(world.call(claim(2, next_n(), 100)).await, "");
         world.expect_key("a", end.either(&[x], &[]), end.either(&[y], &[x, y])).await;
     }
+}
+
+/// The clock steps back by an hour under a pause of ten minutes: a sweep shortens it, once.
+pub(crate) async fn a_pause_lasts_no_longer_for_a_step_of_the_clock(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    world.call("select jobkit.pause_key('g', 'a', '10 min')::text".to_owned()).await;
+    let [y] = world.blocked(["a"]).await;
+    step_back(&world.lab, "1 hour").await;
+    for passed in [0, 3] {
+        let minutes = format!("interval '{passed} min'");
+        world
+            .lab
+            .run(&format!(
+                "update jobkit.semaphores set paused_until = paused_until - {minutes};
+                update jobkit.due_keys set due_at = due_at - {minutes}"
+            ))
+            .await;
+        world.call(super::calls::sweep()).await;
+        let left = format!(
+            "jobkit.semaphores s join jobkit.due_keys d on d.due_at = s.paused_until
+            where s.paused_until - clock_timestamp() + {minutes}
+                between interval '9 min' and interval '10 min'"
+        );
+        assert_eq!(world.lab.count(&left).await, 1, "{passed}");
+    }
+    world.later(1).await;
+    assert_eq!(world.call(promote(10)).await, "1");
+    world.expect(y, READY).await;
+    world.lab.check_invariants().await;
+}
+
+/// Somebody cancels it while it waits with its permit.
+pub(crate) async fn a_slot_of_a_job_that_ends_unbegun_is_given_up(lab: Lab) {
+    let world = hourly(lab).await;
+    let [x, y, z, v] = world.keyed(["a"; 4]).await;
+    assert_eq!(world.call(claim(1, next_n(), 100)).await, list(&[x, y]));
+    world.later(1).await;
+    assert_eq!(world.call(promote(10)).await, "1");
+    let reserved = "select string_agg(job_id::text, ' ') from jobkit.reserved_slots".to_owned();
+    assert_eq!(world.call(reserved.clone()).await, z.to_string());
+    world.lab.run(&format!("select jobkit.cancel_mark('{{{z}}}')")).await;
+    world.lab.run(&format!("select jobkit.cancel_take('{{{z}}}', 'cancel', 'enough')")).await;
+    world.expect(v, READY).await;
+    assert_eq!(world.call(reserved).await, v.to_string());
+    world.lab.check_invariants().await;
+}
+
+/// All workers have died beside a key with a rate: its slot is free again, and nobody gives it out.
+/// Nor has whoever lives had the time to, who has not beaten since.
+pub(crate) async fn where_nobody_lives_to_give_a_permit_nothing_is_wrong(lab: Lab) {
+    let world = hourly(lab).await;
+    let (_, [_, _]) = world.running_keyed(["a", "a"]).await;
+    let [_] = world.blocked(["a"]).await;
+    let lab = &world.lab;
+    let free = "jobkit.violations where what = 'a free permit and a blocked job to run'";
+    let beat = async |ago: &str, lease: &str| {
+        lab.run_unguarded(&format!(
+            "update jobkit.workers set heartbeat_at = clock_timestamp() - interval '{ago}',
+                lease_until = clock_timestamp() + interval '{lease}';
+            update jobkit.due_keys set due_at = clock_timestamp() - interval '10 s';
+            update jobkit.semaphores set tat = clock_timestamp() - interval '10 s'"
+        ))
+        .await;
+        lab.count(free).await
+    };
+    assert_eq!(beat("20 s", "-1 s").await, 0, "killed, and its lease is over");
+    let found = jobkit::Admin::new(lab.pool()).doctor().await.unwrap();
+    let found = found.findings.iter().filter(|found| found.check.as_str() == "violations");
+    assert_eq!(found.count(), 0);
+    assert_eq!(beat("20 s", "10 s").await, 0, "killed just now");
+    assert_eq!(beat("1 s", "10 s").await, 1, "one that lives sees to it");
 }

@@ -68,10 +68,12 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
     job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
 }
 
-/// Until when it may wait.
+/// Since when it has been told to wait, and until when it may.
 fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
     let expires = job.expires_at.map(|at| Reason::Expires { at });
-    expires.into_iter().chain(job.retry_until.map(|at| Reason::RetriedUntil { at }))
+    let told = job.waits_since.map(|since| Reason::ToldToWait { since });
+    let retried = job.retry_until.map(|at| Reason::RetriedUntil { at });
+    told.into_iter().chain(expires).chain(retried)
 }
 
 /// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are

@@ -114,6 +114,11 @@ pub enum Reason {
         /// When.
         at: DateTime<Utc>,
     },
+    /// Somebody told it to wait, which is no failure, for a day or for its time for retries at most.
+    ToldToWait {
+        /// Since when.
+        since: DateTime<Utc>,
+    },
     /// Its time for retries ends: where it fails and the next attempt would come later, it becomes
     /// a dead letter.
     RetriedUntil {
@@ -209,6 +214,7 @@ impl fmt::Display for Reason {
             Self::Expires { at } => {
                 write!(f, "Ends as expired unless it begins by {}", Time(at))
             }
+            Self::ToldToWait { since } => write!(f, "Told to wait since {}", Time(since)),
             Self::RetriedUntil { at } => write!(f, "Not tried again after {}", Time(at)),
             ended => ended.fmt_end(f),
         }

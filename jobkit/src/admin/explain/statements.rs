@@ -44,6 +44,8 @@ pub(crate) struct LiveJob {
     /// Until when it has to begin, where it has not; and until when it is tried again.
     pub(crate) expires_at: Option<DateTime<Utc>>,
     pub(crate) retry_until: Option<DateTime<Utc>>,
+    /// Since when it has been told to wait.
+    pub(crate) waits_since: Option<DateTime<Utc>>,
     /// The job with its unique key, after which it runs.
     pub(crate) follows: Option<i64>,
     pub(crate) blocked: bool,
@@ -80,6 +82,7 @@ impl FromRow for LiveJob {
             scheduled: due.zip(row.read("due")?),
             expires_at: row.read("expires_at")?,
             retry_until: row.read("retry_until")?,
+            waits_since: row.read("waits_since")?,
             follows: row.read("follows")?,
             blocked: row.read("blocked")?,
             without_permit: row.read("without_permit")?,

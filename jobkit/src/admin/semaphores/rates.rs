@@ -70,12 +70,7 @@ impl Admin {
         reason: Option<&str>,
     ) -> Result<Limited, Error> {
         check(group, key)?;
-        limits::range(
-            "seconds of a pause",
-            pause.as_secs(),
-            0..=30 * 24 * 60 * 60,
-            "0 to 2592000",
-        )?;
+        limits::pause(pause)?;
         limits::reason(reason.unwrap_or(""))?;
         let actor = Some(self.actor().unwrap_or(""));
         let set = statements::pause_key(group, key, interval(pause), actor, reason);

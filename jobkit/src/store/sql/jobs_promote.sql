@@ -12,5 +12,10 @@ select p.promoted, least(p.next_in, (
     select from jobkit.schedules s where s.removed_at is null and s.next_at <= now()
 ) as firing, exists (
     select from jobkit.sleepers s where s.worker_id = $2 and s.until > clock_timestamp() + $3
-) as told, (select min(b.next_look) - clock_timestamp() from jobkit.bounds b) as look_in
+) as told, (
+    -- As `look_at_bounds` has it: at once, where the last look was later than now.
+    select min(least(b.next_look, case when b.looked_at > clock_timestamp()
+        then clock_timestamp() end)) - clock_timestamp()
+    from jobkit.bounds b
+) as look_in
 from jobkit.promote($1) p

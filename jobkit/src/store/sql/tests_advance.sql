@@ -3,7 +3,8 @@
 -- $1 how long
 with jobs as (
     update jobkit.jobs set created_at = created_at - $1::interval,
-        run_at = case when run_at = jobkit.parked() then run_at else run_at - $1 end
+        run_at = case when run_at = jobkit.parked() then run_at else run_at - $1 end,
+        waits_since = waits_since - $1
 ), scheduled as (
     update jobkit.scheduled set run_at = run_at - $1 where run_at <> jobkit.parked()
 ), attempts as (
@@ -18,7 +19,7 @@ with jobs as (
 ), due_keys as (
     update jobkit.due_keys set due_at = due_at - $1
 ), kept_slots as (
-    update jobkit.kept_slots set slot_at = slot_at - $1
+    update jobkit.kept_slots set slot_at = slot_at - $1, kept_at = kept_at - $1
 ), brakes as (
     update jobkit.brakes set next_at = next_at - $1
 ), stuck as (

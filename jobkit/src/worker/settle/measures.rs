@@ -31,6 +31,8 @@ impl Measures {
             (Some(Ending::Buried), _) => "bury",
             (Some(Ending::Cancelled), _) => "cancel",
             (Some(Ending::Superseded), _) => "supersede",
+            (Some(Ending::Charged), _) => "retry",
+            (None, Outcome::Wait { .. }) => "snooze",
             (None, outcome) => outcome.as_str(),
         };
         let mut counted = self.0.lock();

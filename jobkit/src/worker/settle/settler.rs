@@ -300,8 +300,10 @@ impl Settler {
                     &self.counters.cancelled
                 }
                 (None, Outcome::Finish(_)) => &self.counters.finished,
-                (None, Outcome::Retry { .. }) => &self.counters.retried,
-                (None, Outcome::Snooze(_)) => &self.counters.snoozed,
+                (Some(Ending::Charged), _) | (None, Outcome::Retry { .. }) => {
+                    &self.counters.retried
+                }
+                (None, Outcome::Snooze(_) | Outcome::Wait { .. }) => &self.counters.snoozed,
                 (Some(Ending::Superseded), _)
                 | (None, Outcome::Discard(_) | Outcome::Expire(_)) => &self.counters.discarded,
                 (None, Outcome::Release(_) | Outcome::Withhold { .. }) => &self.counters.released,

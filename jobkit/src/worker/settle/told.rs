@@ -18,8 +18,8 @@ fn outcome(settlement: &Settlement, ending: Option<Ending>) -> Option<hooks::Out
         (None, Outcome::Discard(_)) => hooks::Outcome::Discard,
         (None, Outcome::Expire(_)) => hooks::Outcome::Expire,
         (None, Outcome::Finish(_)) => hooks::Outcome::Finish,
-        (None, Outcome::Retry { .. }) => hooks::Outcome::Retry,
-        (None, Outcome::Snooze(_)) => hooks::Outcome::Snooze,
+        (Some(Ending::Charged), _) | (None, Outcome::Retry { .. }) => hooks::Outcome::Retry,
+        (None, Outcome::Snooze(_) | Outcome::Wait { .. }) => hooks::Outcome::Snooze,
         (None, Outcome::Release(_) | Outcome::Withhold { .. }) => hooks::Outcome::Release,
     })
 }
@@ -37,7 +37,8 @@ pub(super) fn tell(
         meter::ended(kind, || slots.name(queue), outcome.as_str(), times);
     }
     if let Some(hooks) = hooks {
-        let again_in = settlement.outcome.delay().filter(|_| ending.is_none());
+        let again = matches!(ending, None | Some(Ending::Charged));
+        let again_in = settlement.outcome.delay().filter(|_| again);
         hooks.tell(Event::Ended(ended(settlement, outcome, again_in, slots)));
     }
 }

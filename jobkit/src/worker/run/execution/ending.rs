@@ -125,6 +125,7 @@ pub(super) fn outcome(
             Outcome::Retry { failure, delay: wait.min(LONGEST_DELAY), reason: EXHAUSTED }
         }
         Verdict::Snooze(wait) => Outcome::Snooze(wait),
+        Verdict::Wait(wait) => Outcome::Wait { failure, delay: wait.min(LONGEST_DELAY) },
         // It would begin again at once where the worker does not stop.
         Verdict::Release => {
             Outcome::Release((stop.reason() != Some(StopReason::Stopping)).then_some(RELEASED))

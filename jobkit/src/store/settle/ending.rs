@@ -1,0 +1,27 @@
+/// What became of a job instead of what was requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The claim does not hold the job any more; nothing was written.
+    Lost,
+    /// A retry or a release found no attempt left.
+    Buried,
+    /// A wait had no time left: it is tried again, and an attempt was charged.
+    Charged,
+    /// The job was marked as cancelled.
+    Cancelled,
+    /// It was to run again, and another job has its unique key by now.
+    Superseded,
+}
+
+impl Ending {
+    /// By the word of a settle's answer.
+    pub(super) fn of(text: &str) -> Self {
+        match text {
+            "bury" => Self::Buried,
+            "retry" => Self::Charged,
+            "cancel" => Self::Cancelled,
+            "discard" => Self::Superseded,
+            _ => Self::Lost,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The clock steps back or ahead, by an hour and by a day, under all that goes by a stored time. As
+//! in `clock.rs` the tests move what is stored. What was to wait for seconds goes on within seconds;
+//! what is meant for a time of the calendar comes late by the step, and is not lost.
+
+use std::time::Duration;
+
+use jobkit::admin::operations::BulkAction;
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit_tests::Lab;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+
+use crate::clock::step_back;
+use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+
+in_a_lab![
+    a_bound_counts_anew,
+    a_slot_that_was_kept_before_a_step_back_counts_for_nothing,
+    a_pause_of_a_limiter_lasts_no_longer_than_it_was_to,
+    a_later_pause_of_a_key_is_no_longer_than_it_says,
+    what_is_stuck_is_tried_again,
+    an_operation_rests_for_a_second_at_most,
+    what_is_due_in_an_hour_comes_late_and_is_not_lost,
+];
+
+/// How far: back, and ahead.
+const STEPS: [&str; 4] = ["1 hour", "1 day", "-1 hour", "-1 day"];
+
+/// Back.
+const BACK: [&str; 2] = [STEPS[0], STEPS[1]];
+
+/// How long it may take until all goes on.
+const SOON: Duration = Duration::from_secs(40);
+
+#[derive(Serialize, Deserialize)]
+#[job(concurrency_key = "k", rate = "10/s", burst = 2)]
+struct Paced;
+
+impl Job<PgPool> for Paced {
+    async fn run(self, _cx: JobContext<PgPool>) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[job(concurrency_key = "k")]
+struct Resting;
+
+impl Job<PgPool> for Resting {
+    async fn run(self, _cx: JobContext<PgPool>) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+/// Everything of it at once, with a worker that lives.
+async fn all_goes_on_after(by: &str) {
+    let lab = Lab::new().await;
+    lab.run(EFFECTS).await;
+    let admin = Admin::new(lab.pool());
+    let worker = lab.worker().lease(Duration::from_secs(4)).state(lab.pool().clone());
+    let own = [Registration::of::<Paced, _>(), Registration::of::<Resting, _>()];
+    let worker = worker.jobs(jobs::all()).jobs(own);
+    let worker = ["default", "braked", "full"].into_iter().fold(worker, |w, q| w.queue(q, 20));
+    let worker = worker.start().await.unwrap();
+    lab.run("select jobkit.limit_rate('queue', 'braked', 10, '1 s', 20)").await;
+    lab.run("select jobkit.pause_key('resting', 'k', '10 s')").await;
+    admin.pause("full", "", "").await.unwrap();
+    admin.bound_queue("full", Some(5)).await.unwrap();
+    jobkit::enqueue_all((0..5).map(|_| Noop.options().queue("full")), lab.pool()).await.unwrap();
+    jobkit::enqueue_all((0..60).map(|_| Paced), lab.pool()).await.unwrap();
+    jobkit::enqueue_all((0..3).map(|_| Resting), lab.pool()).await.unwrap();
+    jobkit::enqueue_all((0..100).map(|_| Noop.options().queue("braked")), lab.pool())
+        .await
+        .unwrap();
+    let later = Duration::from_secs(7 * 24 * 3600);
+    let delayed = |_| Act::then(Then::Succeed).options().after(later).tags(["gone"]);
+    jobkit::enqueue_all((0..30).map(delayed), lab.pool()).await.unwrap();
+    let gone = BulkAction::Cancel("tag:gone".parse().unwrap());
+    let _begun = admin.begin_operation(&gone, "", "once").per_second(10).await.unwrap();
+    lab.until(
+        "exists (select from jobkit.bounds where full_since is not null)
+        and exists (select from jobkit.brakes where next_at > clock_timestamp() + interval '1 s')
+        and exists (select from jobkit.semaphores where concurrency_group = 'paced'
+            and tat > clock_timestamp())
+        and (select count(*) from jobkit.blocked_executions
+            where concurrency_group = 'resting') = 3",
+    )
+    .await;
+    step_back(&lab, by).await;
+    admin.resume("full").await.unwrap();
+    lab.until_within(SOON, "not exists (select from jobkit.jobs where tags is null)").await;
+    jobkit_tests::wait(SOON, "the queue opens", || async {
+        !matches!(
+            Noop.options().queue("full").enqueue(lab.pool()).await,
+            Err(Error::QueueFull { .. })
+        )
+    })
+    .await;
+    lab.until_within(SOON, "not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_goes_on_after_a_step_back_of_an_hour() {
+    all_goes_on_after(STEPS[0]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_goes_on_after_a_step_back_of_a_day() {
+    all_goes_on_after(STEPS[1]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_goes_on_after_a_step_ahead_of_an_hour() {
+    all_goes_on_after(STEPS[2]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_goes_on_after_a_step_ahead_of_a_day() {
+    all_goes_on_after(STEPS[3]).await;
+}
+
+/// Neither does an empty queue refuse nor does one let in more than may wait; with a worker that
+/// looks, and without.
+pub(crate) async fn a_bound_counts_anew(lab: Lab) {
+    let admin = Admin::new(lab.pool());
+    let add = async || Noop.enqueue(lab.pool()).await.map(drop);
+    for by in STEPS {
+        for looks in [true, false] {
+            admin.bound_queue("default", Some(3)).await.unwrap();
+            for _ in 0..3 {
+                add().await.unwrap();
+            }
+            lab.run("select jobkit.look_at_bounds('default')").await;
+            assert!(matches!(add().await, Err(Error::QueueFull { .. })), "{by}");
+            step_back(&lab, by).await;
+            lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
+            if looks {
+                assert_eq!(lab.value::<i32>("select jobkit.look_at_bounds()").await, 1, "{by}");
+            }
+            add().await.unwrap();
+            lab.run("select jobkit.look_at_bounds('default')").await;
+            step_back(&lab, by).await;
+            for _ in 0..2 {
+                add().await.unwrap();
+            }
+            if looks {
+                assert_eq!(lab.value::<i32>("select jobkit.look_at_bounds()").await, 1, "{by}");
+            }
+            assert!(matches!(add().await, Err(Error::QueueFull { .. })), "{by}");
+            lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
+            admin.bound_queue("default", None).await.unwrap();
+        }
+    }
+}
+
+/// A slot of a limiter, as `wait in seconds, taken`.
+async fn take(lab: &Lab, job: i64, most: &str) -> (f64, bool) {
+    let sql = format!(
+        "select array[extract(epoch from wait)::float8, taken::integer::float8]
+        from jobkit.take_slot('api', 'api', {job}, '{most}')"
+    );
+    let row: Vec<f64> = lab.value(&sql).await;
+    (row[0], row[1] > 0.5)
+}
+
+async fn limiter(lab: &Lab) {
+    lab.run("select jobkit.announce_limiters('{api}', '{10 s}', '{1}')").await;
+}
+
+/// Nobody waits longer than a minute behind slots that nobody will take.
+pub(crate) async fn a_slot_that_was_kept_before_a_step_back_counts_for_nothing(lab: Lab) {
+    limiter(&lab).await;
+    for by in STEPS {
+        assert!(take(&lab, 1, "1 s").await.1);
+        for job in 2..30 {
+            assert!(!take(&lab, job, "1 s").await.1);
+        }
+        step_back(&lab, by).await;
+        let (wait, _) = take(&lab, 99, "1 min").await;
+        assert!(wait <= 70.0, "{by}: {wait} s");
+        let (wait, _) = take(&lab, 29, "1 min").await;
+        assert!(wait <= 80.0, "{by}: {wait} s");
+        lab.run("delete from jobkit.kept_slots; update jobkit.semaphores set tat = null").await;
+    }
+}
+
+pub(crate) async fn a_pause_of_a_limiter_lasts_no_longer_than_it_was_to(lab: Lab) {
+    limiter(&lab).await;
+    for by in BACK {
+        lab.run("select jobkit.pause_key('api', 'api', '30 s')").await;
+        step_back(&lab, by).await;
+        let (wait, _) = take(&lab, 1, "1 min").await;
+        assert!(wait <= 30.0, "{by}: {wait} s");
+        let left = "select extract(epoch from paused_until - clock_timestamp())::float8
+            from jobkit.semaphores";
+        assert!(lab.value::<f64>(left).await <= 30.0, "the others ask behind the same pause");
+        lab.run("delete from jobkit.semaphores; delete from jobkit.kept_slots").await;
+    }
+}
+
+/// Of two pauses the one that ends later holds, but not one that ends so late by the step alone.
+pub(crate) async fn a_later_pause_of_a_key_is_no_longer_than_it_says(lab: Lab) {
+    lab.run("select jobkit.announce_limits('{g}', '{1}')").await;
+    let left = "select extract(epoch from paused_until - clock_timestamp())::float8 || ' ' ||
+        extract(epoch from paused_for)::float8 from jobkit.semaphores";
+    let left_of = async || {
+        let text: String = lab.value(left).await;
+        text.split(' ').map(|part| part.parse::<f64>().unwrap()).collect::<Vec<_>>()
+    };
+    for by in BACK {
+        lab.run("select jobkit.pause_key('g', 'k', '30 s')").await;
+        step_back(&lab, by).await;
+        lab.run("select jobkit.pause_key('g', 'k', '10 s')").await;
+        let left = left_of().await;
+        assert!((25.0..=30.0).contains(&left[0]) && left[1] <= 30.0, "{by}: {left:?}");
+        // One that is over says nothing of the next.
+        lab.run("update jobkit.semaphores set paused_until = null").await;
+        lab.run("select jobkit.pause_key('g', 'k', '10 s')").await;
+        let left = left_of().await;
+        assert!(left[0] <= 10.0 && left[1] <= 10.0, "{by}: {left:?}");
+        lab.run("delete from jobkit.due_keys; delete from jobkit.semaphores").await;
+    }
+}
+
+/// By whatever was to be left alone for five minutes at most.
+pub(crate) async fn what_is_stuck_is_tried_again(lab: Lab) {
+    for by in BACK {
+        lab.run("select jobkit.stick('settle', '{7}', '{oops}', 1)").await;
+        assert_eq!(lab.value::<Vec<i64>>("select jobkit.stuck()").await, [7]);
+        step_back(&lab, by).await;
+        assert_eq!(lab.value::<Vec<i64>>("select jobkit.stuck()").await, [0; 0], "{by}");
+    }
+}
+
+pub(crate) async fn an_operation_rests_for_a_second_at_most(lab: Lab) {
+    let admin = Admin::new(lab.pool());
+    let later = Duration::from_secs(7 * 24 * 3600);
+    for by in BACK {
+        jobkit::enqueue_all((0..9).map(|_| Noop.options().after(later)), lab.pool()).await.unwrap();
+        let noops = BulkAction::Cancel("kind:noop".parse().unwrap());
+        let _begun = admin.begin_operation(&noops, "", by).per_second(3).await.unwrap();
+        let step = "select coalesce(jobkit.operate(max(id), 1000), 'rests') from jobkit.operations";
+        let step = async || lab.value::<String>(step).await;
+        while step().await != "rests" {}
+        step_back(&lab, by).await;
+        assert_eq!(step().await, "step", "{by}");
+        lab.run(
+            "delete from jobkit.operations; delete from jobkit.scheduled; delete from jobkit.jobs",
+        )
+        .await;
+    }
+}
+
+/// A job that waits for its time, a retry and the replay of a dead letter: they have no other time
+/// than the one that is stored.
+pub(crate) async fn what_is_due_in_an_hour_comes_late_and_is_not_lost(lab: Lab) {
+    let hour = Duration::from_secs(3600);
+    let job = Noop.options().after(hour).enqueue(lab.pool()).await.unwrap();
+    step_back(&lab, "1 hour").await;
+    assert_eq!(lab.value::<i32>("select promoted from jobkit.promote(9)").await, 0);
+    let due = "select extract(epoch from run_at - clock_timestamp())::float8 from jobkit.jobs";
+    assert!((7100.0..=7200.0).contains(&lab.value::<f64>(due).await));
+    step_back(&lab, "-2 hours").await;
+    assert_eq!(lab.value::<i32>("select promoted from jobkit.promote(9)").await, 1);
+    assert_eq!(lab.count(&format!("jobkit.ready where job_id = {job}")).await, 1);
+}
