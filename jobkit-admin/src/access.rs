@@ -34,6 +34,8 @@ pub enum Permission {
     Limit,
     /// Writing notes about causes of dead letters, and muting them.
     Note,
+    /// Acknowledging what needs attention.
+    Acknowledge,
     /// Replaying dead letters as they are.
     Replay,
     /// Replaying a dead letter with another payload: whoever may do that decides what code does.
@@ -54,7 +56,7 @@ pub enum Permission {
 
 impl Permission {
     /// All there are.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::View,
         Self::Payloads,
         Self::Export,
@@ -66,6 +68,7 @@ impl Permission {
         Self::Pause,
         Self::Limit,
         Self::Note,
+        Self::Acknowledge,
         Self::Replay,
         Self::EditReplay,
         Self::Discard,
@@ -90,6 +93,7 @@ impl Permission {
             Self::Pause => "pause",
             Self::Limit => "limit",
             Self::Note => "note",
+            Self::Acknowledge => "acknowledge",
             Self::Replay => "replay",
             Self::EditReplay => "edit_replay",
             Self::Discard => "discard",

@@ -46,6 +46,7 @@ use crate::access::Redaction;
 
 mod answer;
 mod arguments;
+mod attention;
 mod bench;
 mod brakes;
 mod dead;
@@ -109,6 +110,9 @@ enum Command {
     Roles(roles::Roles),
     /// Shows the status of the whole system and what needs attention
     Status(status::Status),
+    /// Shows what needs attention, and acknowledges it
+    #[command(args_conflicts_with_subcommands = true)]
+    Attention(attention::Attention),
     /// Enqueues a job by the name of its kind
     Enqueue(enqueue::Enqueue),
     /// Finds jobs, says why they do not run, retries and cancels them
@@ -192,6 +196,7 @@ async fn run(cli: Cli) -> Answered {
         Command::Migrate(_) => migrate::run(&desk).await,
         Command::Roles(command) => command.sql(),
         Command::Status(command) => command.run(&desk).await,
+        Command::Attention(command) => command.run(&desk).await,
         Command::Enqueue(command) => command.run(&desk).await,
         Command::Jobs(command) => command.run(&desk).await,
         Command::Dead(command) => command.run(&desk).await,

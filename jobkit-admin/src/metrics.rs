@@ -10,7 +10,7 @@ use axum::response::IntoResponse;
 use jobkit::Error;
 use jobkit::admin::Count;
 use jobkit::admin::brakes::{Brake, Rate};
-use jobkit::admin::overview::Attention;
+use jobkit::admin::overview::{Attention, Overview};
 use jobkit::admin::queues::QueueSummary;
 use jobkit::admin::semaphores::ConcurrencyGroup;
 use prometheus_client::collector::Collector;
@@ -74,7 +74,8 @@ async fn registry(context: &Context) -> Result<Registry, Error> {
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed);
     gauge("workers", "Workers that are alive", up.count() as f64);
-    register_attention(&mut registry, &now.attention);
+    register_attention(&mut registry, &now);
+    register_runs(&mut registry, &queues);
     register_brakes(&mut registry, &brakes);
     register_groups(&mut registry, &groups);
     let mut of_queues = |name: &str, text: &str, value: &dyn Fn(&QueueSummary) -> f64| {
@@ -109,11 +110,36 @@ fn register_series<'a, const N: usize>(
     registry.register(name, text, family);
 }
 
-fn register_attention(registry: &mut Registry, attention: &[Attention]) {
+/// How many of each name; which ones, where their names are of queues, kinds, schedules, groups of
+/// keys or workers; and what is acknowledged, which is not counted among these.
+fn register_attention(registry: &mut Registry, now: &Overview) {
     let text = "Things that need attention, 20 of a kind at most";
-    let items = |name| attention.iter().filter(|item| item.name() == name).count() as f64;
-    let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], items(name)));
+    let items = |name| now.attention.iter().filter(|item| item.name() == name).count() as f64;
+    let labels = |what| [("what", what), ("severity", Attention::severity_of(what).as_str())];
+    let series = Attention::NAMES.into_iter().map(|name| (labels(name), items(name)));
     register_series(registry, "attention", text, series);
+    let text = "What each of them is about: a queue, a kind, a schedule, a group, a worker";
+    let named = now.attention.iter().filter_map(|item| {
+        let [what, severity] = labels(item.name());
+        Some(([what, severity, ("name", item.label()?)], 1.0))
+    });
+    register_series(registry, "attention_named", text, named);
+    let text = "Things that need attention and are acknowledged, 100 of a kind at most";
+    let known = |name| now.acknowledged.iter().filter(|it| it.item.name() == name).count() as f64;
+    let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], known(name)));
+    register_series(registry, "attention_acknowledged", text, series);
+}
+
+/// How long jobs have run by now; no series for a kind of which none runs.
+fn register_runs(registry: &mut Registry, queues: &[QueueSummary]) {
+    let text = "How long the longest running job of the kind has run";
+    let series = queues.iter().flat_map(|queue| {
+        queue.kinds.iter().filter_map(|kind| {
+            let age = kind.running_age?.as_secs_f64();
+            Some(([("queue", &*queue.queue), ("kind", &*kind.kind)], age))
+        })
+    });
+    register_series(registry, "running_age_seconds", text, series);
 }
 
 fn bound(queue: &QueueSummary) -> f64 {

@@ -1,5 +1,6 @@
--- Schedules whose instant has passed and is not decided, the longest first.
+-- Schedules that are not paused and whose instant has passed and is not decided, the longest first.
 -- $1 how many at most
 select s.name, s.times, now() - s.next_at as overdue
 from jobkit.schedules s
-where s.removed_at is null and s.next_at < now() order by s.next_at limit $1
+where s.removed_at is null and s.paused_at is null and s.next_at < now()
+order by s.next_at limit $1
