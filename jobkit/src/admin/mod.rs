@@ -117,6 +117,7 @@ pub use self::severity::Severity;
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
 /// | | [`late_after`](Self::late_after) | when waiting needs attention |
+/// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
 /// | | [`acknowledge`](Self::acknowledge) | lets it need none until it happens again |
 /// | | [`unacknowledge`](Self::unacknowledge) | ends that |
 /// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |

@@ -19,8 +19,8 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Brings the findings in their order: the worst first, and of these what needs attention, since
-    /// all else may follow from it.
+    /// Brings the findings in their order: the worst first, and of equals what needs attention,
+    /// since all else may follow from it.
     pub fn sort(&mut self) {
         let attention = |check| matches!(check, Check::Attention | Check::Kinds);
         self.findings.sort_by_key(|it| (std::cmp::Reverse(it.severity), !attention(it.check)));

@@ -73,8 +73,8 @@ impl Admin {
     /// any case after 30 days. `seen` is the time of the overview that told of it
     /// ([`Overview::at`](super::Overview::at)); `None` is now. Of the reason 16 KiB are kept.
     ///
-    /// Returns whether there is such a name. A queue that is late, or a key that is held, happens again when the jobs that waited then
-    /// have begun and others wait as long.
+    /// Returns whether there is such a name. A queue that is late, or a key that is held, happens
+    /// again when the jobs that waited then have begun and others wait as long.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {

@@ -71,9 +71,7 @@ impl Admin {
         let operation = link.call(&statements::oldest_operation()).await?;
         self.count(&counts, operation, &mut found);
         let standby = link.call(&statements::standby_awaited()).await?;
-        found.extend(standby.map(|StandbyAwaited { sessions, longest, names }| {
-            Attention::StandbyAwaited { sessions, longest, names }
-        }));
+        found.extend(standby.map(Attention::from));
         let known = link.call(&statements::acknowledged()).await?;
         link.close().await;
         found.sort_by_key(Attention::rank);
@@ -84,6 +82,13 @@ impl Admin {
             told[item.rank()] <= MOST
         });
         Ok(counts.overview(ready_age, blocked_age, longest, attention, acknowledged))
+    }
+
+    /// The [`Attention::StandbyAwaited`] alone, if it is so: why calls that lock fail with timeouts
+    /// then.
+    pub async fn standby_awaited(&self) -> Result<Option<Attention>, Error> {
+        let awaited = self.ask(&statements::standby_awaited()).await?;
+        Ok(awaited.map(Attention::from))
     }
 
     /// Adds what the numbers and the oldest open operation tell. Without a worker that is what is
@@ -118,6 +123,12 @@ impl Admin {
         if let Some(last) = counts.died_at {
             found.push(Attention::DeadLetters { lately: counts.dead_lately, last });
         }
+    }
+}
+
+impl From<StandbyAwaited> for Attention {
+    fn from(StandbyAwaited { sessions, longest, names }: StandbyAwaited) -> Self {
+        Self::StandbyAwaited { sessions, longest, names }
     }
 }
 

@@ -58,15 +58,7 @@ impl Attention {
     fn found_waiting(&self) -> String {
         match self {
             Self::StandbyAwaited { sessions, longest, names } => {
-                let (wait, commit) = match sessions {
-                    1 => ("session waits", "its commit"),
-                    _ => ("sessions wait", "their commits"),
-                };
-                let longest = span(*longest);
-                format!(
-                    "{sessions} {wait} for a synchronous standby to confirm {commit}, the longest \
-                     for {longest} (synchronous_standby_names: {names})"
-                )
+                awaited(*sessions, *longest, names)
             }
             Self::LateQueue { queue, oldest, slots, busy, stopping, gone } => {
                 let oldest = span(*oldest);
@@ -205,6 +197,18 @@ fn said(actor: Option<&str>, reason: Option<&str>) -> (String, String) {
         text.map(|text| [before, text].concat()).unwrap_or_default()
     };
     (some(actor, " by "), some(reason, ": "))
+}
+
+fn awaited(sessions: u32, longest: Duration, names: &str) -> String {
+    let (wait, commit) = match sessions {
+        1 => ("session waits", "its commit"),
+        _ => ("sessions wait", "their commits"),
+    };
+    let longest = span(longest);
+    format!(
+        "{sessions} {wait} for a synchronous standby to confirm {commit}, the longest for \
+         {longest} (synchronous_standby_names: {names})"
+    )
 }
 
 fn alone(jobs: Count, schedules: Count, operation: bool, silent: &[String]) -> String {

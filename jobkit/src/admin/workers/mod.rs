@@ -38,14 +38,14 @@ impl Admin {
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
     }
 
-    /// A worker that has ended within the last day: it stopped in order, or its lease lapsed. `None`
-    /// when there is no such worker, it is there yet, or it ended before that.
+    /// A worker that has ended within the last day: it stopped in order, or its lease lapsed.
+    /// `None` when there is no such worker, it is there yet, or it ended before that.
     pub async fn gone_worker(&self, id: i64) -> Result<Option<GoneWorker>, Error> {
         self.ask(&statements::gone_worker(id)).await
     }
 
-    /// What workers call themselves, by their ids: of those that are there, and of those that ended
-    /// within the last day. The first 500 ids are looked up; those of others are left out.
+    /// What workers call themselves, by their ids: of those that are there, and of those that
+    /// ended within the last day. The first 500 ids are looked up; those of others are left out.
     pub async fn worker_names(&self, ids: &[i64]) -> Result<HashMap<i64, String>, Error> {
         let ids = &ids[..ids.len().min(500)];
         if ids.is_empty() {

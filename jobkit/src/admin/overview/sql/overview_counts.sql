@@ -11,7 +11,8 @@ select now() as at, jobkit.jobs_in_listing('ready') as ready, c.*, w.workers, w.
     ) as schedules, exists (select from jobkit.kinds) as announced, greatest('epoch',
         (select max(l.lost_at) from jobkit.lost_workers l),
         (select max(l.stopped_at) from jobkit.stopped_workers l),
-        (select max(greatest(w.started_at, least(w.lease_until, now()))) from jobkit.workers w)
+        (select max(case when w.lease_until > now() then w.started_at else w.lease_until end)
+            from jobkit.workers w)
     ) as ended_at
 from (
     select count(*) filter (where not a.stopping) as running,
