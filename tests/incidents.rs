@@ -72,7 +72,7 @@ pub const INCIDENTS: &[Incident] = &[
         sql: "select jobkit.deregister(1); select jobkit.create_schedule('{\"name\": \"nightly\",
             \"times\": \"every 1m\", \"next_at\": \"2026-01-01T00:00:00Z\", \"kind\": \"note\",
             \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"0\",
-            \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}')",
+            \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}', null)",
         end: "select jobkit.delete_schedule('nightly', null)",
         again: COMES_AND_GOES,
     },
@@ -329,7 +329,7 @@ pub const INCIDENTS: &[Incident] = &[
             "select jobkit.create_schedule('{\"name\": \"nightly\",
             \"times\": \"every 1m\", \"next_at\": \"2026-01-01T00:00:00Z\", \"kind\": \"note\",
             \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"0\",
-            \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}');",
+            \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}', null);",
             "select jobkit.pause_schedule('nightly', 'ada', 'a reason')"
         ),
         end: "select jobkit.delete_schedule('nightly', null)",
@@ -341,7 +341,7 @@ pub const INCIDENTS: &[Incident] = &[
 const SCHEDULE: &str = "select jobkit.create_schedule('{\"name\": \"nightly\",
     \"times\": \"every 1m\", \"next_at\": \"2026-01-01T00:00:00Z\", \"kind\": \"note\",
     \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"0\",
-    \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}');
+    \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}', null);
     update jobkit.schedules set next_at = now() - interval '14 min'";
 
 /// A job that can never run.
