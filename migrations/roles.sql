@@ -134,7 +134,7 @@ $viewer$;
 -- The operator. No entry of the audit goes, or says another who, what or when.
 grant select on all tables in schema jobkit to jobkit_operator;
 grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit.brakes,
-    jobkit.causes,
+    jobkit.acknowledged, jobkit.causes,
     jobkit.concurrency_groups, jobkit.dead_letters, jobkit.due_keys, jobkit.jobs,
     jobkit.operation_results, jobkit.operations, jobkit.permits, jobkit.queues, jobkit.ready,
     jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,

@@ -17,6 +17,7 @@
   };
   const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const tick = () => {
+    if (stale) say();
     for (const time of all("time[data-ago]")) {
       time.textContent = age(time);
       time.title = `${local.format(new Date(time.dateTime))}\n${time.dateTime}`;
@@ -41,7 +42,22 @@
   const refresh = () => {
     if (!busy()) page()?.dispatchEvent(new Event("refresh"));
   };
+  // When what is shown was read; and whether the last look at the page brought none, so that what
+  // is shown is old: then everything says so.
+  let read = Date.now();
+  let stale = false;
+  const since = () => {
+    const seconds = Math.round((Date.now() - read) / 1000);
+    return seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+  };
+  const fresh = (yes) => {
+    stale = !yes;
+    if (yes) read = Date.now();
+    document.documentElement.toggleAttribute("data-stale", stale);
+    say();
+  };
   const label = () => {
+    if (stale) return `Stale: ${since()} old`;
     if (all("#page input[name=row]:checked").length > 0) return "Paused";
     if (connected) return "Live";
     if (connected === null && told()) return light()?.textContent;
@@ -50,6 +66,10 @@
   const say = () => {
     const text = label();
     light()?.classList.toggle("on", text === "Live");
+    light()?.classList.toggle("stale", stale);
+    const named = document.title.replace(/^Stale: /, "");
+    const title = stale ? `Stale: ${named}` : named;
+    if (document.title !== title) document.title = title;
     light()?.classList.toggle("paused", text === "Paused");
     if (light() && light().textContent !== text) light().textContent = text;
   };
@@ -62,9 +82,13 @@
   for (const end of ["error", "close"]) {
     document.addEventListener(`htmx:sse:${end}`, () => live(false));
   }
-  // The request for the stream has ended without one.
+  // The request for the stream has ended without one. One for the page that brought no page, unless
+  // it was given up for another.
   document.addEventListener("htmx:finally:request", (event) => {
     if (connected === null && event.target.matches?.(".live")) live(false);
+    const ctx = event.detail?.ctx;
+    if (event.target.id !== "page" || ctx?.request?.signal?.aborted) return;
+    if (ctx?.response?.raw?.ok !== true) fresh(false);
   });
   const ask = () => connected || !every() || refresh();
   setInterval(() => told() && ask(), 15000);
@@ -74,7 +98,10 @@
   // After a swap: what was said before is old.
   document.addEventListener("htmx:after:swap", (event) => {
     const target = event.detail?.ctx?.target;
-    if (target?.id === "page") document.getElementById("banner").replaceChildren();
+    if (target?.id === "page") {
+      document.getElementById("banner").replaceChildren();
+      fresh(true);
+    }
     dress();
   });
   document.addEventListener("submit", (event) => {

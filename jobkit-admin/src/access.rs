@@ -38,6 +38,8 @@ pub enum Permission {
     Limit,
     /// Writing notes about causes of dead letters, and muting them.
     Note,
+    /// Acknowledging what needs attention.
+    Acknowledge,
     /// Replaying dead letters as they are.
     Replay,
     /// Replaying a dead letter with another payload: whoever may do that decides what code does.
@@ -58,7 +60,7 @@ pub enum Permission {
 
 impl Permission {
     /// All there are.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::View,
         Self::Payloads,
         Self::Export,
@@ -70,6 +72,7 @@ impl Permission {
         Self::Pause,
         Self::Limit,
         Self::Note,
+        Self::Acknowledge,
         Self::Replay,
         Self::EditReplay,
         Self::Discard,
@@ -94,6 +97,7 @@ impl Permission {
             Self::Pause => "pause",
             Self::Limit => "limit",
             Self::Note => "note",
+            Self::Acknowledge => "acknowledge",
             Self::Replay => "replay",
             Self::EditReplay => "edit_replay",
             Self::Discard => "discard",

@@ -2,6 +2,7 @@
 //! for floats; a page says under `next` where the next one is.
 
 pub(crate) mod act;
+pub(crate) mod attention;
 pub(crate) mod brakes;
 pub(crate) mod enqueue;
 mod json;

@@ -46,6 +46,7 @@ use crate::access::Redaction;
 
 mod answer;
 mod arguments;
+mod attention;
 mod bench;
 mod brakes;
 mod dead;
@@ -111,6 +112,9 @@ enum Command {
     Roles(roles::Roles),
     /// Shows the status of the whole system and what needs attention
     Status(status::Status),
+    /// Shows what needs attention, and acknowledges it
+    #[command(args_conflicts_with_subcommands = true)]
+    Attention(attention::Attention),
     /// Enqueues a job by the name of its kind
     Enqueue(enqueue::Enqueue),
     /// Finds jobs, says why they do not run, retries and cancels them
@@ -190,24 +194,32 @@ async fn run(cli: Cli) -> Answered {
     reseal::keys()?;
     let redaction = if cli.reveal { Redaction::Nothing } else { Redaction::Marked };
     let desk = Desk { admin: admin.acting_as(&actor), actor, redaction, json: cli.json };
-    match cli.command {
-        Command::Migrate(_) => migrate::run(&desk).await,
+    match answered(cli.command, &desk).await {
+        Err(failure) => Err(failure.explained(&desk.admin).await),
+        answer => answer,
+    }
+}
+
+async fn answered(command: Command, desk: &Desk) -> Answered {
+    match command {
+        Command::Migrate(_) => migrate::run(desk).await,
         Command::Roles(command) => command.sql(),
-        Command::Status(command) => command.run(&desk).await,
-        Command::Enqueue(command) => command.run(&desk).await,
-        Command::Jobs(command) => command.run(&desk).await,
-        Command::Dead(command) => command.run(&desk).await,
-        Command::Queues(command) => command.run(&desk).await,
-        Command::Brakes(command) => command.run(&desk).await,
-        Command::Schedules(command) => command.run(&desk).await,
-        Command::Topics(command) => command.run(&desk).await,
-        Command::Semaphores(command) => command.run(&desk).await,
-        Command::Workers(command) => command.run(&desk).await,
-        Command::Operations(command) => command.run(&desk).await,
-        Command::Reseal(command) => command.run(&desk).await,
-        Command::Doctor(command) => command.run(&desk).await,
-        Command::Serve(command) => command.run(&desk).await,
-        Command::Bench(command) => command.run(&desk).await,
+        Command::Status(command) => command.run(desk).await,
+        Command::Attention(command) => command.run(desk).await,
+        Command::Enqueue(command) => command.run(desk).await,
+        Command::Jobs(command) => command.run(desk).await,
+        Command::Dead(command) => command.run(desk).await,
+        Command::Queues(command) => command.run(desk).await,
+        Command::Brakes(command) => command.run(desk).await,
+        Command::Schedules(command) => command.run(desk).await,
+        Command::Topics(command) => command.run(desk).await,
+        Command::Semaphores(command) => command.run(desk).await,
+        Command::Workers(command) => command.run(desk).await,
+        Command::Operations(command) => command.run(desk).await,
+        Command::Reseal(command) => command.run(desk).await,
+        Command::Doctor(command) => command.run(desk).await,
+        Command::Serve(command) => command.run(desk).await,
+        Command::Bench(command) => command.run(desk).await,
     }
 }
 

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use jobkit::Error;
 use jobkit::admin::Count;
 use jobkit::admin::brakes::{Brake, Rate};
-use jobkit::admin::overview::Attention;
+use jobkit::admin::overview::{Attention, Overview};
 use jobkit::admin::queues::QueueSummary;
 use jobkit::admin::semaphores::ConcurrencyGroup;
 
@@ -68,7 +68,8 @@ async fn page(context: &Context, format: Format) -> Result<String, Error> {
     let up = workers.iter().filter(|worker| !worker.lapsed);
     gauge("workers", "Workers that are alive", up.count() as f64);
     write_build(&mut page);
-    write_attention(&mut page, &now.attention);
+    write_attention(&mut page, &now);
+    write_runs(&mut page, &queues);
     write_brakes(&mut page, &brakes);
     write_groups(&mut page, &groups);
     write_queues(&mut page, &queues);
@@ -110,11 +111,36 @@ fn write_build(page: &mut Exposition) {
     write_series(page, "build_info", "The version of this dashboard", [(version, 1.0)]);
 }
 
-fn write_attention(page: &mut Exposition, attention: &[Attention]) {
+/// How many of each name; which ones, where their names are of queues, kinds, schedules, groups of
+/// keys or workers; and what is acknowledged, which is not counted among these.
+fn write_attention(page: &mut Exposition, now: &Overview) {
     let text = "Things that need attention, 20 of a kind at most";
-    let items = |name| attention.iter().filter(|item| item.name() == name).count() as f64;
-    let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], items(name)));
+    let items = |name| now.attention.iter().filter(|item| item.name() == name).count() as f64;
+    let labels = |what| [("what", what), ("severity", Attention::severity_of(what).as_str())];
+    let series = Attention::NAMES.into_iter().map(|name| (labels(name), items(name)));
     write_series(page, "attention", text, series);
+    let text = "What each of them is about: a queue, a kind, a schedule, a group, a worker";
+    let named = now.attention.iter().filter_map(|item| {
+        let [what, severity] = labels(item.name());
+        Some(([what, severity, ("name", item.label()?)], 1.0))
+    });
+    write_series(page, "attention_named", text, named);
+    let text = "Things that need attention and are acknowledged, 100 of a kind at most";
+    let known = |name| now.acknowledged.iter().filter(|it| it.item.name() == name).count() as f64;
+    let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], known(name)));
+    write_series(page, "attention_acknowledged", text, series);
+}
+
+/// How long jobs have run by now; no series for a kind of which none runs.
+fn write_runs(page: &mut Exposition, queues: &[QueueSummary]) {
+    let text = "How long the longest running job of the kind has run";
+    let series = queues.iter().flat_map(|queue| {
+        queue.kinds.iter().filter_map(|kind| {
+            let age = kind.running_age?.as_secs_f64();
+            Some(([("queue", &*queue.queue), ("kind", &*kind.kind)], age))
+        })
+    });
+    write_series(page, "running_age_seconds", text, series);
 }
 
 fn bound(queue: &QueueSummary) -> f64 {

@@ -1,5 +1,6 @@
 //! The pages: one file for each.
 
+pub(crate) mod attention;
 pub(crate) mod audit;
 pub(crate) mod brakes;
 pub(crate) mod concurrency;

@@ -3,6 +3,7 @@
 
 pub(crate) mod charts;
 pub(crate) mod frame;
+pub(crate) mod names;
 mod problem;
 pub(crate) mod spark;
 mod template;

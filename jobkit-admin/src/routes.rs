@@ -22,6 +22,8 @@ const TABLE: &[Endpoint] = endpoints! {
     GET "/assets/{file}" None => assets::file;
 
     GET "/" Some(View) => pages::overview::show;
+    POST "/attention/acknowledge" Some(Acknowledge) => pages::attention::acknowledge;
+    POST "/attention/unacknowledge" Some(Acknowledge) => pages::attention::unacknowledge;
     GET "/jobs" Some(View) => pages::jobs::list;
     GET "/jobs/{id}" Some(View) => pages::job::show;
     POST "/jobs/{id}/cancel" Some(Cancel) => pages::job::cancel;
@@ -83,6 +85,8 @@ const TABLE: &[Endpoint] = endpoints! {
     GET "/metrics" Some(Metrics) => metrics::text;
 
     GET "/api/v1/overview" Some(View) => api::read::overview;
+    POST "/api/v1/attention/acknowledge" Some(Acknowledge) => api::attention::acknowledge;
+    POST "/api/v1/attention/unacknowledge" Some(Acknowledge) => api::attention::unacknowledge;
     GET "/api/v1/queues" Some(View) => api::read::queues;
     POST "/api/v1/queues/pause" Some(Pause) => api::act::pause;
     POST "/api/v1/queues/resume" Some(Pause) => api::act::resume;

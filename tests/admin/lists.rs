@@ -196,11 +196,29 @@ async fn the_worker_of_a_finished_job_may_have_left() {
     assert!(page.contains("href=\"/workers/1f\""), "{page}");
     let left = get(&app, "/workers/1f").await;
     assert_eq!(left.status, StatusCode::OK, "{}", left.body);
-    assert!(left.body.contains("Not here any more"), "{}", left.body);
+    assert!(left.body.contains("It stopped in order."), "{}", left.body);
+    assert!(!left.body.contains("Its lease lapsed"), "{}", left.body);
     let finished = "/jobs?state=finished&amp;q=worker:1f";
     assert!(left.body.contains(finished), "{}", left.body);
     let page = get(&app, &finished.replace("&amp;", "&")).await.body;
     assert!(page.contains(&format!("/jobs/{job}\"")), "{page}");
+    // Nobody knows anything of others.
+    assert_eq!(get(&app, "/workers/deadbeef1234").await.status, StatusCode::NOT_FOUND);
+    // One that was lost has its host, its process and why.
+    lab.run(
+        "select jobkit.register(48, 'web-7:4711', '{mail}', '{note}', '1 day');
+        insert into jobkit.lost_workers (id, name, jobs) values (48, 'web-7:4711', 3);
+        delete from jobkit.workers where id = 48",
+    )
+    .await;
+    let lost = get(&app, "/workers/30").await.body;
+    for word in ["<dd>web-7</dd>", "<dd>4711</dd>", "Its lease lapsed, with 3 jobs in hand"] {
+        assert!(lost.contains(word), "{word}: {lost}");
+    }
+    // What is known of no more is no link.
+    lab.run("delete from jobkit.stopped_workers").await;
+    let page = get(&app, &format!("/jobs/{job}")).await.body;
+    assert!(!page.contains("href=\"/workers/1f\"") && page.contains(">1f<"), "{page}");
 }
 
 #[tokio::test]

@@ -154,3 +154,30 @@ test("a page that is refused the stream says how often it asks", async () => {
   const refused = visit.wrongs.filter((wrong) => wrong.includes("503"));
   await close(visit, refused);
 });
+
+test("what is shown says that it is old while the database does not answer", async () => {
+  const visit = await openLive("/queues");
+  const { page } = visit;
+  const title = await page.title();
+  let away = true;
+  await page.route(`${site.url}/queues`, (route) => {
+    if (!away) return route.fallback();
+    const headers = { "content-type": "text/html", "hx-retarget": "#banner", "hx-reswap": "innerHTML" };
+    return route.fulfill({ status: 503, headers, body: "<div class=banner>It does not answer.</div>" });
+  });
+  await tell(page);
+  // The stream is there all the while.
+  await page.locator(".live.stale", { hasText: /^Stale: \d+ s old$/ }).waitFor();
+  assert.equal(await page.locator(".live.on").count(), 0);
+  assert.equal(await page.title(), `Stale: ${title}`);
+  assert.equal(await page.locator("html[data-stale]").count(), 1);
+  const before = await page.locator(".live").textContent();
+  await until(async () => await page.locator(".live").textContent() !== before, () => before);
+  away = false;
+  await tell(page);
+  await page.locator(".live.on", { hasText: "Live" }).waitFor();
+  assert.equal(await page.title(), title);
+  assert.equal(await page.locator("html[data-stale]").count(), 0);
+  const refused = visit.wrongs.filter((wrong) => wrong.includes("503"));
+  await close(visit, refused);
+});

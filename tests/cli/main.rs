@@ -12,5 +12,6 @@ mod one_kind;
 mod refuse;
 mod serve;
 mod shell;
+mod standby;
 #[path = "../admin/world.rs"]
 mod world;

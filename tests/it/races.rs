@@ -4,6 +4,7 @@
 //! Each race is a plain function of a lab, so that `mutants` can run it against a lab whose
 //! functions were broken on purpose, and see it fail.
 
+pub(crate) mod acknowledged;
 pub(crate) mod ahead;
 pub(crate) mod awaited;
 pub(crate) mod blocked;

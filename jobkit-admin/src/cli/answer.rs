@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use jobkit::Error;
 use jobkit::admin::dead_letters::ReplayError;
 use jobkit::admin::jobs::EnqueueError;
+use jobkit::{Admin, Error};
 use serde_json::Value;
 
-use crate::format::errors::{is_forbidden, is_invalid};
+use crate::format::errors::{is_forbidden, is_invalid, is_locked_out};
 use crate::format::invisible;
 
 /// What a command has found or done.
@@ -62,22 +62,34 @@ impl Answer {
 pub(super) struct Failure {
     text: String,
     code: u8,
+    /// Somebody else had what it needs in hand for too long.
+    locked_out: bool,
 }
 
 impl Failure {
     /// The command line is wrong.
     pub(super) fn usage(text: impl Into<String>) -> Self {
-        Self { text: text.into(), code: 2 }
+        Self { text: text.into(), code: 2, locked_out: false }
     }
 
     /// It is right, but it cannot be done.
     pub(super) fn refused(text: impl Into<String>) -> Self {
-        Self { text: text.into(), code: 1 }
+        Self { text: text.into(), code: 1, locked_out: false }
     }
 
     /// There is no such thing.
     pub(super) fn none(what: &str) -> Self {
         Self::refused(format!("there is no {what}: it never was, or is not kept any more"))
+    }
+
+    /// With why, where commits wait for a standby: all that lock wait for these.
+    pub(super) async fn explained(mut self, admin: &Admin) -> Self {
+        if self.locked_out
+            && let Ok(Some(awaited)) = admin.standby_awaited().await
+        {
+            self.text = format!("{}: {}; {}", self.text, awaited.found(), awaited.advice());
+        }
+        self
     }
 
     pub(super) fn print(self) -> ExitCode {
@@ -98,7 +110,10 @@ impl From<Error> for Failure {
                 "the role that connects to the database may not do that ({error}); connect as one \
                  that may"
             )),
-            error => Self::refused(error.to_string()),
+            error => {
+                let locked_out = is_locked_out(&error);
+                Self { locked_out, ..Self::refused(error.to_string()) }
+            }
         }
     }
 }

@@ -44,6 +44,7 @@ impl Doctor {
         if self.thorough && diagnosis.schema > 0 {
             diagnosis.findings.retain(|finding| finding.check != Check::Violations);
             diagnosis.findings.extend(desk.admin.violations().await?);
+            diagnosis.sort();
         }
         let findings = &diagnosis.findings;
         let wrong = findings.iter().any(|finding| self.is_wrong(finding));

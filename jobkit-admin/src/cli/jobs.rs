@@ -22,9 +22,9 @@ pub(super) enum Jobs {
         /// Which: kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
         ///
         /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
-        /// are live (the default), ready, scheduled, retrying, running, blocked, finished,
-        /// discarded and cancelled; jobs are ended by finish, discard, cancel, expire, supersede
-        /// or coalesce.
+        /// are live (the default), ready, scheduled, retrying, running, blocked, finished (ended
+        /// in whatever way: ended:finish has those that succeeded), discarded and cancelled; jobs
+        /// are ended by finish, discard, cancel, expire, supersede or coalesce.
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,

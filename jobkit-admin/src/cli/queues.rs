@@ -110,9 +110,16 @@ fn row(queue: &QueueSummary) -> [String; 7] {
         queue.queue.clone(),
         count(&queue.ready),
         queue.ready_age.as_ref().map(show::span).unwrap_or_default(),
-        format!("{}/{}", count(&queue.running), queue.capacity),
+        running(queue),
         count(&queue.scheduled),
         count(&queue.blocked),
         [paused, bound].into_iter().flatten().collect::<Vec<_>>().join("; "),
     ]
+}
+
+/// What runs, of how many slots; and what is held by workers that stop, or are gone.
+fn running(queue: &QueueSummary) -> String {
+    let held = queue.stopping.number() + queue.gone.number();
+    let held = if held == 0 { String::new() } else { format!(" +{held} held") };
+    format!("{}/{}{held}", count(&queue.running), queue.capacity)
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::admin::overview::Overview;
+use chrono::{DateTime, Utc};
+use jobkit::admin::overview::{Acknowledged, Attention, Overview};
 
 use super::answer::{Answer, fields, plain};
 use super::arguments::Late;
@@ -30,7 +31,7 @@ fn text(now: &Overview) -> String {
     let next = now.next_run_at.map(|time| format!(", the next {}", ago(&time, &now.at)));
     let mut text = fields(vec![
         ("ready", count(&now.ready) + &since("the oldest for", now.ready_age)),
-        ("running", format!("{} of {}", now.running, now.capacity)),
+        ("running", running(now)),
         ("scheduled", count(&now.scheduled) + &next.unwrap_or_default()),
         ("retrying", count(&now.retrying)),
         ("blocked", count(&now.blocked) + &since("the oldest for", now.blocked_age)),
@@ -40,7 +41,38 @@ fn text(now: &Overview) -> String {
         text.push_str("\nNeeds attention:\n");
     }
     for item in &now.attention {
-        text.push_str(&format!("- {}: {}\n", plain(&item.found()), item.advice()));
+        text.push_str(&line(item));
+    }
+    if !now.acknowledged.is_empty() {
+        text.push_str("\nAcknowledged:\n");
+    }
+    for known in &now.acknowledged {
+        text.push_str(&acknowledged(known, now.at));
     }
     text
+}
+
+/// What runs, of how many slots, and what is held by other workers than these slots are of.
+fn running(now: &Overview) -> String {
+    let held = |number: u32, by: &str| match number {
+        0 => String::new(),
+        number => format!(", {number} held by workers that are {by}"),
+    };
+    let (stopping, gone) = (held(now.stopping, "stopping"), held(now.gone, "gone"));
+    format!("{} of {}{stopping}{gone}", now.running, now.capacity)
+}
+
+/// How bad it is, what it is called, what was found, and what to do.
+pub(super) fn line(item: &Attention) -> String {
+    let severity = item.severity().as_str().to_uppercase();
+    format!("- {severity} {}: {}; {}\n", item.name(), plain(&item.found()), item.advice())
+}
+
+/// What somebody has acknowledged.
+pub(super) fn acknowledged(known: &Acknowledged, now: DateTime<Utc>) -> String {
+    let Acknowledged { item, actor, reason, at, .. } = known;
+    let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
+    let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let said = format!("{} (acknowledged {}{by}{why})", item.found(), ago(at, &now));
+    format!("- {}: {}\n", item.name(), plain(&said))
 }

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use clap::Subcommand;
-use jobkit::admin::workers::{RunningJob, StopRequest, WorkerSummary};
+use jobkit::admin::workers::{GoneWorker, RunningJob, StopRequest, WorkerSummary};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, fields, table};
@@ -45,8 +45,9 @@ impl Workers {
                 Ok(Answer::new(json!({"items": items}), text))
             }
             Act::Show { id } => {
-                let worker = desk.admin.worker(id).await?;
-                let worker = worker.ok_or_else(|| none(id))?;
+                let Some(worker) = desk.admin.worker(id).await? else {
+                    return gone(&desk.admin.gone_worker(id).await?.ok_or_else(|| none(id))?);
+                };
                 let mut json = values::of_worker(&worker.summary);
                 json["jobs"] = worker.jobs.iter().map(running).collect();
                 Ok(Answer::new(json, whole(&worker.summary, &worker.jobs)))
@@ -58,6 +59,28 @@ impl Workers {
 
 fn none(id: i64) -> Failure {
     Failure::refused(format!("there is no worker {id:x}: it has ended, or never was"))
+}
+
+/// What is left of a worker that has ended.
+fn gone(worker: &GoneWorker) -> Answered {
+    let why = if worker.stopped { "stopped in order" } else { "lost: its lease lapsed" };
+    let time = |time: &Option<_>| time.as_ref().map(utc).unwrap_or_default();
+    let text = fields(vec![
+        ("id", show::worker(&worker.id)),
+        ("name", worker.name.clone()),
+        ("state", why.to_owned()),
+        ("started", time(&worker.started_at)),
+        ("heartbeat", time(&worker.heartbeat_at)),
+        ("ended", utc(&worker.ended_at)),
+        ("jobs in hand", worker.jobs.to_string()),
+    ]);
+    let json = json!({
+        "id": show::worker(&worker.id), "name": worker.name, "gone": true,
+        "stopped": worker.stopped, "started_at": worker.started_at.as_ref().map(iso),
+        "heartbeat_at": worker.heartbeat_at.as_ref().map(iso), "ended_at": iso(&worker.ended_at),
+        "jobs_in_hand": worker.jobs,
+    });
+    Ok(Answer::new(json, text))
 }
 
 async fn stop(desk: &Desk, id: i64) -> Answered {

@@ -1,6 +1,7 @@
 //! The overview as programs read it.
 
-use jobkit::admin::overview::{Attention, Overview};
+use chrono::{DateTime, Utc};
+use jobkit::admin::overview::{Acknowledged, Attention, Hold, Overview};
 use serde_json::{Value, json};
 
 use crate::format::show::{iso, worker};
@@ -12,6 +13,8 @@ pub(crate) fn json(now: &Overview) -> Value {
         "ready": count(now.ready),
         "ready_age": seconds(now.ready_age),
         "running": now.running,
+        "stopping": now.stopping,
+        "gone": now.gone,
         "capacity": now.capacity,
         "scheduled": count(now.scheduled),
         "retrying": count(now.retrying),
@@ -19,54 +22,109 @@ pub(crate) fn json(now: &Overview) -> Value {
         "blocked_age": seconds(now.blocked_age),
         "schedule_overdue": seconds(now.overdue),
         "dead": count(now.dead),
-        "attention": now.attention.iter().map(attention).collect::<Vec<_>>(),
+        "attention": now.attention.iter().map(|it| attention(it, now.at)).collect::<Vec<_>>(),
+        "acknowledged": now.acknowledged.iter().map(|it| known(it, now.at)).collect::<Vec<_>>(),
     })
 }
 
-/// What all items have: what it is, how bad, what to say of it; and the values of its own.
-fn attention(item: &Attention) -> Value {
-    let mut value = match item {
-        Attention::NoWorker { jobs } => json!({"jobs": count(*jobs)}),
+/// What somebody has acknowledged, and who.
+fn known(known: &Acknowledged, now: DateTime<Utc>) -> Value {
+    let Acknowledged { item, actor, reason, at, .. } = known;
+    let mut value = attention(item, now);
+    value["acknowledged"] = json!({"actor": actor, "reason": reason, "at": iso(at)});
+    value
+}
+
+/// What all items have: what it is, how bad, since when, what to say of it; and the values of its
+/// own.
+fn attention(item: &Attention, now: DateTime<Utc>) -> Value {
+    let mut value = of_workers(item).or_else(|| of_work(item)).unwrap_or_else(|| json!({}));
+    value["what"] = item.name().into();
+    value["subject"] = item.subject().into();
+    value["severity"] = item.severity().as_str().into();
+    value["since"] = iso(&item.since(now)).into();
+    value["found"] = item.found().into();
+    value["advice"] = item.advice().into();
+    value
+}
+
+fn of_workers(item: &Attention) -> Option<Value> {
+    Some(match item {
+        Attention::NoWorker { jobs, schedules, operation, silent, .. } => json!({
+            "jobs": count(*jobs), "schedules": count(*schedules), "operation": operation,
+            "silent": silent,
+        }),
+        Attention::StandbyAwaited { sessions, longest, names } => json!({
+            "sessions": sessions, "longest": longest.as_secs_f64(), "names": names,
+        }),
         Attention::LateWorker(late) => json!({"worker": of_worker(late)}),
-        Attention::Unserved { queue, kind, version, announced, jobs } => json!({
+        Attention::Unserved { queue, kind, version, announced, jobs, .. } => json!({
             "queue": queue, "kind": kind, "version": version, "announced": announced,
             "jobs": count(*jobs),
         }),
-        Attention::LateQueue { queue, oldest, slots, busy } => json!({
+        Attention::LateQueue { queue, oldest, slots, busy, stopping, gone } => json!({
             "queue": queue, "oldest": oldest.as_secs_f64(), "slots": slots, "busy": count(*busy),
+            "stopping": stopping, "gone": gone,
         }),
-        Attention::FullQueue { queue, bound, since } => json!({
-            "queue": queue, "bound": bound, "since": iso(since),
+        Attention::LostWorker { name, times, id, at, jobs, back, .. } => json!({
+            "id": worker(id), "name": name, "times": times, "at": iso(at), "jobs": jobs,
+            "back": back.as_ref().map(iso),
         }),
-        Attention::LostWorker { id, name, at, jobs } => json!({
-            "id": worker(id), "name": name, "at": iso(at), "jobs": jobs,
+        Attention::LongRun { queue, kind, job, worker: id, name, ran, usual, jobs, .. } => json!({
+            "queue": queue, "kind": kind, "job": job.to_string(), "worker": worker(id),
+            "name": name, "ran": ran.as_secs_f64(), "usual": seconds(*usual), "jobs": jobs,
         }),
+        _ => return None,
+    })
+}
+
+/// What a key waits for.
+fn hold(by: &Hold) -> Value {
+    match by {
+        Hold::Limit { limit, taken } => json!({"by": "limit", "limit": limit, "taken": taken}),
+        Hold::Rate { rate, next_at } => json!({
+            "by": "rate", "rate": rate.map(|rate| rate.to_string()),
+            "next_at": next_at.as_ref().map(iso),
+        }),
+        _ => json!({}),
+    }
+}
+
+fn of_work(item: &Attention) -> Option<Value> {
+    Some(match item {
+        Attention::FullQueue { queue, bound, .. } => json!({"queue": queue, "bound": bound}),
         Attention::OverdueSchedule(schedule) => json!({
             "schedule": schedule.name, "times": schedule.times,
             "overdue": schedule.overdue.as_secs_f64(),
         }),
         Attention::StuckOperation { operation, verb, since } => json!({
-            "operation": operation.to_string(), "verb": verb, "since": since.as_secs_f64(),
+            "operation": operation.to_string(), "verb": verb, "stuck": since.as_secs_f64(),
         }),
-        Attention::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => json!({
-            "group": group, "key": key, "limit": limit, "taken": taken,
-            "blocked": count(*blocked), "blocked_age": blocked_age.as_secs_f64(),
-        }),
-        Attention::DeadLetters { lately } => json!({"lately": count(*lately)}),
-        Attention::PausedQueue { queue, since, actor, reason, ready } => json!({
-            "queue": queue, "since": iso(since), "actor": actor, "reason": reason,
-            "ready": count(*ready),
+        Attention::HeldKey { group, key, by, blocked, blocked_age } => {
+            let mut value = hold(by);
+            value["group"] = group.as_str().into();
+            value["key"] = key.as_str().into();
+            value["blocked"] = count(*blocked);
+            value["blocked_age"] = blocked_age.as_secs_f64().into();
+            value
+        }
+        Attention::DeadLetters { lately, .. } => json!({"lately": count(*lately)}),
+        Attention::PausedQueue { queue, actor, reason, ready, .. } => json!({
+            "queue": queue, "actor": actor, "reason": reason, "ready": count(*ready),
         }),
         Attention::PausedScope(held) => brake(held),
+        Attention::PausedKey { group, key, until, blocked, blocked_age } => json!({
+            "group": group, "key": key, "until": iso(until), "blocked": count(*blocked),
+            "blocked_age": blocked_age.as_secs_f64(),
+        }),
+        Attention::PausedSchedule(schedule) => json!({
+            "schedule": schedule.name, "times": schedule.times, "actor": schedule.actor,
+            "reason": schedule.reason,
+        }),
         Attention::StuckJob(stuck) => json!({
             "job": stuck.job.to_string(), "transition": stuck.transition, "error": stuck.error,
-            "since": iso(&stuck.since), "tries": stuck.tries, "retry_at": iso(&stuck.retry_at),
+            "tries": stuck.tries, "retry_at": iso(&stuck.retry_at),
         }),
-        _ => json!({}),
-    };
-    value["what"] = item.name().into();
-    value["severity"] = item.severity().as_str().into();
-    value["found"] = item.found().into();
-    value["advice"] = item.advice().into();
-    value
+        _ => return None,
+    })
 }

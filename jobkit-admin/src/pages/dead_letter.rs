@@ -10,6 +10,7 @@ use crate::format::payload;
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
+use crate::render::names::Names;
 
 #[derive(Template)]
 #[template(path = "dead_letter.html")]
@@ -18,6 +19,7 @@ struct Letter<'a> {
     letter: DeadLetter,
     args: String,
     metadata: Option<String>,
+    names: Names,
 }
 
 impl Letter<'_> {
@@ -40,7 +42,9 @@ pub(crate) async fn show(context: &Context) -> Answer {
     let args = payload::shown(&letter.args, redaction);
     let metadata = letter.metadata.as_ref().map(|metadata| payload::shown(metadata, redaction));
     let title = format!("Dead letter {id}");
-    Ok(html(&Letter { frame: Frame::of(context, &title), letter, args, metadata }))
+    let workers = letter.errors.iter().filter_map(|failed| failed.worker);
+    let names = Names::of(&context.admin(), workers).await?;
+    Ok(html(&Letter { frame: Frame::of(context, &title), letter, args, metadata, names }))
 }
 
 pub(crate) async fn replay(context: &Context) -> Answer {

@@ -14,6 +14,7 @@ use crate::format::payload;
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
+use crate::render::names::Names;
 
 #[derive(Template)]
 #[template(path = "job.html")]
@@ -24,6 +25,7 @@ struct Job<'a> {
     args: String,
     metadata: Option<String>,
     result: Option<String>,
+    names: Names,
 }
 
 impl Job<'_> {
@@ -45,7 +47,12 @@ pub(crate) async fn show(context: &Context) -> Answer {
     let args = payload::shown(&job.args, context.redaction());
     let shown = |payload: &Payload| payload::shown(payload, context.redaction());
     let (metadata, result) = (job.metadata.as_ref().map(shown), job.result.as_ref().map(shown));
-    Ok(html(&Job { frame: Frame::of(context, &title), job, explanation, args, metadata, result }))
+    let failed = job.attempts.iter().filter_map(|attempt| attempt.worker);
+    let said = job.reports.iter().map(|report| report.worker);
+    let workers = job.summary.worker.into_iter().chain(failed).chain(said);
+    let names = Names::of(&admin, workers).await?;
+    let frame = Frame::of(context, &title);
+    Ok(html(&Job { frame, job, explanation, args, metadata, result, names }))
 }
 
 fn page(id: JobId) -> String {

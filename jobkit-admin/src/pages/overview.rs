@@ -32,40 +32,47 @@ impl Page<'_> {
         self.now.attention.iter().any(here)
     }
 
-    /// How something that needs attention is marked, and the page that tells more.
-    fn shown(&self, item: &Attention) -> (&'static str, &'static str, String) {
+    /// What something that needs attention is called, and the page that tells more. How bad it is
+    /// says how it looks.
+    fn shown(&self, item: &Attention) -> (&'static str, String) {
         let (url, to) = (show::url, str::to_owned);
         match item {
-            Attention::NoWorker { .. } => ("failed", "no worker", to("/workers")),
+            Attention::NoWorker { .. } => ("no worker", to("/workers")),
+            Attention::StandbyAwaited { .. } => ("standby", to("/system")),
             Attention::LateWorker(worker) => {
-                ("failed", "late", format!("/workers/{}", show::worker(&worker.id)))
+                ("late", format!("/workers/{}", show::worker(&worker.id)))
             }
             Attention::Unserved { queue, kind, .. } => {
                 let words = [show::qualifier("kind", kind), show::qualifier("queue", queue)];
-                ("failed", "unserved", format!("/jobs?q={}", words.join("%20")))
+                ("unserved", format!("/jobs?q={}", words.join("%20")))
             }
             Attention::LateQueue { queue, .. } => {
-                let queue = show::qualifier("queue", queue);
-                ("failed", "late", format!("/jobs?state=ready&q={queue}"))
+                ("late", format!("/jobs?state=ready&q={}", show::qualifier("queue", queue)))
             }
-            Attention::FullQueue { .. } => ("failed", "full", to("/queues")),
-            Attention::LostWorker { .. } => ("failed", "lost", to("/workers")),
-            Attention::StuckJob(stuck) => ("failed", "stuck", format!("/jobs/{}", stuck.job)),
+            Attention::FullQueue { .. } => ("full", to("/queues")),
+            Attention::LostWorker { id, .. } => ("lost", format!("/workers/{}", show::worker(id))),
+            Attention::StuckJob(stuck) => ("stuck", format!("/jobs/{}", stuck.job)),
+            Attention::LongRun { job, .. } => ("long run", format!("/jobs/{job}")),
             Attention::StuckOperation { operation, .. } => {
-                ("failed", "stuck", format!("/operations/{operation}"))
+                ("stuck", format!("/operations/{operation}"))
             }
-            Attention::KeyAtLimit { group, key, .. } => (
-                "blocked",
-                "blocked",
-                format!("/concurrency/key?group={}&key={}", url(group), url(key)),
-            ),
-            Attention::OverdueSchedule(_) => ("failed", "overdue", to("/schedules")),
-            Attention::DeadLetters { .. } => ("dead", "dead", to("/dead")),
-            Attention::PausedQueue { .. } => ("paused", "paused", to("/queues")),
-            Attention::PausedScope(_) => ("paused", "paused", to("/kinds")),
-            _ => ("failed", "look", to("/")),
+            Attention::HeldKey { group, key, .. } | Attention::PausedKey { group, key, .. } => {
+                let paused = matches!(item, Attention::PausedKey { .. });
+                let word = if paused { "paused" } else { "blocked" };
+                (word, format!("/concurrency/key?group={}&key={}", url(group), url(key)))
+            }
+            Attention::OverdueSchedule(it) => ("overdue", schedule(&it.name)),
+            Attention::PausedSchedule(it) => ("paused", schedule(&it.name)),
+            Attention::DeadLetters { .. } => ("dead", to("/dead")),
+            Attention::PausedQueue { .. } => ("paused", to("/queues")),
+            Attention::PausedScope(_) => ("paused", to("/kinds")),
+            _ => ("look", to("/")),
         }
     }
+}
+
+fn schedule(name: &str) -> String {
+    format!("/schedules/schedule?name={}", show::url(name))
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {

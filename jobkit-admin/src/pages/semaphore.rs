@@ -12,6 +12,7 @@ use crate::failure::{Failure, of_known_group};
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
+use crate::render::names::Names;
 use crate::request::pace::rate;
 
 #[derive(Template)]
@@ -22,13 +23,17 @@ struct Key<'a> {
     key: &'a str,
     /// `None` when nothing is known of the key: nobody uses it.
     detail: Option<SemaphoreDetail>,
+    names: Names,
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let group = context.request.query("group").ok_or(Failure::NotFound)?;
     let key = context.request.query("key").unwrap_or("");
     let detail = context.admin().semaphore(group, key).await?;
-    Ok(html(&Key { frame: Frame::of(context, "Concurrency key"), group, key, detail }))
+    let holders = detail.iter().flat_map(|detail| &detail.holders);
+    let workers = holders.filter_map(|holder| holder.worker);
+    let names = Names::of(&context.admin(), workers).await?;
+    Ok(html(&Key { frame: Frame::of(context, "Concurrency key"), group, key, detail, names }))
 }
 
 fn page(group: &str, key: &str) -> String {

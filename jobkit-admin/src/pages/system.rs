@@ -1,7 +1,6 @@
 //! What the doctor says.
 
 use askama::Template;
-use jobkit::admin::Severity;
 use jobkit::admin::doctor::Diagnosis;
 
 use crate::context::Context;
@@ -15,15 +14,6 @@ use crate::render::html;
 struct System<'a> {
     frame: Frame<'a>,
     diagnosis: Diagnosis,
-}
-
-/// How a finding looks.
-fn look(severity: &Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "failed",
-        Severity::Warning => "paused",
-        _ => "scheduled",
-    }
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {

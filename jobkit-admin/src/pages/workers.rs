@@ -1,7 +1,7 @@
 //! Workers: who is alive, and what they run.
 
 use askama::Template;
-use jobkit::admin::workers::{StopRequest, WorkerDetail, WorkerSummary};
+use jobkit::admin::workers::{GoneWorker, StopRequest, WorkerDetail, WorkerSummary};
 
 use crate::context::Context;
 use crate::failure::Answer;
@@ -24,12 +24,21 @@ struct Worker<'a> {
     worker: WorkerDetail,
 }
 
-/// What is left of a worker that is not here any more: its id.
+/// What is left of a worker that is not here any more.
 #[derive(Template)]
 #[template(path = "worker_gone.html")]
 struct Gone<'a> {
     frame: Frame<'a>,
-    id: String,
+    worker: GoneWorker,
+}
+
+impl Gone<'_> {
+    /// Its host and the number of its process, where it is called after these.
+    fn place(&self) -> Option<(&str, &str)> {
+        let (host, process) = self.worker.name.rsplit_once(':')?;
+        let digits = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then_some((host, process))
+    }
 }
 
 /// What to say of a worker, with the look it has.
@@ -62,11 +71,11 @@ fn id(context: &Context) -> Result<i64, Failure> {
 pub(crate) async fn show(context: &Context) -> Answer {
     let id = id(context)?;
     let frame = Frame::of(context, "Worker");
-    match context.admin().worker(id).await? {
-        Some(worker) => Ok(html(&Worker { frame, worker })),
-        // Its finished jobs lead here for as long as they are kept.
-        None => Ok(html(&Gone { frame, id: show::worker(&id) })),
+    if let Some(worker) = context.admin().worker(id).await? {
+        return Ok(html(&Worker { frame, worker }));
     }
+    let worker = context.admin().gone_worker(id).await?.ok_or(Failure::NotFound)?;
+    Ok(html(&Gone { frame, worker }))
 }
 
 pub(crate) async fn stop(context: &Context) -> Answer {

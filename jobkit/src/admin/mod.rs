@@ -107,6 +107,8 @@ pub use self::severity::Severity;
 /// | | [`resume_key`](Self::resume_key) | ends such a pause |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker`](Self::worker) | one of them, and what it runs |
+/// | | [`gone_worker`](Self::gone_worker) | one that has ended |
+/// | | [`worker_names`](Self::worker_names) | what they call themselves |
 /// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
 /// | [topics] | [`topics`](Self::topics) | who gets a job of what is published |
@@ -115,6 +117,9 @@ pub use self::severity::Severity;
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
 /// | | [`late_after`](Self::late_after) | when waiting needs attention |
+/// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
+/// | | [`acknowledge`](Self::acknowledge) | lets it need none until it happens again |
+/// | | [`unacknowledge`](Self::unacknowledge) | ends that |
 /// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |
 /// | | [`violations`](Self::violations) | promises that do not hold |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |

@@ -14,6 +14,7 @@ macro_rules! functions {
 /// The functions by their folder under `migrations/functions/`, in any order: bodies are not read
 /// when they are created.
 const FUNCTIONS: &[(&str, &str)] = functions! {
+    attention { acknowledge blocked_lanes unacknowledge }
     audit { note note_jobs prune_audit }
     brakes {
         brake_room braking claim_braked claim_charge claim_few limit_rate limit_running pause_scope

@@ -13,7 +13,7 @@ begin
     perform jobkit.require_read_committed();
     return query
     with lapsed as materialized (
-        select w.id, w.name from jobkit.workers w
+        select w.id, w.name, w.started_at, w.heartbeat_at from jobkit.workers w
         where w.lease_until < clock_timestamp()
             and (p_reaper is null or exists (
                 select from jobkit.workers r
@@ -27,17 +27,23 @@ begin
     ), asleep as (
         delete from jobkit.sleepers s using lapsed l where s.worker_id = l.id
     ), lost as (
-        insert into jobkit.lost_workers (id, name, jobs)
+        insert into jobkit.lost_workers (id, name, jobs, started_at, heartbeat_at)
         select l.id, l.name, (
             select coalesce(sum(cardinality(c.job_ids)), 0) from jobkit.claims c
             where c.worker_id = l.id
-        )
+        ), l.started_at, l.heartbeat_at
         from lapsed l
     ), forgotten as (
         delete from jobkit.lost_workers o
         where (o.lost_at, o.id) in (
             select k.lost_at, k.id from jobkit.lost_workers k
             where k.lost_at < clock_timestamp() - interval '1 day' for update skip locked
+        )
+    ), past as (
+        delete from jobkit.stopped_workers o
+        where (o.stopped_at, o.id) in (
+            select k.stopped_at, k.id from jobkit.stopped_workers k
+            where k.stopped_at < clock_timestamp() - interval '1 day' for update skip locked
         )
     )
     delete from jobkit.workers w using lapsed l

@@ -250,9 +250,10 @@ async fn a_cause_can_be_noted_and_muted() {
     let columns = "queue, error, fingerprint, failed_at";
     desk.dead_in_bulk(2, columns, "'default', 'no', 'f' || i, now()").await;
     let lately = async |number| {
-        let attention = desk.attention().await;
-        let dead = Attention::DeadLetters { lately: Count::Exactly(number) };
-        assert_eq!(attention, Vec::from_iter((number > 0).then_some(dead)));
+        let told: Vec<_> = desk.attention().await.iter().map(Attention::found).collect();
+        let words = if number == 1 { "letter" } else { "letters" };
+        let dead = format!("{number} dead {words} within the last hour");
+        assert_eq!(told, Vec::from_iter((number > 0).then_some(dead)));
     };
     lately(2).await;
     desk.admin.note_cause("f1", " the partner is down ").await.unwrap();

@@ -6,6 +6,7 @@ use super::stage;
 
 /// A call of each function that needs READ COMMITTED, on a stage where all would do something.
 const CALLS: &[(&str, &str)] = &[
+    ("acknowledge", "'no_worker', '', now(), 'seen'"),
     ("announce_limiters", "array['l'], array[interval '1 s'], array[1]"),
     ("announce_limits", "array['g'], array[7]"),
     ("announce_subscriptions", "array['t'], array['act'], array[null]"),
@@ -64,6 +65,7 @@ const CALLS: &[(&str, &str)] = &[
     ("sweep", "'', '', 500"),
     ("sweep_unserved", "500"),
     ("take_slot", "'l', 'k', 1, '1 s'"),
+    ("unacknowledge", "'no_worker', ''"),
     ("unsubscribe", "'t', 'act', 'somebody'"),
 ];
 

@@ -2,10 +2,20 @@
 
 use super::Mutant;
 use crate::admin::carried_out;
-use crate::races::reseal;
+use crate::races::{acknowledged, reseal};
 use crate::stuck;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
+    // What is acknowledged.
+    acknowledge: "greatest(a.up_to, excluded.up_to)" => "excluded.up_to",
+        acknowledged::t290_of_two_acknowledgements_at_once_the_later_look_counts;
+    acknowledge: "least(p_up_to, clock_timestamp())" => "clock_timestamp()",
+        acknowledged::t291_what_happens_between_the_look_and_the_acknowledgement_rings;
+    acknowledge: " for update skip locked" => "",
+        acknowledged::t292_an_acknowledgement_beside_forgotten_ones_waits_for_nobody;
+    // Who runs a job is alive.
+    serving: " and w.lease_until > now()" => "",
+        acknowledged::an_outage_is_no_broken_promise;
     // A damaged row.
     unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
         stuck::claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be;

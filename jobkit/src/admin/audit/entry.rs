@@ -16,11 +16,11 @@ pub struct AuditEntry {
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
     /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
-    /// `publish` and `unsubscribe`; `reseal`.
+    /// `publish` and `unsubscribe`; `reseal`; `acknowledge` and `unacknowledge`.
     pub action: String,
     /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
     /// several at once; `queue`, `kind`, `all`, `schedule`, `topic`,
-    /// `concurrency_group`, `concurrency_key`, `operation`, `worker`
+    /// `concurrency_group`, `concurrency_key`, `operation`, `worker`, `attention`
     /// or `payloads`.
     pub subject: String,
     /// To which one; `None` when it was several, or when it has no id.

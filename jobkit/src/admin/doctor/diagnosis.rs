@@ -21,6 +21,15 @@ pub struct Diagnosis {
     pub holders: Vec<HorizonHolder>,
 }
 
+impl Diagnosis {
+    /// Brings the findings in their order: the worst first, and of equals what needs attention,
+    /// since all else may follow from it.
+    pub fn sort(&mut self) {
+        let attention = |check| matches!(check, Check::Attention | Check::Kinds);
+        self.findings.sort_by_key(|it| (std::cmp::Reverse(it.severity), !attention(it.check)));
+    }
+}
+
 /// Something that is wrong, or might be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -4,6 +4,7 @@ use crate::admin::Severity;
 /// The indexes that the migrations make, but for those of the days of history.
 const INDEXES: &[&str] = &[
     "_migrations_pkey",
+    "acknowledged_pkey",
     "attempts_pkey",
     "audit_pkey",
     "blocked_executions_pkey",
@@ -56,6 +57,7 @@ const INDEXES: &[&str] = &[
     "schedules_pkey",
     "semaphores_pkey",
     "sleepers_pkey",
+    "stopped_workers_pkey",
     "stuck_jobs_pkey",
     "subscriptions_pkey",
     "sweeps_pkey",

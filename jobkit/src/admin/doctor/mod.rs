@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use self::statements::{InspectSchema, Upkeep};
-use crate::admin::overview::Attention;
+use crate::admin::overview::{Acknowledged, Attention};
 use crate::admin::{Admin, Severity};
 use crate::schedule::ZoneRules;
 use crate::store::Link;
@@ -83,9 +83,11 @@ impl Admin {
         diagnosis.tables = link.call(&statements::tables()).await?;
         findings.extend(diagnosis.tables.iter().filter_map(bloat));
         link.close().await;
-        findings.extend(self.overview().await?.attention.iter().map(attention));
+        let overview = self.overview().await?;
+        findings.extend(overview.attention.iter().map(attention));
+        findings.extend(overview.acknowledged.iter().map(acknowledged));
         findings.extend(self.broken(&diagnosis.tables).await?);
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        diagnosis.sort();
         Ok(diagnosis)
     }
 
@@ -198,6 +200,15 @@ fn attention(item: &Attention) -> Finding {
         _ => Check::Attention,
     };
     Finding::of(item.severity(), check, item.found(), item.advice())
+}
+
+/// Good to know, as long as it does not happen again.
+fn acknowledged(known: &Acknowledged) -> Finding {
+    let Acknowledged { item, actor, reason, .. } = known;
+    let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
+    let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let found = format!("{} (acknowledged{by}{why})", item.found());
+    Finding { severity: Severity::Note, found, ..attention(item) }
 }
 
 fn unpublishable(tables: &[String]) -> Option<Finding> {

@@ -29,7 +29,8 @@ pub enum Listing {
     Running,
     /// Jobs that wait for a permit: by group, key, priority and age.
     Blocked,
-    /// Ended jobs that are still kept, the newest first.
+    /// Ended jobs that are still kept, in whatever way they ended, the newest first:
+    /// [`JobQuery::ended`] has those that succeeded alone.
     Finished,
     /// Ended jobs that were discarded; also those that [`JobQuery::ended`] tells apart from them.
     Discarded,

@@ -2,8 +2,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::JobId;
 use crate::admin::brakes::Brake;
-use crate::admin::schedules::OverdueSchedule;
+use crate::admin::schedules::{OverdueSchedule, PausedSchedule};
+use crate::admin::semaphores::Rate;
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
 use crate::admin::{Count, Severity};
@@ -12,15 +14,37 @@ use crate::admin::{Count, Severity};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Attention {
-    /// There are live jobs, or an operation is open, and no worker is alive that is not stopping.
+    /// There is work (live jobs, an open operation, a schedule that is not paused), and no worker
+    /// is alive that is not stopping. What follows from that is not told apart: workers that fell
+    /// silent, schedules that are overdue, keys whose permits nobody gives back, kinds that nobody
+    /// serves.
     NoWorker {
         /// How many jobs are live, not all of them due.
         jobs: Count,
+        /// How many schedules would fire.
+        schedules: Count,
+        /// Whether an operation is open.
+        operation: bool,
+        /// The names of workers whose lease has lapsed, five at most.
+        silent: Vec<String>,
+        /// When the last worker was there; 1970 where there never was one.
+        since: DateTime<Utc>,
+    },
+    /// Commits have waited for a synchronous standby for five seconds: nothing is enqueued, claimed
+    /// or ended until one confirms them.
+    StandbyAwaited {
+        /// How many sessions wait.
+        sessions: u32,
+        /// How long the longest does.
+        longest: Duration,
+        /// The server's setting `synchronous_standby_names`.
+        names: String,
     },
     /// A worker has not renewed its lease in time: less than a quarter of it is left, or nothing.
     LateWorker(WorkerSummary),
     /// Jobs that no live worker serves: none that is not stopping has the queue and knows the kind.
-    /// Only kinds that were never announced are told of while there is no worker at all.
+    /// While there is no worker at all, only kinds that were never announced in a database where
+    /// others were.
     Unserved {
         /// Their queue.
         queue: String,
@@ -34,6 +58,8 @@ pub enum Attention {
         /// How many were met among the first 50 ready ones of each priority of the queue, and among
         /// the first 1,000 of those that are blocked and of those that are scheduled.
         jobs: Count,
+        /// When the first of these was enqueued.
+        since: Option<DateTime<Utc>>,
     },
     /// A job that a live worker serves has been ready for longer than
     /// [`late_after`](crate::Admin::late_after), in a queue that is not paused.
@@ -42,10 +68,14 @@ pub enum Attention {
         queue: String,
         /// How long that job has been due, or had its permit.
         oldest: Duration,
-        /// How many of its jobs live workers can run at once.
+        /// How many of its jobs live workers which are not stopping can run at once.
         slots: u32,
-        /// How many of them are taken.
+        /// How many of these slots are taken.
         busy: Count,
+        /// How many of its jobs run on workers that are stopping.
+        stopping: u32,
+        /// How many are held by workers that are gone, until they are taken back.
+        gone: u32,
     },
     /// A queue has as many jobs waiting as may, as a worker found when it last looked: enqueues to
     /// it are refused with [`Error::QueueFull`](crate::Error::QueueFull).
@@ -57,19 +87,50 @@ pub enum Attention {
         /// Since when it is full.
         since: DateTime<Utc>,
     },
-    /// A worker died within the last hour: its lease lapsed, and its jobs were taken back.
+    /// Workers of one name died within the last hour: their leases lapsed, and their jobs were
+    /// taken back. Not once one of that name has been alive again for
+    /// [`late_after`](crate::Admin::late_after).
     LostWorker {
-        /// Its id.
-        id: i64,
-        /// What it called itself.
+        /// What they called themselves, without the number of the process: of `web-1:17` `web-1`.
         name: String,
+        /// How often.
+        times: u32,
+        /// The id of the last.
+        id: i64,
         /// When that was found out.
         at: DateTime<Utc>,
-        /// How many jobs it had then.
+        /// How long ago that was.
+        ago: Duration,
+        /// How many jobs they had then, together.
         jobs: u32,
+        /// Since when one of that name is alive again.
+        back: Option<DateTime<Utc>>,
     },
     /// A job with which a transition fails through no fault of its own.
     StuckJob(StuckJob),
+    /// Jobs of a kind run for much longer than others did: for longer than
+    /// [`late_after`](crate::Admin::late_after) and four times what 99 of 100 attempts took within
+    /// the last week; of a kind with fewer than 20 of these, for twelve times `late_after`.
+    LongRun {
+        /// The queue.
+        queue: String,
+        /// The kind.
+        kind: String,
+        /// The one that has run the longest.
+        job: JobId,
+        /// The worker that runs it.
+        worker: i64,
+        /// What that calls itself.
+        name: String,
+        /// How long ago it was claimed.
+        ran: Duration,
+        /// What 99 of 100 attempts took; `None` where too few were measured.
+        usual: Option<Duration>,
+        /// How many of the kind run that long.
+        jobs: u32,
+        /// When the last of these was claimed.
+        newest: DateTime<Utc>,
+    },
     /// The oldest open operation has got no further for longer than
     /// [`late_after`](crate::Admin::late_after).
     StuckOperation {
@@ -80,23 +141,21 @@ pub enum Attention {
         /// How long.
         since: Duration,
     },
-    /// The instant of a schedule has passed for longer than
+    /// The instant of a schedule that is not paused has passed for longer than
     /// [`late_after`](crate::Admin::late_after), and nobody has fired it.
     OverdueSchedule(OverdueSchedule),
-    /// A concurrency key has no permit left, and a job has been waiting for one for longer than
+    /// A job has been waiting for a permit of its concurrency key for longer than
     /// [`late_after`](crate::Admin::late_after).
-    KeyAtLimit {
-        /// Its group.
+    HeldKey {
+        /// The group of the key.
         group: String,
         /// The key.
         key: String,
-        /// How many of its jobs may run at a time; with 0 none ever will.
-        limit: u32,
-        /// Permits taken.
-        taken: u32,
+        /// What it waits for.
+        by: Hold,
         /// Jobs that wait; no more than 10,000 are counted.
         blocked: Count,
-        /// How long the next of them has been waiting.
+        /// How long the first of them has been waiting.
         blocked_age: Duration,
     },
     /// Jobs became dead letters during the last hour, and are open; but for those whose cause is
@@ -104,6 +163,8 @@ pub enum Attention {
     DeadLetters {
         /// How many; no more than 10,000 are counted.
         lately: Count,
+        /// When the last of them failed.
+        last: DateTime<Utc>,
     },
     /// Jobs wait in a paused queue.
     PausedQueue {
@@ -120,188 +181,110 @@ pub enum Attention {
     },
     /// A kind is paused, or everything is.
     PausedScope(Brake),
+    /// Jobs wait for a concurrency key that is paused: for longer than
+    /// [`late_after`](crate::Admin::late_after), or the pause lasts for as long yet.
+    PausedKey {
+        /// The group of the key.
+        group: String,
+        /// The key.
+        key: String,
+        /// Until when it is paused.
+        until: DateTime<Utc>,
+        /// Jobs that wait; no more than 10,000 are counted.
+        blocked: Count,
+        /// How long the first of them has been waiting.
+        blocked_age: Duration,
+    },
+    /// A schedule is paused, and did not fire because of that.
+    PausedSchedule(PausedSchedule),
+}
+
+/// Why a concurrency key gives no permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hold {
+    /// All its permits are taken.
+    Limit {
+        /// How many of its jobs may run at a time; with 0 none ever will.
+        limit: u32,
+        /// Permits taken.
+        taken: u32,
+    },
+    /// The next of its jobs may not begin yet.
+    Rate {
+        /// How often they may.
+        rate: Option<Rate>,
+        /// When the next one may.
+        next_at: Option<DateTime<Utc>>,
+    },
 }
 
 impl Attention {
     /// All there are by their names, the most urgent first.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 17] = [
         "no_worker",
+        "standby_awaited",
         "late_worker",
         "unserved",
         "late_queue",
         "full_queue",
         "lost_worker",
         "stuck_job",
+        "long_run",
         "stuck_operation",
         "overdue_schedule",
-        "key_at_limit",
+        "held_key",
         "dead_letters",
         "paused_queue",
         "paused_scope",
+        "paused_key",
+        "paused_schedule",
     ];
 
     /// Its name, as everything outside Rust has it: one of [`NAMES`](Self::NAMES).
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::NoWorker { .. } => "no_worker",
-            Self::LateWorker(_) => "late_worker",
-            Self::Unserved { .. } => "unserved",
-            Self::LateQueue { .. } => "late_queue",
-            Self::FullQueue { .. } => "full_queue",
-            Self::LostWorker { .. } => "lost_worker",
-            Self::StuckJob(_) => "stuck_job",
-            Self::StuckOperation { .. } => "stuck_operation",
-            Self::OverdueSchedule(_) => "overdue_schedule",
-            Self::KeyAtLimit { .. } => "key_at_limit",
-            Self::DeadLetters { .. } => "dead_letters",
-            Self::PausedQueue { .. } => "paused_queue",
-            Self::PausedScope(_) => "paused_scope",
-        }
+        Self::NAMES[self.rank()]
     }
 
     /// Its place among [`NAMES`](Self::NAMES).
-    pub(crate) fn rank(&self) -> Option<usize> {
-        Self::NAMES.iter().position(|name| *name == self.name())
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Self::NoWorker { .. } => 0,
+            Self::StandbyAwaited { .. } => 1,
+            Self::LateWorker(_) => 2,
+            Self::Unserved { .. } => 3,
+            Self::LateQueue { .. } => 4,
+            Self::FullQueue { .. } => 5,
+            Self::LostWorker { .. } => 6,
+            Self::StuckJob(_) => 7,
+            Self::LongRun { .. } => 8,
+            Self::StuckOperation { .. } => 9,
+            Self::OverdueSchedule(_) => 10,
+            Self::HeldKey { .. } => 11,
+            Self::DeadLetters { .. } => 12,
+            Self::PausedQueue { .. } => 13,
+            Self::PausedScope(_) => 14,
+            Self::PausedKey { .. } => 15,
+            Self::PausedSchedule(_) => 16,
+        }
     }
 
-    /// How bad it is. What may well be on purpose, or what an application does to itself, is a
-    /// note.
+    /// How bad it is.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        match self {
-            Self::NoWorker { .. } | Self::StuckJob(_) => Severity::Critical,
-            Self::LateWorker(_)
-            | Self::Unserved { .. }
-            | Self::LateQueue { .. }
-            | Self::FullQueue { .. }
-            | Self::LostWorker { .. }
-            | Self::StuckOperation { .. }
-            | Self::OverdueSchedule(_) => Severity::Warning,
-            Self::KeyAtLimit { .. }
-            | Self::DeadLetters { .. }
-            | Self::PausedQueue { .. }
-            | Self::PausedScope(_) => Severity::Note,
-        }
+        Self::severity_of(self.name())
     }
 
-    /// What was found: a sentence without its full stop. Names are as they were given.
+    /// How bad what has this name is. What may well be on purpose, or what an application does to
+    /// itself, is a note.
     #[must_use]
-    pub fn found(&self) -> String {
-        match self {
-            Self::NoWorker { jobs } => format!("no worker is alive, and {jobs} jobs are there"),
-            Self::LateWorker(worker) => silent(worker),
-            Self::Unserved { queue, kind, version, announced, jobs } => {
-                let ever = if *announced { "" } else { ", and none has ever announced it" };
-                let of =
-                    version.map(|version| format!("version {version} of ")).unwrap_or_default();
-                format!("no live worker serves {of}the kind {kind} in {queue}{ever}: {jobs} wait")
-            }
-            Self::LateQueue { queue, oldest, slots, busy } => {
-                let oldest = span(*oldest);
-                format!("queue {queue} is {oldest} late, with {busy} of {slots} slots taken")
-            }
-            Self::FullQueue { queue, bound, .. } => {
-                let jobs = of_jobs(*bound);
-                format!("queue {queue} is full: {jobs} may wait, and enqueues are refused")
-            }
-            Self::LostWorker { id, name, jobs, .. } => {
-                format!("worker {name} ({id:x}) was lost, with {} in hand", of_jobs(*jobs))
-            }
-            Self::StuckJob(stuck) => format!("job {}: {stuck}", stuck.job),
-            Self::StuckOperation { operation, verb, since } => {
-                format!("operation {operation} ({verb}) got no further for {}", span(*since))
-            }
-            Self::OverdueSchedule(OverdueSchedule { name, times, overdue }) => {
-                format!("schedule {name} ({times}) is {} overdue", span(*overdue))
-            }
-            Self::KeyAtLimit { group, key, limit, taken, blocked, blocked_age } => {
-                let age = span(*blocked_age);
-                format!(
-                    "{group}/{key} has {taken} of {limit} permits taken, {blocked} blocked, the \
-                     next for {age}"
-                )
-            }
-            Self::DeadLetters { lately } => format!("{lately} dead letters within the last hour"),
-            Self::PausedQueue { queue, actor, reason, ready, .. } => {
-                let by = actor.as_ref().map(|actor| [" by ", actor].concat()).unwrap_or_default();
-                let why = reason.as_ref().map(|why| [": ", why].concat()).unwrap_or_default();
-                format!("queue {queue} is paused{by}, {ready} ready{why}")
-            }
-            Self::PausedScope(brake) => format!("{} is held back: {brake}", brake.scope),
+    pub fn severity_of(name: &str) -> Severity {
+        match name {
+            "no_worker" | "standby_awaited" | "stuck_job" => Severity::Critical,
+            "held_key" | "dead_letters" | "paused_queue" | "paused_scope" | "paused_key"
+            | "paused_schedule" => Severity::Note,
+            _ => Severity::Warning,
         }
-    }
-
-    /// What to do about it: a sentence without its full stop.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Self::NoWorker { .. } => "start a worker, and see in its log why the last one ended",
-            Self::LateWorker(_) => {
-                "see whether its process runs and reaches the database; else its jobs are taken \
-                 back automatically"
-            }
-            Self::Unserved { announced: true, version: Some(_), .. } => {
-                "start a worker that serves the queue and whose binary knows this version, or has \
-                 an `upcast` for it"
-            }
-            Self::Unserved { announced: true, .. } => {
-                "start a worker that serves the queue and has the kind"
-            }
-            Self::Unserved { announced: false, .. } => {
-                "start a worker whose binary has the kind (one crate of jobs may not be linked), \
-                 or cancel them"
-            }
-            Self::LateQueue { .. } => {
-                "see what its slots are busy with; give it more, or start more workers"
-            }
-            Self::FullQueue { .. } => {
-                "see what holds its jobs up, start more workers, or raise its bound"
-            }
-            Self::LostWorker { .. } => {
-                "its jobs run again automatically: see why its process ended or froze (out of \
-                 memory, a blocked thread, the network)"
-            }
-            Self::StuckJob(stuck) if stuck.transition == "open" => {
-                "give the workers of its queue the key that its payload is sealed with; the job \
-                 then continues automatically"
-            }
-            Self::StuckJob(_) => {
-                "mend what the server says (a damaged page, a full disk, a missing replica \
-                 identity); the job then continues automatically"
-            }
-            Self::StuckOperation { .. } => {
-                "see whether a worker is alive and what its log says of it, or cancel it"
-            }
-            Self::OverdueSchedule(_) => {
-                "see whether a worker is alive that can read its times, and what its log says of it"
-            }
-            Self::KeyAtLimit { limit: 0, .. } => "nothing of it ever runs: raise its limit",
-            Self::KeyAtLimit { .. } => "see what holds its permits, or raise its limit",
-            Self::DeadLetters { .. } => "see what their causes are, then replay or discard them",
-            Self::PausedQueue { .. } | Self::PausedScope(_) => "resume it once the reason is gone",
-        }
-    }
-}
-
-fn silent(worker: &WorkerSummary) -> String {
-    let WorkerSummary { name, id, heartbeat_age, running, lapsed, .. } = worker;
-    let lease = if *lapsed { "has lapsed" } else { "runs out" };
-    let silent = span(*heartbeat_age);
-    format!(
-        "worker {name} ({id:x}) is silent for {silent}, its lease {lease}, with {running} running"
-    )
-}
-
-fn of_jobs(number: u32) -> String {
-    if number == 1 { "1 job".to_owned() } else { format!("{number} jobs") }
-}
-
-/// `12 s`, `14 min`, `5 h`.
-fn span(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..100 => format!("{seconds} s"),
-        seconds @ 100..6000 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
     }
 }

@@ -2,28 +2,37 @@
 
 use std::time::Duration;
 
-use self::statements::OverviewRow;
+use self::statements::{OverviewRow, StandbyAwaited};
 use crate::Error;
 use crate::admin::brakes::statements::brakes;
-use crate::admin::schedules::statements::overdue_schedules;
+use crate::admin::schedules::statements::{overdue_schedules, paused_schedules};
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::admin::workers::statements::workers;
 use crate::admin::{Admin, Count};
-use crate::store::interval;
+use crate::store::{Link, interval};
 
+mod acknowledged;
 mod attention;
+mod long;
 pub(super) mod statements;
+mod subject;
 mod summary;
+mod words;
 
-pub use self::attention::Attention;
+pub use self::acknowledged::Acknowledged;
+pub use self::attention::{Attention, Hold};
 pub use self::summary::Overview;
 
-/// How many things of a kind are mentioned.
-const MOST: u8 = 20;
+/// How many things of a name are mentioned.
+const MOST: u32 = 20;
+
+/// How many are looked at: some may be acknowledged.
+const LOOKED_AT: i64 = 100;
 
 impl Admin {
     /// From how long on it needs [`Attention`] that a job is ready, that it waits for a permit of
-    /// its key, or that an operation gets no further; by default five minutes.
+    /// its key, that it runs for longer than others of its kind, that a schedule is overdue, or
+    /// that an operation gets no further; by default five minutes.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -37,75 +46,141 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Twelve statements, each of which looks at no more than some
-    /// 10,000 rows of any table, by an index.
+    /// The status of the whole queue. Some fifteen statements, each of which looks at no more than
+    /// some 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
         let counts = link.call(&statements::overview_counts()).await?;
         let late = interval(self.late);
-        let (ready_age, mut attention) = link.call(&statements::late_queues(late)).await?;
-        let (blocked_age, keys) = link.call(&statements::keys_at_limit(late)).await?;
-        attention.extend(keys);
-        let stuck = link.call(&stuck_jobs(None, MOST.into())).await?;
-        attention.extend(stuck.into_iter().map(Attention::StuckJob));
-        attention.extend(link.call(&statements::paused_backlogs()).await?);
-        attention.extend(link.call(&statements::full_queues()).await?);
-        let mut brakes = link.call(&brakes()).await?;
-        brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");
-        attention.extend(brakes.into_iter().take(MOST.into()).map(Attention::PausedScope));
-        let late = link.call(&workers(None, true)).await?;
-        attention.extend(late.into_iter().take(MOST.into()).map(Attention::LateWorker));
-        attention.extend(link.call(&statements::lost_workers()).await?);
-        let unserved = link.call(&statements::unserved_kinds(MOST.into())).await?;
-        attention.extend(unserved.into_iter().filter(|kind| {
-            counts.workers > 0 || !matches!(kind, Attention::Unserved { announced: true, .. })
-        }));
-        let overdue = link.call(&overdue_schedules(MOST.into())).await?;
+        let (ready_age, mut found) = link.call(&statements::late_queues(late)).await?;
+        let (blocked_age, keys) = link.call(&statements::held_keys(late)).await?;
+        found.extend(keys);
+        found.extend(paused(&mut link).await?);
+        found.extend(link.call(&statements::full_queues()).await?);
+        let stuck = link.call(&stuck_jobs(None, LOOKED_AT)).await?;
+        found.extend(stuck.into_iter().map(Attention::StuckJob));
+        let silent = link.call(&workers(None, true)).await?;
+        found.extend(silent.into_iter().take(LOOKED_AT as usize).map(Attention::LateWorker));
+        found.extend(link.call(&statements::lost_workers(late)).await?);
+        found.extend(link.call(&statements::unserved_kinds(LOOKED_AT)).await?);
+        found.extend(long::long_runs(&mut link, self.late).await?);
+        let overdue = link.call(&overdue_schedules(LOOKED_AT)).await?;
         let longest = overdue.first().map(|schedule| schedule.overdue);
         let overdue = overdue.into_iter().filter(|schedule| schedule.overdue > self.late);
-        attention.extend(overdue.map(Attention::OverdueSchedule));
+        found.extend(overdue.map(Attention::OverdueSchedule));
         let operation = link.call(&statements::oldest_operation()).await?;
-        attention.extend(self.counted(&counts, operation));
+        self.count(&counts, operation, &mut found);
+        let standby = link.call(&statements::standby_awaited()).await?;
+        found.extend(standby.map(Attention::from));
+        let known = link.call(&statements::acknowledged()).await?;
         link.close().await;
-        attention.sort_by_key(Attention::rank);
-        Ok(Overview {
-            at: counts.at,
-            ready: counts.ready,
-            ready_age,
-            running: counts.running,
-            capacity: counts.capacity,
-            scheduled: counts.scheduled,
-            due_soon: counts.due_soon,
-            next_run_at: counts.next_run_at,
-            retrying: counts.retrying,
-            blocked: counts.blocked,
-            blocked_age,
-            overdue: longest,
-            dead: counts.dead,
-            attention,
-        })
+        found.sort_by_key(Attention::rank);
+        let (mut attention, acknowledged) = acknowledged::parted(found, known, counts.at);
+        let mut told = [0; Attention::NAMES.len()];
+        attention.retain(|item| {
+            told[item.rank()] += 1;
+            told[item.rank()] <= MOST
+        });
+        Ok(counts.overview(ready_age, blocked_age, longest, attention, acknowledged))
     }
 
-    /// What the numbers and the oldest open operation tell.
-    fn counted(
+    /// The [`Attention::StandbyAwaited`] alone, if it is so: why calls that lock fail with timeouts
+    /// then.
+    pub async fn standby_awaited(&self) -> Result<Option<Attention>, Error> {
+        let awaited = self.ask(&statements::standby_awaited()).await?;
+        Ok(awaited.map(Attention::from))
+    }
+
+    /// Adds what the numbers and the oldest open operation tell. Without a worker that is what is
+    /// wrong, and what follows from it is left out.
+    fn count(
         &self,
         counts: &OverviewRow,
         operation: Option<(i64, String, Duration)>,
-    ) -> Vec<Attention> {
-        let mut attention = Vec::new();
-        let running = Count::Exactly(counts.running);
+        found: &mut Vec<Attention>,
+    ) {
+        let claimed = Count::Exactly(counts.running + counts.stopping + counts.gone);
         let jobs = [counts.ready, counts.scheduled, counts.blocked];
-        let jobs = jobs.into_iter().fold(running, Count::plus);
-        let idle = jobs == Count::Exactly(0) && operation.is_none();
-        if counts.workers == 0 && !idle {
-            attention.push(Attention::NoWorker { jobs });
+        let jobs = jobs.into_iter().fold(claimed, Count::plus);
+        let nothing = [jobs, counts.schedules].iter().all(|number| *number == Count::Exactly(0));
+        if counts.workers == 0 && !(nothing && operation.is_none()) {
+            let silent = found.iter().filter_map(|item| match item {
+                Attention::LateWorker(worker) if worker.lapsed => Some(worker.name.clone()),
+                _ => None,
+            });
+            found.push(Attention::NoWorker {
+                jobs,
+                schedules: counts.schedules,
+                operation: operation.is_some(),
+                silent: silent.take(5).collect(),
+                since: counts.ended_at,
+            });
+            found.retain(|item| !follows(item, counts.announced));
         }
         if let Some((operation, verb, since)) = operation.filter(|(.., since)| *since > self.late) {
-            attention.push(Attention::StuckOperation { operation, verb, since });
+            found.push(Attention::StuckOperation { operation, verb, since });
         }
-        if counts.dead_lately != Count::Exactly(0) {
-            attention.push(Attention::DeadLetters { lately: counts.dead_lately });
+        if let Some(last) = counts.died_at {
+            found.push(Attention::DeadLetters { lately: counts.dead_lately, last });
         }
-        attention
+    }
+}
+
+impl From<StandbyAwaited> for Attention {
+    fn from(StandbyAwaited { sessions, longest, names }: StandbyAwaited) -> Self {
+        Self::StandbyAwaited { sessions, longest, names }
+    }
+}
+
+/// Whether it is so because no worker is alive. A kind that no binary has announced, where others
+/// have, is missing all the same.
+fn follows(item: &Attention, others_announced: bool) -> bool {
+    match item {
+        Attention::LateWorker(worker) => worker.lapsed,
+        Attention::Unserved { announced, .. } => *announced || !others_announced,
+        Attention::OverdueSchedule(_) | Attention::HeldKey { .. } => true,
+        _ => false,
+    }
+}
+
+/// What operators have paused.
+async fn paused(link: &mut Link) -> Result<Vec<Attention>, Error> {
+    let mut found = link.call(&statements::paused_backlogs()).await?;
+    let mut brakes = link.call(&brakes()).await?;
+    brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");
+    found.extend(brakes.into_iter().take(LOOKED_AT as usize).map(Attention::PausedScope));
+    let schedules = link.call(&paused_schedules(LOOKED_AT)).await?;
+    found.extend(schedules.into_iter().map(Attention::PausedSchedule));
+    Ok(found)
+}
+
+impl OverviewRow {
+    fn overview(
+        self,
+        ready_age: Option<Duration>,
+        blocked_age: Option<Duration>,
+        overdue: Option<Duration>,
+        attention: Vec<Attention>,
+        acknowledged: Vec<Acknowledged>,
+    ) -> Overview {
+        Overview {
+            at: self.at,
+            ready: self.ready,
+            ready_age,
+            running: self.running,
+            stopping: self.stopping,
+            gone: self.gone,
+            capacity: self.capacity,
+            scheduled: self.scheduled,
+            due_soon: self.due_soon,
+            next_run_at: self.next_run_at,
+            retrying: self.retrying,
+            blocked: self.blocked,
+            blocked_age,
+            overdue,
+            dead: self.dead,
+            attention,
+            acknowledged,
+        }
     }
 }

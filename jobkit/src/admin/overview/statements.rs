@@ -1,12 +1,18 @@
+use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 use sqlx::postgres::types::PgInterval;
+use tracing::debug_span;
 
-use super::attention::Attention;
+use super::acknowledged::Acknowledgement;
+use super::attention::{Attention, Hold};
+use super::long::Run;
 use crate::admin::Count;
 use crate::admin::count::count;
+use crate::admin::measures::Measures;
+use crate::admin::semaphores::statements::rate;
 use crate::store::{Answer, One, ReadColumn, from_row, statements};
 use crate::version::split;
 
@@ -17,26 +23,51 @@ statements! {
     /// Queues in which a job has been ready for longer than this.
     fn late_queues(late: PgInterval) -> LateQueues = include_str!("sql/overview_ready.sql");
 
-    /// Keys without a permit left whose next job has waited for longer than this.
-    fn keys_at_limit(late: PgInterval) -> KeysAtLimit = include_str!("sql/overview_blocked.sql");
+    /// Keys of which a job has waited for longer than this, or that are paused for as long yet.
+    fn held_keys(late: PgInterval) -> HeldKeys = include_str!("sql/overview_blocked.sql");
+
+    /// Jobs that have run for longer than this.
+    fn long_runs(floor: PgInterval) -> Vec<Run> = include_str!("sql/overview_long.sql");
+
+    /// What was measured of these kinds within a week.
+    fn usual(kinds: &[String]) -> HashMap<String, Measures>
+        = include_str!("sql/overview_usual.sql");
+
+    /// Sessions whose commits wait for a synchronous standby.
+    fn standby_awaited() -> Option<StandbyAwaited> = include_str!("sql/overview_standby.sql");
+
+    /// What operators have acknowledged within the last 30 days, the latest 1,000.
+    fn acknowledged() -> Vec<Acknowledgement>
+        = "select a.what, a.subject, a.up_to, a.actor, a.reason, a.at from jobkit.acknowledged a
+            where a.at > now() - interval '30 d' order by a.at desc limit 1000";
+
+    /// Acknowledges what began by then.
+    fn acknowledge(what: &str, subject: &str, seen: Option<DateTime<Utc>>, reason: Option<&str>,
+            actor: Option<&str>) -> ()
+        = "select jobkit.acknowledge($1, $2, coalesce($3, clock_timestamp()), $4, $5)",
+        debug_span!("jobkit.acknowledge", what, subject);
+
+    /// Ends that. Whether it was acknowledged.
+    fn unacknowledge(what: &str, subject: &str, actor: Option<&str>) -> One<bool>
+        = "select jobkit.unacknowledge($1, $2, $3)",
+        debug_span!("jobkit.unacknowledge", what, subject);
 
     /// The oldest open operation: its id, its verb, and how long ago it got further.
     fn oldest_operation() -> Option<(i64, String, Duration)>
         = include_str!("sql/overview_operation.sql");
 
-    /// Workers that were lost within the last hour, the last first, 20 at most.
-    fn lost_workers() -> LostWorkers
-        = "select l.id, l.name, l.lost_at, l.jobs from jobkit.lost_workers l
-            where l.lost_at > now() - interval '1 h' order by l.lost_at desc, l.id limit 20";
+    /// Workers that were lost within the last hour, by their names, but for those that have been
+    /// back for longer than this.
+    fn lost_workers(late: PgInterval) -> LostWorkers = include_str!("sql/overview_lost.sql");
 
     /// The paused queues with ready jobs.
     fn paused_backlogs() -> PausedBacklogs = include_str!("sql/overview_paused.sql");
 
-    /// The queues that are full, in the order in which they became so, 20 at most.
+    /// The queues that are full, in the order in which they became so, 100 at most.
     fn full_queues() -> FullQueues
         = "select b.queue, coalesce(b.override, b.announced) as bound, b.full_since
             from jobkit.bounds b where b.full_since is not null
-            order by b.full_since, b.queue limit 20";
+            order by b.full_since, b.queue limit 100";
 
     /// Queues and kinds of jobs that no live worker serves; this many at most.
     fn unserved_kinds(limit: i64) -> UnservedKinds = include_str!("sql/overview_unserved.sql");
@@ -48,6 +79,8 @@ pub(crate) struct OverviewRow {
     pub(crate) at: DateTime<Utc>,
     pub(crate) ready: Count,
     pub(crate) running: u32,
+    pub(crate) stopping: u32,
+    pub(crate) gone: u32,
     /// Workers that are alive and not stopping.
     pub(crate) workers: u32,
     pub(crate) capacity: u32,
@@ -58,11 +91,30 @@ pub(crate) struct OverviewRow {
     pub(crate) blocked: Count,
     pub(crate) dead: Count,
     pub(crate) dead_lately: Count,
+    /// When the last of these failed.
+    pub(crate) died_at: Option<DateTime<Utc>>,
+    /// Schedules that are not paused.
+    pub(crate) schedules: Count,
+    /// Whether any kind was ever announced.
+    pub(crate) announced: bool,
+    /// When the last worker was there for certain.
+    pub(crate) ended_at: DateTime<Utc>,
 }
 
 from_row! {
-    OverviewRow { at, ready, running, workers, capacity, scheduled, due_soon, next_run_at, retrying,
-        blocked, dead, dead_lately }
+    OverviewRow { at, ready, running, stopping, gone, workers, capacity, scheduled, due_soon,
+        next_run_at, retrying, blocked, dead, dead_lately, died_at, schedules, announced, ended_at }
+    Run { job, queue, kind, worker, name, claimed_at, ran }
+    Acknowledgement { what, subject, up_to, actor, reason, at }
+    StandbyAwaited { sessions, longest, names }
+}
+
+/// An [`Attention::StandbyAwaited`].
+#[derive(Debug)]
+pub(crate) struct StandbyAwaited {
+    pub(crate) sessions: u32,
+    pub(crate) longest: Duration,
+    pub(crate) names: String,
 }
 
 /// How long the longest wait is, and what waits too long; the first row is there in any case.
@@ -91,28 +143,36 @@ impl Answer for LateQueues {
                 oldest: row.read("age")?,
                 slots: row.read("slots")?,
                 busy: count(row.read("busy")?, row.read("more")?),
+                stopping: row.read("stopping")?,
+                gone: row.read("gone")?,
             }))
         })
     }
 }
 
-/// [`Attention::KeyAtLimit`]s, and how long the blocked job waits that waits longest.
-pub(crate) enum KeysAtLimit {}
+/// [`Attention::HeldKey`]s and [`Attention::PausedKey`]s, and how long the blocked job waits that
+/// waits longest.
+pub(crate) enum HeldKeys {}
 
-impl Answer for KeysAtLimit {
+impl Answer for HeldKeys {
     type Read = Waiting;
 
     fn read(rows: &[PgRow]) -> sqlx::Result<Waiting> {
         waiting(rows, |row| {
             let Some(group) = row.read("grp")? else { return Ok(None) };
-            Ok(Some(Attention::KeyAtLimit {
-                group,
-                key: row.read("key")?,
-                limit: row.read("effective_limit")?,
-                taken: row.read("taken")?,
-                blocked: row.read("blocked")?,
-                blocked_age: row.read("age")?,
-            }))
+            let (key, blocked) = (row.read("key")?, row.read("blocked")?);
+            let blocked_age = row.read("age")?;
+            if let Some(until) = row.read("paused_until")? {
+                return Ok(Some(Attention::PausedKey { group, key, until, blocked, blocked_age }));
+            }
+            let (limit, taken) = (row.read("effective_limit")?, row.read("taken")?);
+            let by = match taken >= limit {
+                true => Hold::Limit { limit, taken },
+                false => {
+                    Hold::Rate { rate: rate(row, "rate", "burst")?, next_at: row.read("next_at")? }
+                }
+            };
+            Ok(Some(Attention::HeldKey { group, key, by, blocked, blocked_age }))
         })
     }
 }
@@ -126,10 +186,13 @@ impl Answer for LostWorkers {
     fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
         let worker = |row: &PgRow| {
             Ok(Attention::LostWorker {
-                id: row.read("id")?,
                 name: row.read("name")?,
+                times: row.read("times")?,
+                id: row.read("id")?,
                 at: row.read("lost_at")?,
+                ago: row.read("ago")?,
                 jobs: row.read("jobs")?,
+                back: row.read("back_at")?,
             })
         };
         rows.iter().map(worker).collect()
@@ -191,6 +254,7 @@ impl Answer for UnservedKinds {
                 version: told.then_some(version),
                 announced: row.read("announced")?,
                 jobs: count(row.read("number")?, row.read("more")?),
+                since: row.read("since")?,
             })
         };
         rows.iter().map(kind).collect()

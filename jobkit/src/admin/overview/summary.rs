@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::acknowledged::Acknowledged;
 use super::attention::Attention;
 use crate::admin::Count;
 
@@ -19,8 +20,12 @@ pub struct Overview {
     /// How long the one of them has been due that was due first, or had its permit first; of each
     /// queue and priority the first 20 are looked at, of paused queues none.
     pub ready_age: Option<Duration>,
-    /// Jobs that workers run.
+    /// Jobs that live workers run which are not stopping.
     pub running: u32,
+    /// Jobs that run on workers that are stopping.
+    pub stopping: u32,
+    /// Jobs held by workers that are gone, until they are taken back.
+    pub gone: u32,
     /// Jobs that live workers which are not stopping can run at once.
     pub capacity: u32,
     /// Jobs whose time has not come.
@@ -33,13 +38,16 @@ pub struct Overview {
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,
-    /// How long the one of them that waits longest does; the first of each of 1,000 keys are
-    /// looked at.
+    /// How long the one of them has waited that has longest; the first of each of 10,000 keys and
+    /// priorities are looked at, and the oldest 1,000 live jobs.
     pub blocked_age: Option<Duration>,
     /// For how long the schedule has been overdue that has been longest.
     pub overdue: Option<Duration>,
     /// Open dead letters.
     pub dead: Count,
-    /// What somebody should look at, the most urgent first: no more than 20 of each kind.
+    /// What somebody should look at, the most urgent first: no more than 20 of each name.
     pub attention: Vec<Attention>,
+    /// What operators have [acknowledged](crate::Admin::acknowledge), in the same order: no more
+    /// than 100 of each name.
+    pub acknowledged: Vec<Acknowledged>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use self::statements::{Held, KnownQueue};
+use self::statements::{Held, KnownQueue, Run};
 use crate::Error;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, LIMIT, NAME_BYTES};
@@ -26,7 +26,8 @@ impl Admin {
         let running = link.call(&statements::queues_running()).await?;
         let mut queues = Queues::of(known);
         // Those that no worker names may match a pattern of some.
-        let held = [&ready, &blocked, &scheduled, &running].into_iter().flatten();
+        let held = [&ready, &blocked, &scheduled].into_iter().flatten();
+        let held = held.chain(running.iter().map(|run| &run.held));
         let unknown: Vec<String> = held.filter_map(|held| queues.unknown(&held.queue)).collect();
         if !unknown.is_empty() {
             queues.know(link.call(&statements::known_queues(Some(&unknown))).await?);
@@ -35,12 +36,12 @@ impl Admin {
         for held in &ready {
             queues.add(held, |queue| &mut queue.ready, |kind| &mut kind.ready).ready_age = held.age;
         }
-        for held in blocked.iter().chain(&scheduled).chain(&running) {
+        for held in blocked.iter().chain(&scheduled) {
             queues.get(&held.queue);
         }
         queues.add_first(&blocked, |queue| &mut queue.blocked, |kind| &mut kind.blocked);
         queues.add_first(&scheduled, |queue| &mut queue.scheduled, |kind| &mut kind.scheduled);
-        queues.add_first(&running, |queue| &mut queue.running, |kind| &mut kind.running);
+        queues.add_running(running);
         for held in &blocked {
             let summary = queues.get(&held.queue);
             summary.blocked_age = summary.blocked_age.max(held.age);
@@ -158,6 +159,34 @@ impl Queues {
         }
         if all.iter().any(|held| held.more) {
             self.0.values_mut().for_each(|summary| cut(total(summary)));
+        }
+    }
+
+    /// Adds what runs: what live workers run by kind, too.
+    fn add_running(&mut self, runs: Vec<Run>) {
+        let (mut running, mut stopping, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        for Run { hands, held } in runs {
+            self.get(&held.queue);
+            match &*hands {
+                "running" => running.push(held),
+                "stopping" => stopping.push(held),
+                _ => gone.push(held),
+            }
+        }
+        self.add_first(&running, |queue| &mut queue.running, |kind| &mut kind.running);
+        self.add_first(&stopping, |queue| &mut queue.stopping, |kind| &mut kind.running);
+        for held in &gone {
+            let summary = self.get(&held.queue);
+            let number = held.kinds.iter().map(|(_, number)| number).sum();
+            summary.gone = sum(summary.gone, number);
+        }
+        for held in running.iter().chain(&stopping) {
+            let summary = self.get(&held.queue);
+            summary.running_age = summary.running_age.max(held.age);
+            for (kind, _) in &held.kinds {
+                let kind = summary.kind(kind);
+                kind.running_age = kind.running_age.max(held.age);
+            }
         }
     }
 

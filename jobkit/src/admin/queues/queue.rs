@@ -57,8 +57,14 @@ pub struct QueueSummary {
     pub retrying: Count,
     /// When the next scheduled job is due.
     pub next_run_at: Option<DateTime<Utc>>,
-    /// Jobs that workers run.
+    /// Jobs that live workers run which are not stopping.
     pub running: Count,
+    /// Jobs that run on workers that are stopping.
+    pub stopping: Count,
+    /// Jobs held by workers that are gone, until they are taken back.
+    pub gone: Count,
+    /// How long ago the first of those that live workers run was claimed.
+    pub running_age: Option<Duration>,
     /// Jobs of it that live workers which are not stopping can run at once.
     pub capacity: u32,
     /// These workers.
@@ -85,6 +91,9 @@ impl QueueSummary {
             retrying: none,
             next_run_at: None,
             running: none,
+            stopping: none,
+            gone: none,
+            running_age: None,
             capacity: 0,
             workers: 0,
             paused: None,
@@ -116,6 +125,8 @@ pub struct QueueKind {
     pub blocked: u32,
     /// Jobs whose time has not come.
     pub scheduled: u32,
-    /// Jobs that workers run.
+    /// Jobs that live workers run.
     pub running: u32,
+    /// How long ago the first of these was claimed.
+    pub running_age: Option<Duration>,
 }

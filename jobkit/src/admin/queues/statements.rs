@@ -23,7 +23,7 @@ statements! {
     fn queues_scheduled() -> Vec<Held> = include_str!("sql/queues_scheduled.sql");
 
     /// The running jobs of each queue and kind.
-    fn queues_running() -> Vec<Held> = include_str!("sql/queues_running.sql");
+    fn queues_running() -> Vec<Run> = include_str!("sql/queues_running.sql");
 
     /// Pauses a queue: nobody claims from it any more. Whether it was not paused before.
     fn pause(queue: &str, actor: &str, reason: &str) -> One<bool>
@@ -92,6 +92,18 @@ pub(crate) struct Held {
 
 from_row! {
     Held { queue, more, age, retrying, next_run_at; kinds: kinds }
+}
+
+/// Running jobs of a queue and kind, and whose they are: `running` of live workers, `stopping` of
+/// those that stop, `gone` of those that are gone.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) hands: String,
+    pub(crate) held: Held,
+}
+
+from_row! {
+    Run { hands; held: Held::from_row }
 }
 
 fn kinds(row: &PgRow) -> sqlx::Result<Vec<(String, u32)>> {

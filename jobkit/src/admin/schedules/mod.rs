@@ -15,7 +15,7 @@ pub(super) mod statements;
 
 pub use self::edit::{ScheduleEdit, ScheduleError, ScheduledJob};
 pub use self::schedule::{
-    OverdueSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
+    OverdueSchedule, PausedSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
 };
 
 /// How often a change waits for those who have instants of a schedule in hand.

@@ -114,3 +114,19 @@ pub struct OverdueSchedule {
     /// For how long.
     pub overdue: Duration,
 }
+
+/// A schedule that is paused, and did not fire because of that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PausedSchedule {
+    /// Its name.
+    pub name: String,
+    /// When it recurs.
+    pub times: String,
+    /// Since when it is paused, by the database's clock.
+    pub since: DateTime<Utc>,
+    /// Who paused it, as they said.
+    pub actor: Option<String>,
+    /// Why, as they said.
+    pub reason: Option<String>,
+}

@@ -4,7 +4,7 @@ use sqlx::postgres::PgRow;
 use tracing::debug_span;
 
 use super::schedule::{
-    OverdueSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
+    OverdueSchedule, PausedSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
 };
 use crate::JobId;
 use crate::admin::columns::{concurrency, metadata, payload, tags};
@@ -26,6 +26,10 @@ statements! {
     /// Schedules that nobody fires, the longest overdue first.
     fn overdue_schedules(limit: i64) -> Vec<OverdueSchedule>
         = include_str!("sql/schedules_overdue.sql");
+
+    /// Paused schedules that did not fire because of that.
+    fn paused_schedules(limit: i64) -> Vec<PausedSchedule>
+        = include_str!("sql/schedules_paused.sql");
 
     /// The kind of a schedule's jobs, and their version.
     fn schedule_kind(name: &str) -> Option<(String, i16)>
@@ -66,6 +70,7 @@ from_row! {
         last: last, catch_up: catch_up, overlap: overlap, paused: pause }
     ScheduleRun { instant, job: "job_id", skipped, since, by_hand, actor, decided_at }
     OverdueSchedule { name, times, overdue }
+    PausedSchedule { name, times, since: "paused_at", actor: "paused_by", reason: "pause_reason" }
     ScheduledJob { version, priority, max_attempts, dead_letter_key, created_at;
         args: payload, metadata: metadata, tags: tags, concurrency: concurrency }
 }

@@ -66,7 +66,7 @@ statements! {
 }
 
 /// A rate as it is stored, in two columns; no time between two slots means that there is none.
-fn rate(row: &PgRow, every: &str, burst: &str) -> sqlx::Result<Option<Rate>> {
+pub(crate) fn rate(row: &PgRow, every: &str, burst: &str) -> sqlx::Result<Option<Rate>> {
     let every = row.read::<Option<Duration>>(every)?.filter(|every| !every.is_zero());
     Ok(every.zip(row.read(burst)?).map(|(every, burst)| Rate { every, burst }))
 }

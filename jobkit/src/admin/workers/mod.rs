@@ -1,12 +1,14 @@
 //! Workers: what they serve and what they run.
 
+use std::collections::HashMap;
+
 use crate::Error;
 use crate::admin::Admin;
 
 pub(super) mod statements;
 mod worker;
 
-pub use self::worker::{RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
+pub use self::worker::{GoneWorker, RunningJob, ServedQueue, WorkerDetail, WorkerSummary};
 
 /// What [`Admin::stop_worker`] achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,23 @@ impl Admin {
         let jobs = link.call(&statements::worker_jobs(id)).await?;
         link.close().await;
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
+    }
+
+    /// A worker that has ended within the last day: it stopped in order, or its lease lapsed.
+    /// `None` when there is no such worker, it is there yet, or it ended before that.
+    pub async fn gone_worker(&self, id: i64) -> Result<Option<GoneWorker>, Error> {
+        self.ask(&statements::gone_worker(id)).await
+    }
+
+    /// What workers call themselves, by their ids: of those that are there, and of those that
+    /// ended within the last day. The first 500 ids are looked up; those of others are left out.
+    pub async fn worker_names(&self, ids: &[i64]) -> Result<HashMap<i64, String>, Error> {
+        let ids = &ids[..ids.len().min(500)];
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let names = self.ask(&statements::worker_names(ids)).await?;
+        Ok(names.into_iter().collect())
     }
 
     /// Asks a worker to stop. With its next heartbeat it begins to, as

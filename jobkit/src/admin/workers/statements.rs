@@ -1,7 +1,7 @@
 use sqlx::postgres::PgRow;
 use tracing::debug_span;
 
-use super::worker::{RunningJob, ServedQueue, WorkerSummary};
+use super::worker::{GoneWorker, RunningJob, ServedQueue, WorkerSummary};
 use crate::admin::columns::progress;
 use crate::store::{One, ReadColumn, from_row, number, statements};
 
@@ -13,6 +13,13 @@ statements! {
 
     /// What a worker runs.
     fn worker_jobs(worker: i64) -> Vec<RunningJob> = include_str!("sql/workers_jobs.sql");
+
+    /// A worker that has ended.
+    fn gone_worker(worker: i64) -> Option<GoneWorker> = include_str!("sql/workers_gone.sql");
+
+    /// What these workers call themselves.
+    fn worker_names(workers: &[i64]) -> Vec<(i64, String)>
+        = include_str!("sql/workers_names.sql");
 
     /// Asks a worker to stop: `stop`, `already` or `missing`.
     fn stop_worker(worker: i64, actor: Option<&str>) -> One<String>
@@ -26,6 +33,7 @@ from_row! {
 }
 
 from_row! {
+    GoneWorker { id, name, started_at, heartbeat_at, ended_at, stopped, jobs }
     RunningJob { job: "id", kind, queue, attempt, since: "claimed_at"; progress: progress }
 }
 

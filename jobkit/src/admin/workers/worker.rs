@@ -66,6 +66,26 @@ pub struct ServedQueue {
     pub weight: Option<u32>,
 }
 
+/// A worker that is not there any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GoneWorker {
+    /// Its id.
+    pub id: i64,
+    /// What it called itself: by default its host and its process id, as `host:pid`.
+    pub name: String,
+    /// When it registered, where that is known.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it last renewed its lease; of one that was lost.
+    pub heartbeat_at: Option<DateTime<Utc>>,
+    /// When it stopped, or was found to be lost.
+    pub ended_at: DateTime<Utc>,
+    /// Whether it stopped in order. Otherwise its lease lapsed, and its jobs were taken back.
+    pub stopped: bool,
+    /// How many jobs it had in hand then.
+    pub jobs: u32,
+}
+
 /// A worker, and what it runs: read one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,38 +1,40 @@
--- How long the job waits that waits longest, in microseconds, among the first of 1,000 keys; and
--- those keys without a permit left whose first has waited for long, the longest first, 20 at most.
--- One step along the primary key for each.
+-- How long the job waits that waits longest, in microseconds, among those that `blocked_lanes`
+-- meets; and the keys of which one has waited for long, or that are paused for as long yet (the
+-- 1,000 whose pauses end last), the longest wait first, 100 at most: with no permit left, paused,
+-- or held back by their rate.
 -- $1 how long that is
-with recursive step (n, grp, key, since) as (
-    (
-        select 1, b.concurrency_group, b.concurrency_key, b.since from jobkit.blocked_executions b
-        order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1
-    )
-    union all
-    select s.n + 1, e.*
-    from step s
-    cross join lateral (
-        select b.concurrency_group, b.concurrency_key, b.since from jobkit.blocked_executions b
-        where (b.concurrency_group, b.concurrency_key) > (s.grp, s.key)
-        order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1
-    ) e
-    where s.n < 1000
+with met as materialized (
+    select l.grp, l.key, min(l.since) as since from jobkit.blocked_lanes(10000, 1000) l
+    group by l.grp, l.key
 )
-select (extract(epoch from now() - o.since) * 1000000)::bigint as oldest, k.grp, k.key,
-    k.effective_limit, k.taken, (extract(epoch from now() - k.since) * 1000000)::bigint as age, (
+select (extract(epoch from now() - o.since) * 1000000)::bigint as oldest, k.*,
+    (extract(epoch from now() - k.since) * 1000000)::bigint as age, (
         select count(*) from (
             select from jobkit.blocked_executions b
             where b.concurrency_group = k.grp and b.concurrency_key = k.key
             order by b.priority, b.job_id limit 10001
         ) b
     ) as blocked
-from (select min(s.since) as since from step s) o
+from (select min(m.since) as since from met m) o
 left join lateral (
-    select s.*, l.effective_limit, l.taken
-    from step s
-    cross join lateral (
-        select l.effective_limit, l.taken from jobkit.limits l
-        where l.concurrency_group = s.grp and l.concurrency_key = s.key offset 0
-    ) l
-    where s.since < now() - $1::interval and l.taken >= l.effective_limit
-    order by s.since limit 20
+    select h.*, l.effective_limit, l.taken, l.rate, l.burst, greatest(l.due_at, now()) as next_at,
+        case when l.paused_until > now() then l.paused_until end as paused_until
+    from (
+        select m.* from met m where m.since < now() - $1::interval
+        union
+        select b.concurrency_group, b.concurrency_key, coalesce(m.since, b.since)
+        from (select d.* from jobkit.due_keys d where d.due_at > now() + $1::interval
+            order by d.due_at desc limit 1000) d
+        cross join lateral (select b.* from jobkit.blocked_executions b
+            where b.concurrency_group = d.concurrency_group
+                and b.concurrency_key = d.concurrency_key
+            order by b.priority, b.job_id limit 1) b
+        left join met m on m.grp = b.concurrency_group and m.key = b.concurrency_key
+    ) h
+    cross join lateral (select l.* from jobkit.limits l
+        where l.concurrency_group = h.grp and l.concurrency_key = h.key offset 0) l
+    where h.since < now() - $1::interval and (l.taken >= l.effective_limit
+            or jobkit.paced(l.rate, l.paused_until, l.due_at, l.reserved))
+        or l.paused_until > now() + $1::interval
+    order by h.since limit 100
 ) k on true

@@ -1,5 +1,5 @@
--- The paused queues with ready jobs, those paused first first, 20 at most; no more than 10,001 jobs
--- of each are counted.
+-- The paused queues with ready jobs in the order in which they were paused, 100 at most; no more
+-- than 10,001 jobs of each are counted.
 select q.name, q.paused_at, q.paused_by, q.reason, r.number
 from jobkit.queues q
 cross join lateral (
@@ -9,4 +9,4 @@ cross join lateral (
     ) r
 ) r
 where q.paused_at is not null and r.number > 0
-order by q.paused_at, q.name limit 20
+order by q.paused_at, q.name limit 100

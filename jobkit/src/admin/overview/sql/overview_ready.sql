@@ -1,34 +1,39 @@
 -- How long the ready job has been due that was due first, in microseconds, of queues that are not
 -- paused; and the queues in which one that a live worker serves has been due for long, the latest
--- first, 20 at most, with what live workers can run of them at once and how much of that is taken
--- (of the first 10,000 running jobs of all).
+-- first, 100 at most, with what live workers can run of them at once, how much of that is taken,
+-- and what is held by workers that stop or are gone (of the first 10,000 running jobs of all).
 -- $1 how long that is
 with heads as materialized (
     select h.queue, h.kind, min(h.due) as due from jobkit.ready_heads(500, 20) h
     group by h.queue, h.kind
+), alive as materialized (
+    select * from jobkit.workers w where w.lease_until > now()
 ), late as materialized (
     select h.queue, min(h.due) as due from heads h
     where h.due < now() - $1::interval and exists (
-        select from jobkit.workers w
+        select from alive w
         where (h.queue = any (w.queues) or h.queue ^@ any (w.prefixes))
-            and h.kind = any (w.kinds) and not w.stopping and w.lease_until > now()
+            and h.kind = any (w.kinds) and not w.stopping
     )
-    group by h.queue order by min(h.due), h.queue limit 20
+    group by h.queue order by min(h.due), h.queue limit 100
 ), running as materialized (
-    select j.queue, count(*) as number
+    select j.queue, count(*) filter (where not w.stopping) as busy,
+        count(*) filter (where w.stopping) as stopping,
+        count(*) filter (where w.id is null) as gone,
+        count(*) as number
     from (
-        select c.job_id as id from jobkit.claimed_jobs c
+        select c.job_id as id, c.worker_id from jobkit.claimed_jobs c
         where not c.waits and exists (select from late) limit 10001
     ) c
     cross join lateral (select j.queue from jobkit.jobs j where j.id = c.id offset 0) j
+    left join alive w on w.id = c.worker_id
     group by j.queue
 )
 select (extract(epoch from now() - o.due) * 1000000)::bigint as oldest, l.queue,
     (extract(epoch from now() - l.due) * 1000000)::bigint as age, (
-        select coalesce(sum(jobkit.slots_for(w.queues, w.slots, l.queue)), 0)
-        from jobkit.workers w
-        where not w.stopping and w.lease_until > now()
-            and (l.queue = any (w.queues) or l.queue ^@ any (w.prefixes))
-    ) as slots, coalesce((select r.number from running r where r.queue = l.queue), 0) as busy,
-    coalesce((select sum(r.number) from running r), 0) > 10000 as more
-from (select min(h.due) as due from heads h) o left join late l on true order by l.due, l.queue
+        select coalesce(sum(jobkit.slots_for(w.queues, w.slots, l.queue)), 0) from alive w
+        where not w.stopping and (l.queue = any (w.queues) or l.queue ^@ any (w.prefixes))
+    ) as slots, coalesce(r.busy, 0) as busy, coalesce(r.stopping, 0) as stopping,
+    coalesce(r.gone, 0) as gone, (select sum(r.number) > 10000 from running r) is true as more
+from (select min(h.due) as due from heads h) o
+left join late l on true left join running r on r.queue = l.queue order by l.due, l.queue

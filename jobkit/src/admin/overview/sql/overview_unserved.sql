@@ -1,34 +1,34 @@
 -- Queues and kinds (`versioned`) of jobs that nobody alive serves, but for paused queues: of the
 -- first 50 ready ones of each lane of 100 queues, by the primary key of `ready`, and of the first
--- 1,000 blocked and scheduled ones; `more` when there may be others.
--- $1 how many of them at most
+-- 1,000 blocked and scheduled ones; `more` when there may be others. $1 how many of them at most
 with alive as materialized (
     select * from jobkit.workers w where not w.stopping and w.lease_until > now()
-), met (queue, kind, number, more) as materialized (
-    select q.queue, h.kind, h.number, h.more
+), met (queue, kind, first, number, more) as materialized (
+    select q.queue, h.kind, h.first, h.number, h.more
     from jobkit.ready_queues(100) q
     cross join generate_series(-3, 3) as p (priority)
     cross join unnest('{f,t}'::boolean[]) as w (without_permit)
     cross join lateral (
-        select e.kind, count(*) as number, sum(count(*)) over () = 50 as more
-        from (select r.kind from jobkit.ready r where r.queue = q.queue
+        select e.kind, min(e.id) as first, count(*) as number, sum(count(*)) over () = 50 as more
+        from (select r.kind, r.job_id as id from jobkit.ready r where r.queue = q.queue
             and r.priority = p.priority and r.without_permit = w.without_permit
             order by r.job_id limit 50) e
         group by e.kind) h
     union all
-    select b.queue, b.kind, count(*), sum(count(*)) over () = 1000
+    select b.queue, b.kind, min(b.job_id), count(*), sum(count(*)) over () = 1000
     from (
-        select b.queue, b.kind from jobkit.blocked_executions b
+        select b.queue, b.kind, b.job_id from jobkit.blocked_executions b
         order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1000
     ) b
     group by 1, 2
     union all
-    select j.queue, j.kind, count(*), sum(count(*)) over () = 1000
+    select j.queue, j.kind, min(s.job_id), count(*), sum(count(*)) over () = 1000
     from (select s.job_id from jobkit.scheduled s order by s.run_at, s.job_id limit 1000) s
     cross join lateral (select j.queue, jobkit.versioned(j.kind, j.version) as kind
         from jobkit.jobs j where j.id = s.job_id offset 0) j
     group by 1, 2)
 select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more,
+    (select j.created_at from jobkit.jobs j where j.id = min(m.first)) as since,
     exists (select from jobkit.kinds k where k.kind = jobkit.unversioned(m.kind)) as announced,
     exists (select from alive w, unnest(w.kinds) as n (name)
         where (m.queue = any (w.queues) or m.queue ^@ any (w.prefixes))

@@ -1,0 +1,26 @@
+//! Acknowledging what needs attention.
+
+use crate::context::Context;
+use crate::failure::{Answer, Failure};
+use crate::request::time::time;
+
+pub(crate) async fn acknowledge(context: &Context) -> Answer {
+    let what = context.request.must("what")?;
+    let subject = context.request.field("subject").unwrap_or("");
+    let seen = context.request.field("seen").map(time).transpose()?;
+    let reason = context.request.field("reason").unwrap_or("");
+    if !context.admin().acknowledge(what, subject, seen, reason).await? {
+        return Err(Failure::Invalid(format!("Nothing that needs attention is called {what}.")));
+    }
+    context.redirect("/", "Acknowledged, until it happens again.")
+}
+
+pub(crate) async fn unacknowledge(context: &Context) -> Answer {
+    let what = context.request.must("what")?;
+    let subject = context.request.field("subject").unwrap_or("");
+    let message = match context.admin().unacknowledge(what, subject).await? {
+        true => "It needs attention again.",
+        false => "It was not acknowledged.",
+    };
+    context.redirect("/", message)
+}

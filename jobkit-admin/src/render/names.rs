@@ -1,0 +1,34 @@
+//! What workers call themselves, for pages that know their ids.
+
+use std::collections::HashMap;
+
+use jobkit::{Admin, Error};
+
+use crate::format::show;
+
+/// The names of some workers.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<i64, String>);
+
+impl Names {
+    /// Of these, as far as anybody knows.
+    pub(crate) async fn of(
+        admin: &Admin,
+        workers: impl IntoIterator<Item = i64>,
+    ) -> Result<Self, Error> {
+        let mut workers: Vec<i64> = workers.into_iter().collect();
+        workers.sort_unstable();
+        workers.dedup();
+        admin.worker_names(&workers).await.map(Self)
+    }
+
+    /// Whether there is more to tell of it than its id.
+    pub(crate) fn knows(&self, worker: &i64) -> bool {
+        self.0.contains_key(worker)
+    }
+
+    /// Its name, or else its id.
+    pub(crate) fn name(&self, worker: &i64) -> String {
+        self.0.get(worker).cloned().unwrap_or_else(|| show::worker(worker))
+    }
+}

@@ -1,0 +1,117 @@
+//! What operators have seen, and need not be told of again.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
+use super::attention::Attention;
+use super::statements;
+use crate::Error;
+use crate::admin::Admin;
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+
+/// The longest subject: a group and a key.
+const SUBJECT_BYTES: usize = NAME_BYTES + KEY_BYTES + 8;
+
+/// Something that needs attention, and that an operator has acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acknowledged {
+    /// What it is.
+    pub item: Attention,
+    /// Who has acknowledged it, as they said.
+    pub actor: Option<String>,
+    /// Why, as they said.
+    pub reason: Option<String>,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+/// What is stored of it.
+#[derive(Debug)]
+pub(crate) struct Acknowledgement {
+    pub(super) what: String,
+    pub(super) subject: String,
+    pub(super) up_to: DateTime<Utc>,
+    pub(super) actor: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) at: DateTime<Utc>,
+}
+
+/// What still needs attention, and what is acknowledged, in an overview of this time.
+pub(super) fn parted(
+    found: Vec<Attention>,
+    known: Vec<Acknowledgement>,
+    at: DateTime<Utc>,
+) -> (Vec<Attention>, Vec<Acknowledged>) {
+    let mut known: HashMap<_, _> = known
+        .into_iter()
+        .map(|known| ((known.what.clone(), known.subject.clone()), known))
+        .collect();
+    let (mut attention, mut acknowledged) = (Vec::new(), Vec::new());
+    for item in found {
+        let known = known.remove(&(item.name().to_owned(), item.subject()));
+        match known.filter(|known| item.since(at) <= known.up_to) {
+            Some(Acknowledgement { actor, reason, at, .. }) => {
+                acknowledged.push(Acknowledged { item, actor, reason, at });
+            }
+            None => attention.push(item),
+        }
+    }
+    (attention, acknowledged)
+}
+
+fn check(what: &str, subject: &str) -> Result<(), Error> {
+    limits::name("name of what needs attention", what, NAME_BYTES)?;
+    limits::text("subject", subject, SUBJECT_BYTES)
+}
+
+impl Admin {
+    /// Acknowledges something that needs [`Attention`], by its [`name`](Attention::name) and
+    /// [`subject`](Attention::subject): the [`overview`](Self::overview) tells of it apart, and
+    /// metrics do not count it. When it happens again, after `seen`, it needs attention again; in
+    /// any case after 30 days. `seen` is the time of the overview that told of it
+    /// ([`Overview::at`](super::Overview::at)); `None` is now. Of the reason 16 KiB are kept.
+    ///
+    /// Returns whether there is such a name. A queue that is late, or a key that is held, happens
+    /// again when the jobs that waited then have begun and others wait as long.
+    ///
+    /// ```no_run
+    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
+    /// let now = admin.overview().await?;
+    /// for item in &now.attention {
+    ///     let (what, subject) = (item.name(), item.subject());
+    ///     admin.acknowledge(what, &subject, Some(now.at), "known, see the log book").await?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the name and the subject.
+    pub async fn acknowledge(
+        &self,
+        what: &str,
+        subject: &str,
+        seen: Option<DateTime<Utc>>,
+        reason: &str,
+    ) -> Result<bool, Error> {
+        check(what, subject)?;
+        if !Attention::NAMES.contains(&what) {
+            return Ok(false);
+        }
+        let reason = limits::clean(reason);
+        let reason = Some(&*reason).filter(|reason| !reason.is_empty());
+        let (seen, actor) = (seen.map(limits::time), self.actor());
+        self.ask(&statements::acknowledge(what, subject, seen, reason, actor)).await?;
+        Ok(true)
+    }
+
+    /// Ends that at once. Returns whether it was acknowledged.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::Nul`] for the name and the subject.
+    pub async fn unacknowledge(&self, what: &str, subject: &str) -> Result<bool, Error> {
+        check(what, subject)?;
+        self.ask(&statements::unacknowledge(what, subject, self.actor())).await
+    }
+}

@@ -1,0 +1,68 @@
+//! Jobs that run for longer than others of their kind.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::attention::Attention;
+use super::statements;
+use crate::admin::measures::Measures;
+use crate::store::{Link, interval};
+use crate::{Error, JobId};
+
+/// How many attempts have to be measured before they tell what is usual.
+const ENOUGH: u64 = 20;
+
+/// How many kinds are compared with what is usual.
+const KINDS: usize = 100;
+
+/// A job that has run for long.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(super) job: JobId,
+    pub(super) queue: String,
+    pub(super) kind: String,
+    pub(super) worker: i64,
+    pub(super) name: String,
+    pub(super) claimed_at: DateTime<Utc>,
+    pub(super) ran: Duration,
+}
+
+/// [`Attention::LongRun`]s. What is usual is asked only where a job has run for long.
+pub(super) async fn long_runs(link: &mut Link, late: Duration) -> Result<Vec<Attention>, Error> {
+    let runs = link.call(&statements::long_runs(interval(late))).await?;
+    if runs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut kinds: Vec<String> = runs.iter().map(|run| run.kind.clone()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.truncate(KINDS);
+    let usual = link.call(&statements::usual(&kinds)).await?;
+    Ok(judged(runs, &usual, late))
+}
+
+/// Of each queue and kind those that have run too long, the longest first.
+fn judged(runs: Vec<Run>, measured: &HashMap<String, Measures>, late: Duration) -> Vec<Attention> {
+    let usual = |kind: &str| {
+        let run = measured.get(kind).map(|measures| &measures.run);
+        run.filter(|run| run.count() >= ENOUGH)?.percentile(0.99)
+    };
+    let too_long = |run: &Run| {
+        run.ran > usual(&run.kind).map_or(late * 12, |usual| late.max(usual.saturating_mul(4)))
+    };
+    let mut found: BTreeMap<(String, String), Vec<Run>> = BTreeMap::new();
+    for run in runs.into_iter().filter(too_long) {
+        found.entry((run.queue.clone(), run.kind.clone())).or_default().push(run);
+    }
+    let mut long: Vec<_> = found.into_values().collect();
+    long.sort_by_key(|runs| std::cmp::Reverse(runs.first().map(|run| run.ran)));
+    let long = long.into_iter().filter_map(|runs| {
+        let (number, newest) = (runs.len(), runs.iter().map(|run| run.claimed_at).max()?);
+        let Run { job, queue, kind, worker, name, ran, .. } = runs.into_iter().next()?;
+        let (usual, jobs) = (usual(&kind), u32::try_from(number).unwrap_or(u32::MAX));
+        Some(Attention::LongRun { queue, kind, job, worker, name, ran, usual, jobs, newest })
+    });
+    long.collect()
+}

@@ -1,0 +1,81 @@
+//! Which one of its name an item is, and since when.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::attention::Attention;
+
+impl Attention {
+    /// Which one of this name it is: the queue, the key as `group/key`, the worker, …; empty where
+    /// there is only one. [`Admin::acknowledge`](crate::Admin::acknowledge) takes it.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self {
+            Self::NoWorker { .. } | Self::StandbyAwaited { .. } | Self::DeadLetters { .. } => {
+                String::new()
+            }
+            Self::LateWorker(worker) => format!("{:x}", worker.id),
+            Self::Unserved { queue, kind, version, .. } => {
+                let version = version.map(|version| format!("@{version}")).unwrap_or_default();
+                format!("{queue}/{kind}{version}")
+            }
+            Self::LongRun { queue, kind, .. } => format!("{queue}/{kind}"),
+            Self::StuckJob(stuck) => stuck.job.to_string(),
+            Self::StuckOperation { operation, .. } => operation.to_string(),
+            Self::HeldKey { group, key, .. } | Self::PausedKey { group, key, .. } => {
+                format!("{group}/{key}")
+            }
+            Self::PausedScope(brake) => brake.scope.to_string(),
+            _ => self.label().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// What it is about, where there are only so many of these: a queue, a kind, a schedule, a
+    /// group of keys, the name of a worker.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        match self {
+            Self::LateQueue { queue, .. }
+            | Self::FullQueue { queue, .. }
+            | Self::PausedQueue { queue, .. } => Some(queue),
+            Self::Unserved { kind, .. } | Self::LongRun { kind, .. } => Some(kind),
+            Self::LateWorker(worker) => Some(&worker.name),
+            Self::LostWorker { name, .. } => Some(name),
+            Self::OverdueSchedule(schedule) => Some(&schedule.name),
+            Self::PausedSchedule(schedule) => Some(&schedule.name),
+            Self::HeldKey { group, .. } | Self::PausedKey { group, .. } => Some(group),
+            Self::PausedScope(brake) => Some(brake.scope.name()),
+            _ => None,
+        }
+    }
+
+    /// When it began, or happened last, in an overview of this time.
+    #[must_use]
+    pub fn since(&self, at: DateTime<Utc>) -> DateTime<Utc> {
+        let ago = |time: &Duration| {
+            let time = chrono::Duration::from_std(*time).unwrap_or(chrono::Duration::MAX);
+            at.checked_sub_signed(time).unwrap_or(DateTime::UNIX_EPOCH)
+        };
+        match self {
+            Self::NoWorker { since, .. }
+            | Self::FullQueue { since, .. }
+            | Self::PausedQueue { since, .. } => *since,
+            Self::StandbyAwaited { longest, .. } => ago(longest),
+            Self::LateWorker(worker) => ago(&worker.heartbeat_age),
+            Self::Unserved { since, .. } => since.unwrap_or(at),
+            Self::LateQueue { oldest, .. } => ago(oldest),
+            Self::LostWorker { at, .. } => *at,
+            Self::StuckJob(stuck) => stuck.since,
+            Self::LongRun { newest, .. } => *newest,
+            Self::StuckOperation { since, .. } => ago(since),
+            Self::OverdueSchedule(schedule) => ago(&schedule.overdue),
+            Self::HeldKey { blocked_age, .. } | Self::PausedKey { blocked_age, .. } => {
+                ago(blocked_age)
+            }
+            Self::DeadLetters { last, .. } => *last,
+            Self::PausedScope(brake) => brake.paused.as_ref().map_or(at, |pause| pause.since),
+            Self::PausedSchedule(schedule) => schedule.since,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+-- What these workers call themselves, as far as they are there or ended within the last day.
+-- $1 workers
+select w.id, w.name from jobkit.workers w where w.id = any ($1)
+union
+select l.id, l.name from jobkit.lost_workers l where l.id = any ($1)
+union
+select s.id, s.name from jobkit.stopped_workers s where s.id = any ($1)
