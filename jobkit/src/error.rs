@@ -7,12 +7,12 @@ use crate::error_text::{full, said, unreachable};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The payload does not become JSON.
+    /// The payload does not become JSON, or JSON does not give it back as it was.
     #[error("the payload of `{kind}` does not encode: {source}")]
     Encode {
         /// The job's kind.
         kind: &'static str,
-        /// What serde said.
+        /// What serde said, or where in the payload it would arrive changed.
         source: serde_json::Error,
     },
     /// What a kind (the first) encrypts cannot be sealed; nothing was stored. The second says why.

@@ -13,6 +13,7 @@ pub mod enqueue;
 mod error;
 mod error_text;
 mod error_type;
+mod exact;
 mod histogram;
 pub mod hooks;
 mod id;
