@@ -46,8 +46,8 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// names the field.
     ///
     /// # Errors
-    /// [`Error::Encode`], [`Error::PayloadTooLarge`], [`Error::Length`] and [`Error::Nul`] before
-    /// anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
+    /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and
+    /// [`Error::Nul`] before anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
     /// [`migrate`](crate::migrate()) has not run, [`Error::SchemaUnfit`] when it has to run again,
     /// or has gone beyond this binary; otherwise what the database says.
     fn enqueue<'c, X: Executor<'c>>(

@@ -5,12 +5,14 @@
 //! that they say when they are serialized.
 
 mod digest;
+mod hash;
 
 use serde::Serialize;
 use serde::ser;
 use serde_json::Error;
 
-use self::digest::{digest, float, trace};
+use self::digest::{digest, trace};
+use self::hash::float;
 
 /// Compares what was written with what is read.
 ///

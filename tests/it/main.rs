@@ -67,5 +67,6 @@ mod topics;
 mod unique;
 mod unreadable;
 mod upgrade;
+mod values;
 mod versions;
 mod violations;

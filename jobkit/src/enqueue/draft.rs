@@ -16,6 +16,7 @@ use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
 use crate::policy::Policy;
+use crate::redact::astray;
 use crate::store::{Insert, NewJob, UniqueKey};
 use crate::stored::Stored;
 use crate::terms::Terms;
@@ -156,6 +157,7 @@ pub(super) fn payload<T: Serialize + DeserializeOwned>(
     limits::json("payload", "nesting of the payload", args.get())?;
     limits::json("metadata", "nesting of the metadata", text)?;
     arrives(policy, job, args.get()).map_err(encode)?;
+    hidable(policy, args.get())?;
     let args = sealed(kind, policy.encrypt, args)?;
     fits(&args)?;
     Ok((args, metadata))
@@ -169,6 +171,20 @@ fn arrives<T: Serialize + DeserializeOwned>(
 ) -> serde_json::Result<()> {
     let read: Result<T, _> = Stored::new(json.as_bytes(), policy.version, policy).decode();
     exact::compare(job, &read.map_err(de::Error::custom)?)
+}
+
+/// Whether all that its kind redacts or encrypts is where the policy says.
+fn hidable(policy: &Policy, json: &str) -> Result<(), Error> {
+    if policy.redact.is_empty() {
+        return Ok(());
+    }
+    match astray(json, policy.redact).into_iter().next() {
+        Some(stray) => {
+            let (kind, why) = (policy.kind, stray.to_string());
+            Err(Error::Misplaced { kind, path: stray.path, why })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The JSON of a job with what its kind encrypts sealed.

@@ -9,6 +9,10 @@ use serde::ser::{
 };
 use serde_json::Error;
 
+use super::hash::{
+    BOOL, BYTES, FIELDS, INTEGER, LIST, NONE, SOME, TEXT, UNIT, VARIANT, WIDE, float, hash, mix,
+};
+
 /// The same number for the same value.
 pub(super) fn digest<T: Serialize + ?Sized>(value: &T) -> Result<u64, Error> {
     value.serialize(Digest(None))
@@ -31,40 +35,6 @@ pub(super) fn trace<T: Serialize + ?Sized>(value: &T) -> Result<Vec<(String, u64
 #[derive(Clone, Copy)]
 struct Digest<'t>(Option<&'t RefCell<Trace>>);
 
-// What a digest begins with.
-const BOOL: u64 = 1;
-const INTEGER: u64 = 2;
-const WIDE: u64 = 3;
-const FLOAT: u64 = 4;
-const TEXT: u64 = 5;
-const BYTES: u64 = 6;
-const NONE: u64 = 7;
-const SOME: u64 = 8;
-const UNIT: u64 = 9;
-const VARIANT: u64 = 10;
-const LIST: u64 = 11;
-const FIELDS: u64 = 12;
-
-fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
-    (product as u64) ^ ((product >> 64) as u64)
-}
-
-fn hash(start: u64, bytes: &[u8]) -> u64 {
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let digest = chunks.iter().fold(mix(start, bytes.len() as u64), |digest, chunk| {
-        mix(digest, u64::from_le_bytes(*chunk))
-    });
-    mix(digest, u64::from_le_bytes(last))
-}
-
-pub(super) fn float(value: f64) -> u64 {
-    let value = if value.is_nan() { f64::NAN } else { value };
-    mix(FLOAT, value.to_bits())
-}
-
 impl<'t> Digest<'t> {
     fn see(self, digest: u64) -> u64 {
         if let Some(trace) = self.0 {
@@ -82,18 +52,31 @@ impl<'t> Digest<'t> {
 
     /// The digest of what is behind a key.
     fn inside<T: Serialize + ?Sized>(self, name: &str, value: &T) -> Result<u64, Error> {
-        if let Some(trace) = self.0 {
-            trace.borrow_mut().path.push(name.to_owned());
-        }
+        self.enter(name);
         let digest = value.serialize(self)?;
-        if let Some(trace) = self.0 {
-            trace.borrow_mut().path.pop();
-        }
+        self.leave();
         Ok(digest)
     }
 
     fn many(self, start: u64) -> Many<'t> {
-        Many { digest: self, start, sum: 0, key: (0, String::new()) }
+        Many { digest: self, start, sum: 0, key: (0, String::new()), is_variant: false }
+    }
+
+    fn many_of(self, variant: &str) -> Many<'t> {
+        self.enter(variant);
+        Many { is_variant: true, ..self.many(Self::variant(variant)) }
+    }
+
+    fn enter(self, name: &str) {
+        if let Some(trace) = self.0 {
+            trace.borrow_mut().path.push(name.to_owned());
+        }
+    }
+
+    fn leave(self) {
+        if let Some(trace) = self.0 {
+            trace.borrow_mut().path.pop();
+        }
     }
 
     fn variant(variant: &str) -> u64 {
@@ -107,6 +90,7 @@ struct Many<'t> {
     start: u64,
     sum: u64,
     key: (u64, String),
+    is_variant: bool,
 }
 
 impl Many<'_> {
@@ -124,6 +108,9 @@ impl Many<'_> {
 
     #[expect(clippy::unnecessary_wraps, reason = "what a serializer answers")]
     fn ended(self) -> Result<u64, Error> {
+        if self.is_variant {
+            self.digest.leave();
+        }
         Ok(mix(self.start, self.sum))
     }
 }
@@ -247,7 +234,7 @@ impl<'t> Serializer for Digest<'t> {
         variant: &'static str,
         _: usize,
     ) -> Result<Many<'t>, Error> {
-        Ok(self.many(Self::variant(variant)))
+        Ok(self.many_of(variant))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Many<'t>, Error> {
@@ -265,7 +252,7 @@ impl<'t> Serializer for Digest<'t> {
         variant: &'static str,
         _: usize,
     ) -> Result<Many<'t>, Error> {
-        Ok(self.many(Self::variant(variant)))
+        Ok(self.many_of(variant))
     }
 }
 
