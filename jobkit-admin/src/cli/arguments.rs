@@ -5,6 +5,7 @@ use std::time::Duration;
 use jobkit::Admin;
 use serde_json::Value;
 
+
 /// A page of a list.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rows {
@@ -53,5 +54,5 @@ pub(super) fn worker(text: &str) -> Result<i64, String> {
 
 /// A document; a plain text is none.
 pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text)
+    crate::format::json::read(text.as_bytes())
 }

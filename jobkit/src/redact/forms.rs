@@ -10,15 +10,19 @@ pub(super) struct Needles {
     pub(super) base64: Vec<Vec<char>>,
 }
 
-/// Those of this value.
+/// The shortest text in base64 that gives something away.
+const SHORTEST: usize = 4;
+
+/// Those of this value, which is not empty.
 pub(super) fn of(value: &str) -> Needles {
     let bytes = value.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let debug = format!("{bytes:?}");
     let texts = [value, &hex, debug.trim_matches(['[', ']'])];
+    let base64 = (0..3).map(|before| base64(before, bytes)).filter(|text| text.len() >= SHORTEST);
     Needles {
         texts: texts.map(|text| text.chars().map(lower).collect()).into(),
-        base64: (0..3).map(|before| base64(before, bytes)).collect(),
+        base64: base64.collect(),
     }
 }
 
