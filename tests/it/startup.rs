@@ -289,6 +289,22 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
 }
 
+#[tokio::test]
+async fn a_pool_that_does_not_come_about_says_why_in_a_sentence() {
+    let lab = Lab::guarded().await;
+    let pool = jobkit::connect(lab.url()).await.unwrap();
+    Noop.enqueue(&pool).await.unwrap();
+    let name: String = lab.value("select current_database()").await;
+    for (url, why) in [
+        (lab.url().replace(&name, "no_such"), "database \"no_such\" does not exist; check"),
+        ("postgres://127.0.0.1:1/x".to_owned(), "cannot reach PostgreSQL (Connection refused"),
+        ("localhost".to_owned(), "this is no address of a database"),
+    ] {
+        let error = jobkit::connect(&url).await.unwrap_err().to_string();
+        assert!(error.contains(why) && !error.contains("at line"), "{error}");
+    }
+}
+
 /// Its crate is mentioned: another version of it is known.
 #[tokio::test]
 async fn an_unknown_version_of_a_known_kind_is_no_forgotten_crate() {

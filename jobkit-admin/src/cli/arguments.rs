@@ -5,7 +5,6 @@ use std::time::Duration;
 use jobkit::Admin;
 use serde_json::Value;
 
-
 /// A page of a list.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rows {

@@ -1,9 +1,9 @@
 use jobkit::{Job, JobContext, job};
 
 #[derive(serde::Serialize, serde::Deserialize)]
-#[job(redact(card."a.b", card.""))]
+#[job(redact(card."a.b"))]
 struct Charge {
-    card: serde_json::Value,
+    card: String,
 }
 
 impl Job for Charge {
