@@ -27,8 +27,8 @@ pub(crate) fn compare<T: Serialize + ?Sized>(written: &T, read: &T) -> Result<()
         let found = read.iter().position(|other| other == seen);
         found.map(|at| read.swap_remove(at)).is_none()
     });
-    let place = lost.next().or_else(|| read.first().cloned()).map(|(path, _)| path);
-    let place = place.filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned());
+    let (place, _) = lost.next().or_else(|| read.first().cloned()).unwrap_or_default();
+    let place = or_root(&place);
     Err(ser::Error::custom(format!("what is at `{place}` is read back as something else")))
 }
 
@@ -46,9 +46,17 @@ pub(crate) fn finite<T: Serialize + ?Sized>(value: &T, json: &str) -> Result<(),
         [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].iter().any(|odd| float(*odd) == *digest)
     });
     match odd {
-        Some((place, _)) => Err(ser::Error::custom(format!("what is at `{place}` is no number"))),
+        Some((place, _)) => {
+            let place = or_root(&place);
+            Err(ser::Error::custom(format!("what is at `{place}` is no number")))
+        }
         None => Ok(()),
     }
+}
+
+/// A path as errors name it.
+fn or_root(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
 }
 
 #[cfg(test)]

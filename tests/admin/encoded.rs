@@ -4,7 +4,8 @@
 pub(crate) fn encoded(value: &str) -> Vec<String> {
     let json = serde_json::Value::from(value).to_string();
     let ascii = |c: char| {
-        let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}"));
+        let mut units = [0; 2];
+        let units = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
         if c.is_ascii() { c.to_string() } else { units.collect() }
     };
     let percent = |byte: u8| match byte {

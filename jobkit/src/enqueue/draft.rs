@@ -163,12 +163,19 @@ pub(super) fn payload<T: Serialize + DeserializeOwned>(
     Ok((args, metadata))
 }
 
+/// Up to this size, in bytes, each payload is read back. To read a larger one would cost a release
+/// build more than is worth it, unless it has a null, as which JSON writes NaN.
+const READ_BACK: usize = 1024;
+
 /// Whether a worker will have the job as it is here.
 fn arrives<T: Serialize + DeserializeOwned>(
     policy: &Policy,
     job: &T,
     json: &str,
 ) -> serde_json::Result<()> {
+    if !cfg!(debug_assertions) && json.len() > READ_BACK && !json.contains("null") {
+        return Ok(());
+    }
     let read: Result<T, _> = Stored::new(json.as_bytes(), policy.version, policy).decode();
     exact::compare(job, &read.map_err(de::Error::custom)?)
 }
