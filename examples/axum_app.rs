@@ -108,7 +108,7 @@ fn hash(path: OsString) -> io::Result<(i64, Vec<u8>)> {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_max_level(LevelFilter::INFO).init();
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql(TABLES).execute(&pool).await?;
 

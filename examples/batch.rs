@@ -36,7 +36,7 @@ impl BatchJob<PgPool> for CountVisit {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let table = "create table if not exists visits (page integer primary key, number bigint)";
     sqlx::query(table).execute(&pool).await?;

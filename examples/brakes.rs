@@ -7,7 +7,6 @@ use anyhow::Context;
 use jobkit::admin::brakes::Scope;
 use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// Who called the service, and when it answered.
@@ -49,7 +48,7 @@ impl Job<Service> for SendCode {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let (admin, kind) = (Admin::new(&pool), Scope::Kind("send_code".to_owned()));
     admin.pause_scope(&kind, "the mail server is down").await?;

@@ -57,7 +57,7 @@ impl Job<PgPool> for Import {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::registry().with(AttemptLog::new()).init();
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql("drop table if exists imported; create table imported (row bigint primary key)")
         .execute(&pool)

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use jobkit::{Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// Brings the search index up to date. Whoever changes a product enqueues one, and waits for
@@ -27,7 +26,7 @@ impl Job<UnboundedSender<(i64, u32)>> for IndexProduct {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     for change in 1..=100 {
         let mut tx = pool.begin().await?;

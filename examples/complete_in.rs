@@ -32,7 +32,7 @@ impl Job<PgPool> for Book {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql("drop table if exists account; create table account (cents bigint)")
         .execute(&pool)

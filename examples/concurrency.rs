@@ -10,7 +10,6 @@ use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::{Admin, Job, JobContext, JobError, Worker, job};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use sqlx::PgPool;
 use walkdir::WalkDir;
 
 const SKIPPED: [&str; 3] = [".git", ".postgres", "target"];
@@ -84,7 +83,7 @@ async fn print_blocked(admin: &Admin) -> Result<(), jobkit::Error> {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let folder = env::args_os().nth(1).unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let ids = jobkit::enqueue_all(jobs(&fs::canonicalize(folder)?), &pool).await?;
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();

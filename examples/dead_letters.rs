@@ -10,7 +10,6 @@ use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use jobkit::admin::operations::BulkAction;
 use jobkit::{Admin, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 /// Tells the bank the balance of an account. Only the newest matters: however many fail for good,
 /// they are one dead letter of the account, which keeps the newest payload.
@@ -69,7 +68,7 @@ async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, jo
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let bank = Bank::default();
     let worker = Worker::new(pool.clone()).state(bank.clone()).queue("bank", 10).start().await?;

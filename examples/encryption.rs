@@ -4,7 +4,6 @@ use anyhow::Context;
 use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 /// Fetches what is new, with the token that the user has given.
 #[derive(Serialize, Deserialize)]
@@ -27,7 +26,7 @@ const NEW: [u8; 32] = *b"fedcba9876543210fedcba9876543210";
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     // From a secret of the platform: `Keyring::from_env()`.
     encryption::keys(Keyring::new("2026a", OLD)?);

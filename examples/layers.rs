@@ -9,7 +9,6 @@ use jobkit::around::{Around, Next};
 use jobkit::hooks::{Event, Outcome, propagate};
 use jobkit::{Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 use tokio::task_local;
 
 task_local! {
@@ -46,7 +45,7 @@ impl Around for Tenants {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     propagate(|carried| {
         let _nobody = TENANT.try_with(|tenant| carried.set("tenant", tenant));

@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::Context;
 use jobkit::{Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// When the service was called.
@@ -46,7 +45,7 @@ impl Job<Service> for ReadStatement {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let (sender, mut calls) = unbounded_channel::<Instant>();
     // Two workers, as of two processes.

@@ -48,7 +48,7 @@ async fn main() -> anyhow::Result<()> {
     let files = entries.filter(|entry| entry.file_type().is_file());
     let paths: Vec<_> = files.map(|file| file.into_path().into_os_string().into_vec()).collect();
 
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     sqlx::raw_sql(TABLE).execute(&pool).await?;
 

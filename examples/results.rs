@@ -5,7 +5,6 @@ use std::time::Duration;
 use anyhow::Context;
 use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 /// Asks for a price. What it returns is kept for an hour.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +29,7 @@ impl Job for FetchQuote {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let worker = Worker::new(pool.clone()).queue("quotes", 10).start().await?;
     let patience = Duration::from_secs(60);

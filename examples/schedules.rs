@@ -5,7 +5,6 @@ use std::time::Duration;
 use jobkit::schedule::{Overlap, Schedule};
 use jobkit::{Admin, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 /// Says that it is there; every worker that has it declares its schedule.
 #[derive(Default, Serialize, Deserialize)]
@@ -36,7 +35,7 @@ impl Job for Report {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     let every_second = Schedule::new("* * * * * * Europe/Berlin").overlap(Overlap::SkipIfRunning);
     let worker = Worker::new(pool.clone())

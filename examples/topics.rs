@@ -8,7 +8,6 @@ use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::enqueue::Topic;
 use jobkit::{Admin, Job, JobContext, JobError, Worker, job};
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 /// An order has been paid.
 #[derive(Serialize, Deserialize)]
@@ -50,7 +49,7 @@ impl Job for ReserveStock {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
     // It announces who subscribes.
     let worker = Worker::new(pool.clone()).queue("orders", 1).start().await?;

@@ -52,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let traces = tracing_opentelemetry::layer().with_tracer(provider.tracer("shop"));
     tracing_subscriber::registry().with(traces).init();
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
 
     jobkit_otel::propagate()?;

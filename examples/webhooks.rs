@@ -10,7 +10,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use jobkit::{Admin, Worker, enqueue_all};
 use jobkit_webhooks::{Endpoint, Endpoints, Event, Webhooks, new_secret};
-use sqlx::PgPool;
 
 /// The endpoints of customers, which an application has in a table.
 #[derive(Clone)]
@@ -39,7 +38,7 @@ async fn receive(headers: HeaderMap, body: String) -> StatusCode {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -81,7 +81,7 @@ grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
     jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out,
     jobkit.lies_open, jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,
     jobkit.require_sealed, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
-    jobkit.some_begin,
+    jobkit.some_begin, jobkit.strays,
     jobkit.versioned, jobkit.wake, jobkit.wake_due
     to jobkit_producer;
 

@@ -17,7 +17,6 @@ use axum::routing::get;
 use jobkit::report::AttemptLog;
 use jobkit::{Admin, Worker};
 use jobkit_admin::Dashboard;
-use sqlx::PgPool;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::prelude::*;
@@ -32,7 +31,7 @@ async fn main() -> anyhow::Result<()> {
     let logged = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let printed = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_filter(logged);
     tracing_subscriber::registry().with(printed).with(AttemptLog::new()).init();
-    let pool = PgPool::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
+    let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
 
     let admin = Admin::new(&pool);

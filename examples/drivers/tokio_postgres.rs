@@ -21,7 +21,7 @@ impl Job for SendReceipt {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let url = std::env::var("DATABASE_URL")?;
-    let pool = sqlx::PgPool::connect(&url).await?; // the worker's
+    let pool = jobkit::connect(&url).await?; // the worker's
     jobkit::migrate(&pool).await?;
     let (mut client, connection) = tokio_postgres::connect(&url, NoTls).await?;
     tokio::spawn(connection);

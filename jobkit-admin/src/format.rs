@@ -2,6 +2,7 @@
 
 pub(crate) mod errors;
 pub(crate) mod invisible;
+pub(crate) mod json;
 pub(crate) mod overview;
 pub(crate) mod payload;
 pub(crate) mod recurring;

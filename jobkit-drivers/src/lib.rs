@@ -23,6 +23,7 @@
 //! own error is among the [sources](std::error::Error::source). diesel does not tell SQLSTATEs, so
 //! there [`SchemaMissing`](jobkit::Error::SchemaMissing) and
 //! [`SchemaUnfit`](jobkit::Error::SchemaUnfit) are read off the names in the server's message.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(
     feature = "diesel",

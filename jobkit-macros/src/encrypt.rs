@@ -12,17 +12,28 @@ use crate::redact::{Fields, Path, Verb};
 /// Whether jobkit is built with what the attribute needs.
 const IS_BUILT: bool = cfg!(feature = "encrypt");
 
-/// The paths that are not shown, and the encrypted ones among them.
-pub(crate) fn read(
-    args: &mut Args,
-    fields: &Fields,
-    mistakes: &mut Mistakes,
-) -> (Vec<String>, Vec<String>) {
+/// What of a job is not shown.
+pub(crate) struct Hidden {
+    /// The paths in the payload, …
+    pub(crate) redact: Vec<String>,
+    /// … those of encrypted values among them, …
+    pub(crate) encrypt: Vec<String>,
+    /// … and the fields on the ways there.
+    pub(crate) ways: Vec<Vec<Ident>>,
+}
+
+/// What is redacted and encrypted.
+pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) -> Hidden {
+    if args.redact.is_some() || args.encrypt.is_some() {
+        fields.refuse_opaque(mistakes);
+    }
     let redact = args.redact.take().map(|given| given.value).unwrap_or_default();
     let mut hidden = fields.paths(Verb::Redact, &redact, mistakes);
+    let mut ways: Vec<_> = Fields::ways(&redact).collect();
     let Some(Given { name, value: encrypt }) = args.encrypt.take() else {
-        return (hidden, Vec::new());
+        return Hidden { redact: hidden, encrypt: Vec::new(), ways };
     };
+    ways.extend(Fields::ways(&encrypt));
     if !IS_BUILT {
         let message = "`encrypt` needs the feature of this name: write `jobkit = { version = \
                        \"…\", features = [\"encrypt\"] }` in Cargo.toml";
@@ -32,7 +43,7 @@ pub(crate) fn read(
     refuse_nested(&encrypt, mistakes);
     refuse_keys(args, &encrypt, mistakes);
     hidden.extend(sealed.iter().filter(|path| !hidden.contains(path)).cloned().collect::<Vec<_>>());
-    (hidden, sealed)
+    Hidden { redact: hidden, encrypt: sealed, ways }
 }
 
 /// What is inside of a sealed value is sealed with it.

@@ -5,9 +5,11 @@ use syn::{Expr, LitStr};
 use crate::backoff::Backoff;
 use crate::batch::Batch;
 use crate::duration;
+use crate::encrypt::Hidden;
 use crate::key::find_self;
 use crate::model::{AutoReplay, Concurrency, JobModel, Term};
 use crate::rate::Rate;
+use crate::redact::reached;
 use crate::topic;
 
 /// The code behind the struct: its declaration and its registration. Everything that happens
@@ -25,6 +27,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let result = model.result.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream);
     let of = Ident::new(if model.batch.is_some() { "of_batch" } else { "of" }, Span::call_site());
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
+    let hidden = hidden(&model.hidden.ways);
     quote! {
         #typed
         #[automatically_derived]
@@ -37,6 +40,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
             #coalesce_key
             #upcast
             #scheduled
+            #hidden
         }
         ::jobkit::private::inventory::submit!(
             ::jobkit::private::Registration::#of::<#name, _>()
@@ -46,7 +50,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
 
 /// The settings that the attribute names; the rest is the library's.
 fn policy(model: &JobModel) -> TokenStream {
-    let JobModel { kind, redact, encrypt, aliases, .. } = model;
+    let JobModel { kind, hidden: Hidden { redact, encrypt, .. }, aliases, .. } = model;
     let mut settings = TokenStream::new();
     let mut set = |field: &str, value: TokenStream| {
         let field = Ident::new(field, Span::call_site());
@@ -196,6 +200,19 @@ fn scheduled(times: &LitStr) -> TokenStream {
             ::core::option::Option::Some((#times, #job))
         }
     }
+}
+
+/// The method that compiles where what is hidden inside of a field is there.
+fn hidden(ways: &[Vec<Ident>]) -> Option<TokenStream> {
+    let reached = ways.iter().map(|fields| reached(fields));
+    (!ways.is_empty()).then(|| {
+        quote! {
+            fn hidden(&self) {
+                use ::jobkit::private::{Itself as _, Through as _};
+                #(let _ = #reached;)*
+            }
+        }
+    })
 }
 
 /// Where the first written token stands; the invisible groups around `$key:expr` are not written.

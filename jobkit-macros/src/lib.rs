@@ -10,6 +10,7 @@ mod encrypt;
 mod expand;
 mod fallback;
 mod key;
+mod keys;
 mod kind;
 mod literal;
 mod mistakes;

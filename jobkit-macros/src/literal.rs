@@ -146,5 +146,24 @@ fn digits(expr: &Expr) -> Option<(bool, &LitInt)> {
 
 fn mismatch(name: &Ident, expr: &Expr, expected: &str, write: impl Display) -> Error {
     let message = format!("`{name}` expects {expected}: write `{name} = {write}`");
-    Error::new_spanned(expr, message)
+    Error::new_spanned(expr, message + &for_one_job(name, expr))
+}
+
+/// What a job itself can say when it is enqueued, where an expression was to compute it.
+fn for_one_job(name: &Ident, expr: &Expr) -> String {
+    let computed = !matches!(bare(expr), Expr::Lit(_) | Expr::Unary(_) | Expr::Array(_));
+    if !computed || word(expr).is_some_and(|word| !is_constant(word)) {
+        return String::new();
+    }
+    match name.to_string().as_str() {
+        name @ ("queue" | "priority" | "max_attempts" | "expires" | "retry_for") => {
+            format!("; for one job alone say it when that is enqueued: `.options().{name}(…)`")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether a word is written as the name of a constant is.
+fn is_constant(word: &Ident) -> bool {
+    word.to_string().chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

@@ -6,7 +6,7 @@ use syn::{Expr, LitStr, Type, parse_quote};
 use crate::backoff::Backoff;
 use crate::batch::Batch;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
-use crate::encrypt;
+use crate::encrypt::{self, Hidden};
 use crate::key;
 use crate::kind;
 use crate::literal::Integer;
@@ -59,10 +59,7 @@ pub(crate) struct JobModel {
     pub(crate) unique: Option<Unique>,
     pub(crate) coalesce: Option<Coalesce>,
     pub(crate) batch: Option<Batch>,
-    /// Paths of the payload that are not shown.
-    pub(crate) redact: Vec<String>,
-    /// The same, of values that are stored encrypted.
-    pub(crate) encrypt: Vec<String>,
+    pub(crate) hidden: Hidden,
     /// What it returns, if that is kept.
     pub(crate) result: Option<Type>,
     /// When it recurs.
@@ -102,7 +99,7 @@ impl JobModel {
     ) -> Self {
         refuse_dependent(&args, mistakes);
         let topic = topic::read(&mut args, fields, mistakes);
-        let (redact, encrypt) = encrypt::read(&mut args, fields, mistakes);
+        let hidden = encrypt::read(&mut args, fields, mistakes);
         let is_meant = args.mentions("version") || args.mentions("subscribes");
         let version = integer(args.version.as_ref(), &VERSION, mistakes);
         let kind = kind_of(name, &args, mistakes);
@@ -134,8 +131,7 @@ impl JobModel {
             unique,
             coalesce,
             batch,
-            redact,
-            encrypt,
+            hidden,
             result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),
             topic,

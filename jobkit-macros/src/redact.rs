@@ -1,12 +1,13 @@
 //! `redact(…)` and `encrypt(…)`: which keys of the payload hold what must not be shown, or not lie
 //! open.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, ItemStruct, LitStr, Result, Token, Type, parenthesized, token};
 
+use crate::keys::{is_converted, is_opaque, renamed, rules, written};
 use crate::mistakes::Mistakes;
 use crate::suggest::{listed, nearest};
 
@@ -19,15 +20,53 @@ struct Field {
 
 /// The named fields of the struct; or the type of its only one, which has no name.
 #[derive(Default)]
-pub(crate) struct Fields(Vec<Field>, Option<Type>);
+pub(crate) struct Fields {
+    named: Vec<Field>,
+    wrapped: Option<Type>,
+    /// Attributes by which a field may have a key that is not seen here.
+    opaque: Vec<Attribute>,
+}
 
 /// A field, or what is inside of one: `card.number`.
-pub(crate) struct Path(Vec<Ident>);
+pub(crate) struct Path(Vec<Name>);
+
+/// A part of a path.
+enum Name {
+    /// A field, by its name in Rust: the compiler looks whether it is there.
+    Field(Ident),
+    /// A key as JSON has it: `card."Card-No"`.
+    Key(LitStr),
+}
+
+impl Name {
+    fn key(&self) -> String {
+        match self {
+            Self::Field(name) => name.unraw().to_string(),
+            Self::Key(key) => key.value(),
+        }
+    }
+
+    fn field(&self) -> Option<&Ident> {
+        match self {
+            Self::Field(name) => Some(name),
+            Self::Key(_) => None,
+        }
+    }
+}
+
+impl ToTokens for Name {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Field(name) => name.to_tokens(tokens),
+            Self::Key(key) => key.to_tokens(tokens),
+        }
+    }
+}
 
 impl Path {
     /// Its names.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.0.iter().map(|name| name.unraw().to_string()).collect()
+        self.0.iter().map(Name::key).collect()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -35,9 +74,32 @@ impl Path {
     }
 
     pub(crate) fn tokens(&self) -> TokenStream {
-        self.0.iter().cloned().map(TokenTree::Ident).collect()
+        self.0.iter().map(ToTokens::to_token_stream).collect()
+    }
+
+    /// The fields before the first key, if there are several: a struct, and what is inside.
+    fn fields(&self) -> Option<Vec<Ident>> {
+        let fields: Vec<Ident> = self.0.iter().map_while(Name::field).cloned().collect();
+        (fields.len() > 1).then_some(fields)
     }
 }
+
+/// An expression that compiles where each of these fields has the next one: on the way may be
+/// options, lists and boxes. It is not meant to run.
+pub(crate) fn reached(fields: &[Ident]) -> TokenStream {
+    let mut way = quote!(self);
+    for (place, field) in fields.iter().enumerate() {
+        let span = Span::call_site().located_at(field.span());
+        for _ in 0..if place == 0 { 0 } else { DEEPEST } {
+            way = quote_spanned!(span=> (&::jobkit::private::Way(#way)).through());
+        }
+        way = quote_spanned!(span=> &(#way).#field);
+    }
+    way
+}
+
+/// In how many options, lists and boxes a field may be: `Option<Vec<Box<Card>>>`.
+const DEEPEST: usize = 3;
 
 /// What is done to the fields of a list.
 #[derive(Clone, Copy)]
@@ -102,13 +164,33 @@ fn path(input: ParseStream<'_>, list: &Ident) -> Result<Path> {
         };
         return Err(Error::new_spanned(next, message));
     }
-    Punctuated::<Ident, Token![.]>::parse_separated_nonempty_with(input, Ident::parse_any)
-        .map(|names| Path(names.into_iter().collect()))
+    let mut names = vec![Name::Field(input.call(Ident::parse_any)?)];
+    while input.parse::<Option<Token![.]>>()?.is_some() {
+        names.push(if input.peek(LitStr) {
+            Name::Key(key(input.parse()?)?)
+        } else {
+            Name::Field(input.call(Ident::parse_any)?)
+        });
+    }
+    Ok(Path(names))
+}
+
+/// A key of JSON that a path can name.
+fn key(key: LitStr) -> Result<LitStr> {
+    let text = key.value();
+    if text.is_empty() || text.contains(['.', '\0']) {
+        let message = "a key that is empty or has a dot has no path: name what is around it";
+        return Err(Error::new_spanned(key, message));
+    }
+    Ok(key)
 }
 
 impl Fields {
     pub(crate) fn of(item: &ItemStruct) -> Self {
         let rules = rules(&item.attrs);
+        let attributes = item.fields.iter().flat_map(|field| &field.attrs).filter(is_opaque);
+        let on_top = item.attrs.iter().filter(|it| is_opaque(it) || is_converted(it));
+        let opaque = on_top.chain(attributes).cloned().collect();
         let named = item.fields.iter().filter_map(|field| {
             let name = field.ident.as_ref()?.unraw().to_string();
             let mut keys: Vec<String> = rules.iter().map(|rule| renamed(&name, rule)).collect();
@@ -123,17 +205,33 @@ impl Fields {
             syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => fields.unnamed.first(),
             _ => None,
         };
-        Self(named.collect(), wrapped.map(|field| field.ty.clone()))
+        let wrapped = wrapped.map(|field| field.ty.clone());
+        Self { named: named.collect(), wrapped, opaque }
+    }
+
+    /// Refuses what hides from the attribute which keys the fields have.
+    pub(crate) fn refuse_opaque(&self, mistakes: &mut Mistakes) {
+        for attribute in &self.opaque {
+            let message = "this may give a field another key, which `redact` and `encrypt` do not \
+                           see: write `#[serde(…)]` on the fields themselves, without `cfg_attr`, \
+                           `from` and `into`";
+            mistakes.add(attribute, message);
+        }
+    }
+
+    /// The ways inside of a field that the compiler is to look at.
+    pub(crate) fn ways(given: &[Path]) -> impl Iterator<Item = Vec<Ident>> {
+        given.iter().filter_map(Path::fields)
     }
 
     /// The type of the only field, if that has no name.
     pub(crate) fn wrapped(&self) -> Option<&Type> {
-        self.1.as_ref()
+        self.wrapped.as_ref()
     }
 
     /// The fields as the struct names them.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|field| &*field.name)
+        self.named.iter().map(|field| &*field.name)
     }
 
     /// The paths in the payload that these fields may have there.
@@ -147,8 +245,8 @@ impl Fields {
                 continue;
             }
             seen.push(text);
-            let name = path.0[0].unraw().to_string();
-            let Some(field) = self.0.iter().find(|field| field.name == name) else {
+            let name = path.0[0].key();
+            let Some(field) = self.named.iter().find(|field| field.name == name) else {
                 mistakes.add(&path.0[0], self.unknown(verb, &name));
                 continue;
             };
@@ -163,8 +261,7 @@ impl Fields {
                 );
                 mistakes.add(&path.0[0], message);
             }
-            let rest: String =
-                path.0[1..].iter().map(|name| format!(".{}", name.unraw())).collect();
+            let rest: String = path.0[1..].iter().map(|name| format!(".{}", name.key())).collect();
             paths.extend(field.keys.iter().map(|key| format!("{key}{rest}")));
         }
         paths
@@ -174,81 +271,11 @@ impl Fields {
         let start = format!("no field `{name}` to {}", verb.word());
         match nearest(name, self.names()) {
             Some(meant) => format!("{start}: did you mean `{meant}`?"),
-            None if self.0.is_empty() => format!("{start}: this struct has no named fields"),
+            None if self.named.is_empty() => format!("{start}: this struct has no named fields"),
             None => {
                 let names = listed(self.names().collect::<Vec<_>>().into_iter());
                 format!("{start}: the fields are {names}")
             }
         }
-    }
-}
-
-/// Calls this with each `name = "text"` of `#[serde(…)]`, also inside of parentheses; with an
-/// empty text for a word alone.
-fn serde(attributes: &[Attribute], mut each: impl FnMut(&str, String)) {
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What serde does not understand is serde's to report.
-        let _mistake = attribute.parse_nested_meta(|meta| {
-            let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            if meta.input.peek(token::Paren) {
-                return meta.parse_nested_meta(|inner| {
-                    each(&name, inner.value()?.parse::<LitStr>()?.value());
-                    Ok(())
-                });
-            }
-            let value = match meta.value() {
-                Ok(value) => match value.parse::<syn::Lit>()? {
-                    syn::Lit::Str(text) => text.value(),
-                    _ => String::new(),
-                },
-                Err(_) => String::new(),
-            };
-            each(&name, value);
-            Ok(())
-        });
-    }
-}
-
-fn rules(attributes: &[Attribute]) -> Vec<String> {
-    let mut rules = Vec::new();
-    serde(attributes, |name, value| {
-        if name == "rename_all" {
-            rules.push(value);
-        }
-    });
-    rules
-}
-
-/// The keys that a field's attributes name, and whether it is flattened.
-fn written(attributes: &[Attribute]) -> (Vec<String>, bool) {
-    let (mut keys, mut flattened) = (Vec::new(), false);
-    serde(attributes, |name, value| match name {
-        "rename" | "alias" => keys.push(value),
-        "flatten" => flattened = true,
-        _ => {}
-    });
-    (keys, flattened)
-}
-
-/// A field's name by a rule of serde's `rename_all`.
-fn renamed(name: &str, rule: &str) -> String {
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map_or_else(String::new, |first| {
-            first.to_ascii_uppercase().to_string() + letters.as_str()
-        })
-    };
-    let pascal = || name.split('_').map(capital).collect::<String>();
-    match rule {
-        "UPPERCASE" | "SCREAMING_SNAKE_CASE" => name.to_ascii_uppercase(),
-        "PascalCase" => pascal(),
-        "camelCase" => {
-            let pascal = pascal();
-            let first = pascal.chars().next().map_or(0, char::len_utf8);
-            pascal[..first].to_ascii_lowercase() + &pascal[first..]
-        }
-        "kebab-case" => name.replace('_', "-"),
-        "SCREAMING-KEBAB-CASE" => name.to_ascii_uppercase().replace('_', "-"),
-        _ => name.to_owned(),
     }
 }

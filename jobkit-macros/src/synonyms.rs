@@ -45,8 +45,11 @@ const DELAY: &str =
     "a delay is given when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
 const STATE: &str = "the state is named where the job says how to run: `impl Job<App> for …`";
 
+const TAGS: &str = "tags are given when a job is enqueued: `.options().tags([…])`";
+
 /// Words for what is no argument.
-const ELSEWHERE: [(&str, &[&str]); 2] = [
+const ELSEWHERE: [(&str, &[&str]); 3] = [
+    (TAGS, &["tags", "tag", "labels", "label"]),
     (DELAY, &["delay", "delay_for", "after", "at", "run_at", "run_in", "wait", "scheduled_at"]),
     (STATE, &["state", "context", "ctx", "data", "app"]),
 ];
@@ -101,6 +104,7 @@ mod tests {
         assert_eq!(meant("quue", names()), Some(Meant::Argument("queue")));
         assert_eq!(meant("cron", names()), Some(Meant::Argument("schedule")));
         assert_eq!(meant("delay", names()), Some(Meant::Elsewhere(DELAY)));
+        assert_eq!(meant("tags", names()), Some(Meant::Elsewhere(TAGS)));
         assert_eq!(meant("colour", names()), None);
     }
 }

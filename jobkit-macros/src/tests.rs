@@ -323,3 +323,21 @@ fn a_key_in_quotes_is_refused_with_what_to_write_instead() {
         assert_eq!(refused(constant), None, "{constant}");
     }
 }
+
+/// The reference of the attribute, which is with the crate that users name, lists every argument.
+#[test]
+fn the_reference_lists_each_argument_once() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../jobkit/src/docs/job.md");
+    let page = std::fs::read_to_string(page).expect("the page is beside this crate");
+    let table = page.split("| argument | value | without it |").nth(1).expect("its table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let name = |row: &str| {
+        let name: String = row.chars().skip_while(|c| *c != '`').skip(1).collect();
+        name.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>()
+    };
+    let mut listed: Vec<String> = rows.map(name).collect();
+    let mut known = crate::parse::ARGUMENTS.map(|(name, _)| name);
+    listed.sort();
+    known.sort_unstable();
+    assert_eq!(listed, known);
+}

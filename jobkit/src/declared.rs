@@ -1,5 +1,8 @@
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,6 +52,10 @@ pub trait Declared: Sized {
     fn scheduled() -> Option<(&'static str, Self)> {
         None
     }
+
+    /// Compiles where the fields inside of others are there that `#[job]` names. Nobody calls it.
+    #[doc(hidden)]
+    fn hidden(&self) {}
 
     /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
     ///
@@ -117,6 +124,59 @@ impl<J: Default> Scheduled for J {
 #[must_use]
 pub fn scheduled<J: Scheduled>() -> J {
     J::scheduled()
+}
+
+/// A field on the way to one that is hidden.
+#[derive(Debug)]
+pub struct Way<'a, T: ?Sized>(pub &'a T);
+
+/// What is inside of options, lists and boxes: for the compiler, which looks whether it has a field.
+/// The expansion of `#[job]` names it, and nobody calls it.
+pub trait Through<'a> {
+    /// What is inside.
+    type To: ?Sized + 'a;
+
+    /// Goes inside.
+    fn through(&self) -> &'a Self::To;
+}
+
+macro_rules! through {
+    ($($list:ty),*) => { $(
+        impl<'a, T: 'a> Through<'a> for Way<'a, $list> {
+            type To = T;
+
+            fn through(&self) -> &'a T {
+                unreachable!("it is there for the compiler")
+            }
+        }
+    )* };
+}
+
+through!(Option<T>, Box<T>, Rc<T>, Arc<T>, Vec<T>, VecDeque<T>, [T]);
+
+impl<'a, T: 'a, const N: usize> Through<'a> for Way<'a, [T; N]> {
+    type To = T;
+
+    fn through(&self) -> &'a T {
+        unreachable!("it is there for the compiler")
+    }
+}
+
+/// Everything else has its fields itself. A method of [`Through`] comes first.
+pub trait Itself<'a> {
+    /// The same.
+    type To: ?Sized + 'a;
+
+    /// Stays where it is.
+    fn through(&self) -> &'a Self::To;
+}
+
+impl<'a, T: ?Sized> Itself<'a> for &Way<'a, T> {
+    type To = T;
+
+    fn through(&self) -> &'a T {
+        self.0
+    }
 }
 
 /// Marks a key that is always there (see [`IntoKey`]).

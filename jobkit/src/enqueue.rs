@@ -9,6 +9,7 @@ pub mod wait;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 use tracing::Instrument;
 
@@ -29,7 +30,7 @@ use crate::unique::Enqueued;
 use crate::{Error, JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
-pub trait Enqueue: Declared + Serialize + Send + Sized {
+pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// Enqueues the job: it exists if and only if the transaction of `executor` commits.
     ///
     /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (mind the star) or
@@ -40,9 +41,13 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     /// (`PREPARE TRANSACTION`): say `set local jobkit.notify = 'off'` in it before. The job is
     /// found by the next poll then.
     ///
+    /// A handler gets what was enqueued: the payload is read back once, and where that fails or gives
+    /// something else (NaN, which JSON lacks; a `u128` in a tagged enum) it is [`Error::Encode`], which
+    /// names the field. (A release build reads back what has at most 1 KiB, or a null in it.)
+    ///
     /// # Errors
-    /// [`Error::Encode`], [`Error::PayloadTooLarge`], [`Error::Length`] and [`Error::Nul`] before
-    /// anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
+    /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and
+    /// [`Error::Nul`] before anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
     /// [`migrate`](crate::migrate()) has not run, [`Error::SchemaUnfit`] when it has to run again,
     /// or has gone beyond this binary; otherwise what the database says.
     fn enqueue<'c, X: Executor<'c>>(
@@ -84,7 +89,7 @@ pub trait Enqueue: Declared + Serialize + Send + Sized {
     }
 }
 
-impl<J: Declared + Serialize + Send> Enqueue for J {}
+impl<J: Declared + Serialize + DeserializeOwned + Send> Enqueue for J {}
 
 /// Enqueues any number of jobs in one statement, and returns their ids in the same order.
 ///
@@ -134,13 +139,13 @@ pub(crate) fn drafts<J: Into<Draft>>(
 #[derive(Debug)]
 pub struct Draft(pub(crate) Result<NewJob, Error>);
 
-impl<J: Declared + Serialize + Send> From<J> for Draft {
+impl<J: Declared + Serialize + DeserializeOwned + Send> From<J> for Draft {
     fn from(job: J) -> Self {
         Self(NewJob::new(&job, Overrides::default()))
     }
 }
 
-impl<J: Declared + Serialize + Send> From<Pending<J>> for Draft {
+impl<J: Declared + Serialize + DeserializeOwned + Send> From<Pending<J>> for Draft {
     fn from(pending: Pending<J>) -> Self {
         Self(pending.draft())
     }

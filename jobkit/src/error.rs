@@ -7,17 +7,28 @@ use crate::error_text::{full, is_of_a_standby, names_ours, said, unreachable};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The payload does not become JSON.
+    /// The payload does not become JSON, or JSON does not give it back as it was.
     #[error("the payload of `{kind}` does not encode: {source}")]
     Encode {
         /// The job's kind.
         kind: &'static str,
-        /// What serde said.
+        /// What serde said, or where in the payload it would arrive changed.
         source: serde_json::Error,
     },
     /// What a kind (the first) encrypts cannot be sealed; nothing was stored. The second says why.
     #[error("the payload of `{0}` cannot be encrypted: {1}")]
     Encrypt(String, String),
+    /// A payload in which a path that its kind redacts or encrypts leads nowhere, though there is
+    /// something on the way: nobody knows what in that must not be shown. Nothing was stored.
+    #[error("the payload of `{kind}` cannot be hidden: {why}")]
+    Misplaced {
+        /// The job's kind.
+        kind: &'static str,
+        /// The path.
+        path: String,
+        /// What is wrong, and what to do about it; without a value of the payload.
+        why: String,
+    },
     /// A payload is larger than 1 MiB. Store the large part elsewhere and enqueue its key.
     #[error(
         "the payload of `{kind}` has {bytes} bytes, more than the {limit} allowed; store the large \

@@ -47,5 +47,8 @@ pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static 
     /// `Ok(())` finishes it, or `Ok` with what `#[job(result = …)]` says it returns; any error
     /// retries it with backoff; [`JobError`](crate::JobError) says anything else. A panic counts as
     /// an error.
-    fn run(self, cx: JobContext<S>) -> impl Future<Output = Result<Self::Output>> + Send;
+    // The compiler shows the line behind an arrow where `run` returns something else.
+    #[rustfmt::skip]
+    fn run(self, cx: JobContext<S>)
+        -> impl Future<Output = Result<Self::Output>> + Send; // `()` unless `#[job(result = …)]`
 }

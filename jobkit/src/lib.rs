@@ -1,9 +1,11 @@
 #![doc = include_str!("docs/crate.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod admin;
 pub mod around;
 mod backoff;
 pub mod batch;
+mod connect;
 mod context;
 mod declared;
 mod driver_error;
@@ -13,6 +15,7 @@ pub mod enqueue;
 mod error;
 mod error_text;
 mod error_type;
+mod exact;
 mod histogram;
 pub mod hooks;
 mod id;
@@ -55,6 +58,7 @@ pub use jobkit_macros::job;
 
 pub use crate::admin::Admin;
 pub use crate::backoff::Backoff;
+pub use crate::connect::connect;
 pub use crate::context::JobContext;
 pub use crate::declared::Declared;
 pub use crate::enqueue::{Enqueue, enqueue_all};

@@ -4,7 +4,8 @@
 pub use inventory;
 
 pub use crate::declared::{
-    Declared, IntoKey, Key, Presence, Scheduled, key, key_or_none, optional_key, scheduled, upcast,
+    Declared, IntoKey, Itself, Key, Presence, Scheduled, Through, Way, key, key_or_none,
+    optional_key, scheduled, upcast,
 };
 pub use crate::enqueue::{Topic, subscribed};
 pub use crate::job_types::JobTypes;

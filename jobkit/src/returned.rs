@@ -4,9 +4,10 @@ use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::JobError;
 use crate::limits::{self, RESULT_BYTES};
+use crate::{JobError, exact};
 
 /// What a handler returned with `Ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(crate) enum Returned {
 }
 
 impl Returned {
-    pub(crate) fn of<T: Serialize + 'static>(value: &T) -> Self {
+    pub(crate) fn of<T: Serialize + DeserializeOwned + 'static>(value: &T) -> Self {
         if TypeId::of::<T>() == TypeId::of::<()>() {
             return Self::Nothing;
         }
@@ -29,7 +30,7 @@ impl Returned {
 }
 
 /// The JSON of a result, or why none is kept.
-fn json<T: Serialize>(value: &T) -> Result<String, String> {
+fn json<T: Serialize + DeserializeOwned>(value: &T) -> Result<String, String> {
     let unfit = |why: &dyn std::fmt::Display| format!("the result is not kept: {why}");
     let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_string(value)));
     let written = written.map_err(|panic| unfit(&JobError::panicked(panic)))?;
@@ -42,6 +43,10 @@ fn json<T: Serialize>(value: &T) -> Result<String, String> {
     if limits::escapes_surrogate(&json) {
         serde_json::from_str::<serde_json::Value>(&json).map_err(|error| unfit(&error))?;
     }
+    let same = || exact::compare(value, &serde_json::from_str(&json)?);
+    let read = catch_unwind(AssertUnwindSafe(same));
+    let read = read.map_err(|panic| unfit(&JobError::panicked(panic)))?;
+    read.map_err(|error| unfit(&error))?;
     Ok(json)
 }
 
@@ -49,7 +54,7 @@ fn json<T: Serialize>(value: &T) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn unfit<T: Serialize + 'static>(value: &T) -> String {
+    fn unfit<T: Serialize + DeserializeOwned + 'static>(value: &T) -> String {
         match Returned::of(value) {
             Returned::Unfit(why) => why,
             kept => panic!("kept: {kept:?}"),
@@ -60,13 +65,14 @@ mod tests {
     fn what_fits_is_kept_as_json_and_nothing_of_nothing() {
         assert_eq!(Returned::of(&()), Returned::Nothing);
         let json = r#"["a",1]"#.to_owned();
-        assert_eq!(Returned::of(&("a", 1)), Returned::Value(json));
+        assert_eq!(Returned::of(&("a".to_owned(), 1)), Returned::Value(json));
         assert!(matches!(Returned::of(&"x".repeat(RESULT_BYTES - 2)), Returned::Value(_)));
     }
 
     /// It would run again, although it has done its work.
     #[test]
     fn what_panics_as_it_is_written_is_unfit_and_no_failure() {
+        #[derive(serde::Deserialize)]
         struct Broken;
         impl Serialize for Broken {
             fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -80,7 +86,10 @@ mod tests {
     fn what_the_history_cannot_hold_says_why() {
         let large = unfit(&"x".repeat(RESULT_BYTES - 1));
         assert_eq!(large, "the result is not kept: 65537 bytes of JSON, the limit is 65536");
-        assert!(unfit(&"a\0b").starts_with("the result is not kept: "));
+        assert_eq!(unfit(&f64::NAN), "the result is not kept: invalid type: null, expected f64");
+        let lost = "the result is not kept: what is at `.` is read back as something else";
+        assert_eq!(unfit(&Some(f64::NAN)), lost);
+        assert!(unfit(&"a\0b".to_owned()).starts_with("the result is not kept: "));
         let keyed = std::collections::HashMap::from([((1, 2), 3)]);
         assert!(unfit(&keyed).contains("key must be a string"), "{}", unfit(&keyed));
     }

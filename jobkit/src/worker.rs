@@ -41,6 +41,7 @@ use self::settings::Settings;
 pub(crate) use self::start::days_ahead;
 
 use crate::around::{Around, Layer};
+use crate::connect::reached;
 use crate::declared::Declared;
 use crate::enqueue::Draft;
 use crate::hooks::{Event, Hook};
@@ -48,7 +49,7 @@ use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
-use crate::store::{Link, Source};
+use crate::store::Source;
 use crate::{Error, Registration, limiter};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
@@ -128,12 +129,7 @@ impl Worker {
     /// # Errors
     /// As those of [`Admin::connect`](crate::Admin::connect).
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let source = Source::at(url)?;
-        let deadlines = Settings::default().deadlines();
-        let link = Link::new("start", source.clone(), deadlines).of_operator();
-        link.open_if_closed().await?;
-        link.close().await;
-        Ok(Self::of(source))
+        reached(url).await.map(Self::of)
     }
 
     /// Gives the state that jobs of `impl Job<S>` reach with

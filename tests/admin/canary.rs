@@ -22,6 +22,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
 
+use crate::encoded::{encoded, middle};
 use crate::live;
 use crate::site::{filled, get, post};
 
@@ -43,7 +44,7 @@ const PAYLOADS: [&str; 7] = [
 ];
 
 fn token() -> String {
-    format!("tok\"en <{CANARY}>")
+    format!("tok\"en\u{200b} <{CANARY}>")
 }
 
 fn secret() -> String {
@@ -63,6 +64,7 @@ struct Sing {
 #[derive(Serialize, Deserialize, Clone, Copy)]
 enum How {
     Fail,
+    Encode,
     Panic,
     Die,
     Discard,
@@ -83,6 +85,12 @@ impl Job for Sing {
         cx.checkpoint(&token).await?;
         match how {
             How::Fail => Err(anyhow::anyhow!("{token:?} is wrong").context(secret).into()),
+            How::Encode => {
+                let texts = [encoded(&token), encoded(&secret)].concat();
+                texts.iter().for_each(|text| tracing::info!("{text}"));
+                cx.progress(1, 2, &texts[8]);
+                Err(texts.join("\n").into())
+            }
             How::Panic => panic!("no {token} and no {secret}"),
             How::Die => Err(JobError::dead(format!("{token} is dead, {secret:?} as well"))),
             How::Discard => Err(JobError::discard(token + &secret)),
@@ -133,13 +141,13 @@ fn logged() -> (Log, tracing::subscriber::DefaultGuard) {
 
 /// Jobs in every state, with all that they say; the worker still runs one of them.
 async fn world(lab: &Lab) -> WorkerHandle {
-    use How::{Die, Discard, Fail, Panic, Return, Wait};
+    use How::{Die, Discard, Encode, Fail, Panic, Return, Wait};
     let pool = lab.pool();
     let undecodable = sing(Fail).enqueue(pool).await.unwrap();
     let args = json!({ "token": { "x": token() }, "how": "Fail" });
     let update = "update jobkit.jobs set args = $1 where id = $2";
     sqlx::query(update).bind(args).bind(undecodable.0).execute(pool).await.unwrap();
-    for how in [Fail, Panic, Die, Discard, Return, Wait] {
+    for how in [Fail, Encode, Panic, Die, Discard, Return, Wait] {
         sing(how).enqueue(pool).await.unwrap();
     }
     for token in [token(), "another token".to_owned()] {
@@ -150,9 +158,9 @@ async fn world(lab: &Lab) -> WorkerHandle {
     let worker = lab.worker().heartbeat(Duration::from_millis(50)).jobs(jobs);
     let worker = worker.queue("default", 9).schedule("nightly", "@daily", sing(Return));
     let worker = worker.start().await.unwrap();
-    lab.until("count(*) = 6 from jobkit.dead_letters").await;
+    lab.until("count(*) = 7 from jobkit.dead_letters").await;
     lab.until("count(*) = 2 from jobkit.finished").await;
-    lab.until("count(distinct job_id) >= 6 from jobkit.reports where lines is not null").await;
+    lab.until("count(distinct job_id) >= 7 from jobkit.reports where lines is not null").await;
     operate(&Admin::new(pool).acting_as("ada")).await;
     worker
 }
@@ -311,9 +319,15 @@ async fn what_is_redacted_is_shown_nowhere_and_what_is_encrypted_lies_nowhere() 
         let tells = |body: &str| texts.iter().any(|text| body.contains(text.as_str()));
         served.iter().filter(|(_, body)| tells(body)).map(|(path, _)| path.clone()).collect()
     };
+    let middles = [encoded(&token()), encoded(&secret())].concat();
+    let middles: Vec<String> = middles.iter().map(|text| middle(text)).collect();
+    for text in &middles {
+        let found = self::stored(&lab, text).await;
+        assert!(found.iter().all(|column| PAYLOADS.contains(&&**column)), "{text}: {found:?}");
+    }
     let sealed = ciphertexts(&lab).await;
     assert!(sealed.len() > 10, "{sealed:?}");
-    let all = [vec![CANARY.to_owned(), SECRET.to_owned()], sealed.clone()].concat();
+    let all = [vec![CANARY.to_owned(), SECRET.to_owned()], sealed.clone(), middles].concat();
     let app = dashboard(&lab, Redaction::Marked);
     let mut marked = served(&app, &lab).await;
     marked.push(streamed(&app, &lab).await);

@@ -13,6 +13,7 @@ mod compressed;
 mod crawler;
 mod cross_site;
 mod down;
+mod encoded;
 mod enqueue;
 mod explained;
 mod exposition;

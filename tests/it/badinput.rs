@@ -90,14 +90,16 @@ impl Job for WaitsBadly {
     }
 }
 
-/// Panics while it is decoded.
+/// Panics while it is decoded, if it holds `true`.
 #[derive(Serialize)]
 #[job(max_attempts = 5)]
-struct DecodesBadly;
+struct DecodesBadly(bool);
 
 impl<'de> Deserialize<'de> for DecodesBadly {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        panic!("cannot decode at all")
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let badly = bool::deserialize(from)?;
+        assert!(!badly, "cannot decode at all");
+        Ok(Self(badly))
     }
 }
 
@@ -179,7 +181,9 @@ async fn a_payload_that_does_not_decode_is_buried_after_its_attempts() {
     let cargo = || Cargo { freight: String::new(), crates: vec![1, 2] }.options().max_attempts(2);
     let job = cargo().enqueue(lab.pool()).await.unwrap();
     let mended = cargo().enqueue(lab.pool()).await.unwrap();
-    let panics = DecodesBadly.options().max_attempts(2).enqueue(lab.pool()).await.unwrap();
+    let panics = DecodesBadly(false).options().max_attempts(2);
+    let panics = panics.enqueue(lab.pool()).await.unwrap();
+    lab.run(&format!("update jobkit.jobs set args = 'true' where id = {panics}")).await;
     let edit = |job, value: &str| {
         let args = format!("jsonb_set(args::jsonb, '{{crates,1}}', '{value}')");
         format!("update jobkit.jobs set args = {args} where id = {job}")

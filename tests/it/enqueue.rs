@@ -76,7 +76,7 @@ fn verbatim(json: &str) -> Pending<Verbatim> {
 }
 
 /// Declared by hand, with a kind the attribute would refuse.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Unnamed;
 
 impl Declared for Unnamed {

@@ -71,6 +71,7 @@ mod topics;
 mod unique;
 mod unreadable;
 mod upgrade;
+mod values;
 mod versions;
 mod violations;
 mod waits;

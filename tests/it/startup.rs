@@ -285,7 +285,39 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;
     worker.stop().await;
     assert_eq!(warned(&log, "act"), 1);
+    assert_eq!(warned(&log, "nothing mentions their crate: `use my_jobs as _;`"), 1);
     assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
+}
+
+#[tokio::test]
+async fn a_pool_that_does_not_come_about_says_why_in_a_sentence() {
+    let lab = Lab::guarded().await;
+    let pool = jobkit::connect(lab.url()).await.unwrap();
+    Noop.enqueue(&pool).await.unwrap();
+    let name: String = lab.value("select current_database()").await;
+    for (url, why) in [
+        (lab.url().replace(&name, "no_such"), "database \"no_such\" does not exist; check"),
+        ("postgres://127.0.0.1:1/x".to_owned(), "cannot reach PostgreSQL (Connection refused"),
+        ("localhost".to_owned(), "this is no address of a database"),
+    ] {
+        let error = jobkit::connect(&url).await.unwrap_err().to_string();
+        assert!(error.contains(why) && !error.contains("at line"), "{error}");
+    }
+}
+
+/// Its crate is mentioned: another version of it is known.
+#[tokio::test]
+async fn an_unknown_version_of_a_known_kind_is_no_forgotten_crate() {
+    let (log, _guard) = Log::listen(Level::INFO);
+    let lab = Lab::guarded().await;
+    noop_worker(&lab).start().await.unwrap().stop().await;
+    lab.run("select jobkit.enqueue('noop', p_version => 7)").await;
+    let worker = noop_worker(&lab).start().await.unwrap();
+    let mentioned = "job.kind=\"noop\" job.version=7 queue=\"default\" known=[1]";
+    wait(Duration::from_secs(30), mentioned, async || warned(&log, mentioned) == 1).await;
+    worker.stop().await;
+    assert_eq!(warned(&log, "a newer one by the binary that enqueued it"), 1);
+    assert_eq!(warned(&log, "use my_jobs"), 0);
 }
 
 #[tokio::test]

@@ -322,7 +322,7 @@ async fn sql_refuses_what_no_subscriber_could_read() {
 
 #[tokio::test]
 async fn what_does_not_encode_is_refused_before_anything_is_sent() {
-    #[derive(Serialize)]
+    #[derive(Serialize, Deserialize)]
     struct Text(String);
     impl Topic for Text {
         const NAME: &'static str = "text";

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::format::json;
 
 pub(super) fn answer(value: impl ToString) -> Response {
     ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
@@ -20,5 +21,5 @@ pub(super) fn done() -> Response {
 /// The body of a request. None at all is an empty object.
 pub(super) fn body<T: DeserializeOwned>(context: &Context) -> Result<T, Failure> {
     let bytes = if context.request.body().is_empty() { b"{}" } else { context.request.body() };
-    serde_json::from_slice(bytes).map_err(|error| Failure::Invalid(format!("{error}.")))
+    json::read(bytes).map_err(|error| Failure::Invalid(format!("{error}.")))
 }

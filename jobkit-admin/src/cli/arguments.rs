@@ -53,5 +53,5 @@ pub(super) fn worker(text: &str) -> Result<i64, String> {
 
 /// A document; a plain text is none.
 pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text)
+    crate::format::json::read(text.as_bytes())
 }

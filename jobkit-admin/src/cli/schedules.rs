@@ -204,7 +204,7 @@ impl Schedules {
 }
 
 fn payload(text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text)
+    crate::format::json::read(text.as_bytes())
         .map_err(|error| Failure::usage(format!("the payload is not JSON: {error}")))
 }
 

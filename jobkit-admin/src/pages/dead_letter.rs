@@ -6,8 +6,7 @@ use jobkit::admin::dead_letters::{DeadLetter, DeadLetterDiscarded, DeadLetterId,
 use crate::context::Context;
 use crate::failure::Answer;
 use crate::failure::Failure;
-use crate::format::payload;
-use crate::format::show;
+use crate::format::{json, payload, show};
 use crate::render::frame::Frame;
 use crate::render::html;
 use crate::render::names::Names;
@@ -55,7 +54,7 @@ pub(crate) async fn replay(context: &Context) -> Answer {
 
 pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
-    let args: serde_json::Value = serde_json::from_str(context.request.must("args")?)
+    let args: serde_json::Value = json::read(context.request.must("args")?.as_bytes())
         .map_err(|error| Failure::Invalid(format!("The payload is no JSON: {error}.")))?;
     let admin = context.admin();
     let mut replay = admin.replay(id).args(args);

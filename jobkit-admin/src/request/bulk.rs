@@ -19,8 +19,8 @@ use crate::failure::Failure;
 use crate::format::{invisible, show};
 
 /// The fields of pages and forms that say what matches, but for the rows.
-pub(crate) const FIELDS: [&str; 9] =
-    ["verb", "only", "state", "q", "kind", "queue", "key", "fingerprint", "days"];
+pub(crate) const FIELDS: [&str; 10] =
+    ["verb", "only", "state", "q", "kind", "queue", "key", "tag", "fingerprint", "days"];
 
 /// With whom it is done: those that are named in `ids`, or all that the rest means.
 #[derive(Debug, Default, Deserialize)]
@@ -32,6 +32,7 @@ pub(crate) struct BulkRequest {
     kind: Option<String>,
     queue: Option<String>,
     key: Option<String>,
+    tag: Option<String>,
     fingerprint: Option<String>,
     reason: Option<String>,
     /// Of a purge.
@@ -57,6 +58,7 @@ impl BulkRequest {
             kind: text("kind"),
             queue: text("queue"),
             key: text("key"),
+            tag: text("tag"),
             fingerprint: text("fingerprint"),
             reason: text("reason"),
             days: text("days").and_then(|days| days.parse().ok()),
@@ -101,9 +103,9 @@ impl BulkRequest {
         let known: &[&str] = match (&self.ids, self.is_about_jobs()) {
             (Some(_), _) => &[],
             (None, true) => &["state", "q"],
-            (None, false) => &["state", "kind", "queue", "key", "fingerprint"],
+            (None, false) => &["state", "kind", "queue", "key", "tag", "fingerprint"],
         };
-        let all = ["state", "q", "kind", "queue", "key", "fingerprint"];
+        let all = ["state", "q", "kind", "queue", "key", "tag", "fingerprint"];
         if let Some(name) =
             all.iter().find(|name| self.text(name).is_some() && !known.contains(name))
         {
@@ -198,6 +200,7 @@ impl BulkRequest {
             "kind" => &self.kind,
             "queue" => &self.queue,
             "key" => &self.key,
+            "tag" => &self.tag,
             "fingerprint" => &self.fingerprint,
             _ => return None,
         };

@@ -22,7 +22,7 @@ impl DeadLetterQuery {
             Some("resolved") => DeadLetterState::Resolved,
             _ => DeadLetterState::Open,
         };
-        let names = ["kind", "queue", "key", "fingerprint"];
+        let names = ["kind", "queue", "key", "tag", "fingerprint"];
         let texts = names.into_iter().filter_map(|name| Some((name, text(name)?.to_owned())));
         Self { state, texts: texts.collect() }
     }
@@ -33,6 +33,7 @@ impl DeadLetterQuery {
             "kind" => filter.kind(text),
             "queue" => filter.queue(text),
             "key" => filter.key(text),
+            "tag" => filter.tag(text),
             _ => filter.fingerprint(text),
         })
     }

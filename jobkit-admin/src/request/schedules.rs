@@ -8,6 +8,7 @@ use jobkit::schedule::{CatchUp, Overlap, Times};
 use serde_json::Value;
 
 use super::fields::Fields;
+use crate::format::json;
 
 const FIELDS: [&str; 12] = [
     "name",
@@ -111,7 +112,7 @@ impl ScheduleForm {
         let times = self.check("times", |text| text.parse().map_err(sentence));
         let args = self.check("args", |text| {
             let not_json = |error| format!("It is not JSON: {error}.");
-            (!text.is_empty()).then(|| serde_json::from_str(text).map_err(not_json)).transpose()
+            (!text.is_empty()).then(|| json::read(text.as_bytes()).map_err(not_json)).transpose()
         });
         let priority = self.check("priority", priority);
         let catch_up = self.catch_up();

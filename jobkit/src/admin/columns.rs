@@ -30,7 +30,7 @@ pub(super) fn payload(row: &PgRow) -> sqlx::Result<Payload> {
 pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     let hides = match hides(row)? {
         Hides::All => Hides::All,
-        Hides::Paths(_) => Hides::Paths(Vec::new()),
+        Hides::Paths(_) | Hides::Result(_) => Hides::Paths(Vec::new()),
     };
     let metadata: Option<String> = row.read("metadata")?;
     Ok(metadata.map(|json| Payload::new(json, hides)))
@@ -38,8 +38,12 @@ pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
 
 /// What the job returned. It hides what its payload hides.
 pub(super) fn result(row: &PgRow) -> sqlx::Result<Option<Payload>> {
+    let hides = match hides(row)? {
+        Hides::Paths(paths) => Hides::Result(paths),
+        hides => hides,
+    };
     let result: Option<String> = row.read("result")?;
-    result.map(|json| Ok(Payload::new(json, hides(row)?))).transpose()
+    Ok(result.map(|json| Payload::new(json, hides)))
 }
 
 /// The tags. One that is null was put there past `enqueue`; it must not hide the others.

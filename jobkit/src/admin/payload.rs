@@ -2,21 +2,26 @@
 
 use std::fmt;
 
-use crate::redact::HIDDEN;
+use crate::redact::{HIDDEN, astray};
 
 /// What of a payload is not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hides {
     /// Every value: nobody has said what of it may be seen.
     All,
-    /// The values at these paths: keys with dots between.
+    /// The values at these paths: keys with dots between. Of what is no object, or has something
+    /// else on the way to one of them, nothing is shown.
     Paths(Vec<String>),
+    /// The same of what a job returned, which need not be an object.
+    Result(Vec<String>),
 }
 
 /// JSON as it is stored, with every digit of its numbers.
 ///
-/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. Of a
-/// kind that no worker has announced only keys are shown.
+/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. What has
+/// another form than that says is hidden as a whole: a payload that is no object, and a value on the
+/// way to what is redacted that is no object with the next key. Of a kind that no worker has
+/// announced only keys are shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
     json: String,
@@ -32,7 +37,7 @@ impl Payload {
     #[must_use]
     pub fn redacted(&self) -> String {
         match &self.hides {
-            Hides::Paths(paths) if paths.is_empty() => self.json.clone(),
+            Hides::Paths(paths) | Hides::Result(paths) if paths.is_empty() => self.json.clone(),
             hides => redacted(&self.json, hides),
         }
     }
@@ -66,10 +71,22 @@ impl fmt::Debug for Payload {
 
 /// This JSON without those values. What does not read as JSON is not shown at all.
 pub(crate) fn redacted(json: &str, hides: &Hides) -> String {
-    let mut writer = Writer { rest: json, hides, out: String::with_capacity(json.len()) };
+    let whole = || format!("\"{HIDDEN}\"");
+    let paths = match hides {
+        Hides::All => None,
+        Hides::Paths(paths) | Hides::Result(paths) => {
+            let mut hidden = paths.clone();
+            hidden.extend(astray(json, paths).into_iter().map(|stray| stray.at));
+            if matches!(hides, Hides::Paths(_)) && hidden.iter().any(String::is_empty) {
+                return whole();
+            }
+            Some(hidden)
+        }
+    };
+    let mut writer = Writer { rest: json, paths: paths.as_deref(), out: String::new() };
     let mut path = Vec::new();
     if writer.value(&mut path).is_none() || !writer.rest.trim_start().is_empty() {
-        return format!("\"{HIDDEN}\"");
+        return whole();
     }
     writer.out
 }
@@ -77,7 +94,8 @@ pub(crate) fn redacted(json: &str, hides: &Hides) -> String {
 /// Copies JSON, token by token, so that numbers stay as they are written.
 struct Writer<'a> {
     rest: &'a str,
-    hides: &'a Hides,
+    /// Where values are hidden as a whole; nothing where each is, and all keep their shape.
+    paths: Option<&'a [String]>,
     out: String,
 }
 
@@ -101,21 +119,18 @@ impl<'a> Writer<'a> {
             '[' => self.list(']', path, Self::value),
             _ => {
                 let scalar = self.scalar()?;
-                match self.hides {
-                    Hides::All => self.hide(),
-                    Hides::Paths(_) => self.out.push_str(scalar),
+                match self.paths {
+                    None => self.hide(),
+                    Some(_) => self.out.push_str(scalar),
                 }
                 Some(())
             }
         }
     }
 
-    /// Whether a value is hidden as a whole: all keep their shape where all values are.
     fn hides_whole(&self, path: &[String]) -> bool {
-        match self.hides {
-            Hides::All => false,
-            Hides::Paths(paths) => paths.iter().any(|hidden| hidden.split('.').eq(path.iter())),
-        }
+        let mut paths = self.paths.into_iter().flatten();
+        paths.any(|hidden| hidden.split('.').eq(path.iter()))
     }
 
     fn hide(&mut self) {
@@ -126,10 +141,10 @@ impl<'a> Writer<'a> {
     fn skip(&mut self, path: &mut Vec<String>) -> Option<()> {
         self.space();
         let shown = std::mem::take(&mut self.out);
-        let hides = std::mem::replace(&mut self.hides, &Hides::All);
+        let paths = self.paths.take();
         let read = self.value(path);
         self.out = shown;
-        self.hides = hides;
+        self.paths = paths;
         self.hide();
         read
     }
@@ -209,7 +224,7 @@ mod tests {
         let json =
             r#"{"id": 9007199254740993, "card": {"number": "4", "cvc": 1.50}, "a": [1e400]}"#;
         assert_eq!(paths(json, &[]), json);
-        assert_eq!(paths(json, &["number", "a.b", "id.x"]), json);
+        assert_eq!(paths(json, &["number", "other.b"]), json);
         let hidden = json.replace(r#""4""#, r#""•••""#);
         assert_eq!(paths(json, &["card.number"]), hidden);
         let hidden = json.replace(r#"{"number": "4", "cvc": 1.50}"#, r#""•••""#);
@@ -219,13 +234,28 @@ mod tests {
 
     #[test]
     fn a_path_leads_through_arrays_and_escaped_keys() {
-        let json = r#"{"t\u006fken": 1, "c": [{"n": 2, "m": 3}, [{"n": [4]}], "n"]}"#;
-        let hidden = r#"{"t\u006fken": "•••", "c": [{"n": "•••", "m": 3}, [{"n": "•••"}], "n"]}"#;
+        let json = r#"{"t\u006fken": 1, "c": [{"n": 2, "m": 3}, [{"n": [4]}], {}]}"#;
+        let hidden = r#"{"t\u006fken": "•••", "c": [{"n": "•••", "m": 3}, [{"n": "•••"}], {}]}"#;
         assert_eq!(paths(json, &["token", "c.n"]), hidden);
-        assert_eq!(
-            paths(r#"[{"a": "}\\\"]"}, {"a": 2}]"#, &["a"]),
-            r#"[{"a": "•••"}, {"a": "•••"}]"#
-        );
+        let returned = |json: &str| redacted(json, &Hides::Result(vec!["a".to_owned()]));
+        let hidden = r#"[{"a": "•••"}, {"a": "•••"}]"#;
+        assert_eq!(returned(r#"[{"a": "}\\\"]"}, {"a": 2}]"#), hidden);
+        assert_eq!(returned("7"), "7");
+    }
+
+    #[test]
+    fn what_has_another_form_is_hidden_as_a_whole() {
+        for json in [r#"["x", {"number": 1}]"#, r#""x""#, "7", r#"[{"card": {"number": 1}}]"#] {
+            assert_eq!(paths(json, &["card.number"]), r#""•••""#, "{json}");
+        }
+        for card in [r#""x""#, "7", r#"{"numbr": "x"}"#, r#"[{"number": 1}, "x"]"#, r#"["x", 1]"#] {
+            let json = format!(r#"{{"id": 1, "card": {card}, "note": "y"}}"#);
+            let hidden = r#"{"id": 1, "card": "•••", "note": "y"}"#;
+            assert_eq!(paths(&json, &["card.number"]), hidden);
+        }
+        for json in ["null", r#"{"card": null}"#, r#"{"card": {}}"#, r#"{"card": []}"#] {
+            assert_eq!(paths(json, &["card.number"]), json);
+        }
     }
 
     #[test]

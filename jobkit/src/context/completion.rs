@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sqlx::PgConnection;
 
 use super::{Attempt, JobContext};
@@ -54,9 +55,9 @@ impl<S> JobContext<S> {
     /// `run` returns after the commit is not recorded any more.
     ///
     /// # Errors
-    /// Those of [`complete_in`](Self::complete_in). A result that is too large fails nothing: it is
-    /// not kept, and the history says why.
-    pub async fn complete_in_with<T: Serialize + Sync + 'static>(
+    /// Those of [`complete_in`](Self::complete_in). A result that is too large, or that JSON
+    /// does not give back, fails nothing: it is not kept, and the history says why.
+    pub async fn complete_in_with<T: Serialize + DeserializeOwned + Sync + 'static>(
         &self,
         connection: &mut PgConnection,
         result: &T,

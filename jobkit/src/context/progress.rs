@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::JobContext;
-use crate::Error;
 use crate::limits::{self, CHECKPOINT_BYTES};
 use crate::reports::{Report, State};
+use crate::{Error, exact};
 
 impl<S> JobContext<S> {
     /// Says how far this attempt is: so much done, of so much in all (`None` where nobody knows),
@@ -51,9 +51,10 @@ impl<S> JobContext<S> {
     /// # Errors
     /// [`Error::ClaimLost`] when the job is not this attempt's any more: then nothing is stored,
     /// and the handler had better return. [`Error::Checkpoint`] when the value does not become
-    /// JSON, [`Error::Length`] when it is too large; and those of the database.
+    /// JSON (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the database.
     pub async fn checkpoint<T: Serialize + Sync + ?Sized>(&self, value: &T) -> Result<(), Error> {
         let json = serde_json::to_string(value).map_err(Error::Checkpoint)?;
+        exact::finite(value, &json).map_err(Error::Checkpoint)?;
         if json.len() > CHECKPOINT_BYTES {
             let (what, bytes, limit) = ("checkpoint", json.len(), CHECKPOINT_BYTES);
             return Err(Error::Length { what, bytes, limit });

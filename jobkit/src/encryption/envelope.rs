@@ -1,16 +1,14 @@
 //! What stands in a payload in the place of a value: `{"jobkit:sealed": "key.base64"}`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 use super::{Cipher, OpenError, Unopened};
-use crate::redact::HIDDEN;
+use crate::redact::{Entries, HIDDEN, astray};
 
 /// The only key of an envelope.
 const MARK: &str = "jobkit:sealed";
@@ -22,31 +20,6 @@ const ID_BYTES: usize = 64;
 pub(super) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(plain)
-}
-
-/// An object's keys and values, in their order and as they are written.
-struct Entries<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Entries<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Entries<'de>, M::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-        deserializer.deserialize_map(All)
-    }
 }
 
 /// A value that a walk meets.
@@ -241,6 +214,10 @@ pub(super) struct Sealing<'a> {
 
 impl Sealing<'_> {
     pub(super) fn seal(&self, json: &str) -> Result<String, String> {
+        let paths: Vec<String> = self.paths.iter().map(|path| path.join(".")).collect();
+        if let Some(stray) = astray(json, &paths).into_iter().next() {
+            return Err(stray.to_string());
+        }
         let mut out = String::with_capacity(json.len() + 128);
         let walked = walk(json, &mut Vec::new(), &mut out, &mut |path, met| {
             self.instead(path, met).map_err(de::Error::custom)

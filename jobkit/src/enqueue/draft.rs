@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, de};
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
@@ -14,11 +15,13 @@ use crate::hooks::{Sent, carry, sent};
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
-use crate::meter;
+use crate::policy::Policy;
+use crate::redact::astray;
 use crate::store::{Insert, NewJob, UniqueKey};
+use crate::stored::Stored;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, JobId, store};
+use crate::{Error, JobId, exact, meter, store};
 
 /// What differs from the type's policy.
 #[derive(Debug, Clone, Default)]
@@ -49,14 +52,14 @@ pub(crate) struct Uniqueness {
 
 impl NewJob {
     /// Checks a job, so that nothing in it can fail in the database.
-    pub(crate) fn new<J: Declared + Serialize>(
+    pub(crate) fn new<J: Declared + Serialize + DeserializeOwned>(
         job: &J,
         overrides: Overrides,
     ) -> Result<Self, Error> {
         let policy = J::POLICY;
         let terms = Terms::said(overrides.expires, overrides.retry_for)?;
         let metadata = terms.within(overrides.metadata).ok_or(Error::Metadata)?;
-        let (args, metadata) = payload(policy.kind, policy.encrypt, job, metadata.as_ref())?;
+        let (args, metadata) = payload(&policy, job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -130,28 +133,65 @@ pub(crate) fn key_names(coalesces: bool) -> [&'static str; 2] {
     }
 }
 
-/// The JSON of a job, or of what is published, with these paths sealed, and of its metadata.
-pub(super) fn payload(
-    kind: &'static str,
-    encrypt: &[&str],
-    job: &impl Serialize,
+/// The JSON of a job, or of what is published, with what its policy encrypts sealed, and of its
+/// metadata.
+pub(super) fn payload<T: Serialize + DeserializeOwned>(
+    policy: &Policy,
+    job: &T,
     metadata: Option<&serde_json::Value>,
 ) -> Result<(Box<RawValue>, Option<Box<RawValue>>), Error> {
+    let kind = policy.kind;
     let encode = |source| Error::Encode { kind, source };
     let args = serde_json::value::to_raw_value(job).map_err(encode)?;
     let metadata = metadata.map(serde_json::value::to_raw_value).transpose().map_err(encode)?;
+    let text = metadata.as_deref().map_or("", RawValue::get);
+    let fits = |args: &RawValue| {
+        let bytes = args.get().len() + text.len();
+        let too_large = Error::PayloadTooLarge { kind, bytes, limit: PAYLOAD_BYTES };
+        if bytes > PAYLOAD_BYTES { Err(too_large) } else { Ok(()) }
+    };
+    fits(&args)?;
     if limits::escapes_surrogate(args.get()) {
         serde_json::from_str::<serde_json::Value>(args.get()).map_err(encode)?;
     }
-    let args = sealed(kind, encrypt, args)?;
-    let text = metadata.as_deref().map_or("", RawValue::get);
-    let bytes = args.get().len() + text.len();
-    if bytes > PAYLOAD_BYTES {
-        return Err(Error::PayloadTooLarge { kind, bytes, limit: PAYLOAD_BYTES });
-    }
     limits::json("payload", "nesting of the payload", args.get())?;
     limits::json("metadata", "nesting of the metadata", text)?;
+    arrives(policy, job, args.get()).map_err(encode)?;
+    hidable(policy, args.get())?;
+    let args = sealed(kind, policy.encrypt, args)?;
+    fits(&args)?;
     Ok((args, metadata))
+}
+
+/// Up to this size, in bytes, each payload is read back. To read a larger one would cost a release
+/// build more than is worth it, unless it has a null, as which JSON writes NaN.
+const READ_BACK: usize = 1024;
+
+/// Whether a worker will have the job as it is here.
+fn arrives<T: Serialize + DeserializeOwned>(
+    policy: &Policy,
+    job: &T,
+    json: &str,
+) -> serde_json::Result<()> {
+    if !cfg!(debug_assertions) && json.len() > READ_BACK && !json.contains("null") {
+        return Ok(());
+    }
+    let read: Result<T, _> = Stored::new(json.as_bytes(), policy.version, policy).decode();
+    exact::compare(job, &read.map_err(de::Error::custom)?)
+}
+
+/// Whether all that its kind redacts or encrypts is where the policy says.
+fn hidable(policy: &Policy, json: &str) -> Result<(), Error> {
+    if policy.redact.is_empty() {
+        return Ok(());
+    }
+    match astray(json, policy.redact).into_iter().next() {
+        Some(stray) => {
+            let (kind, why) = (policy.kind, stray.to_string());
+            Err(Error::Misplaced { kind, path: stray.path, why })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The JSON of a job with what its kind encrypts sealed.

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 
 use crate::declared::Declared;
@@ -44,7 +45,7 @@ impl<J> fmt::Debug for Pending<J> {
     }
 }
 
-impl<J: Declared + Serialize + Send> Pending<J> {
+impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     pub(crate) fn new(job: J) -> Self {
         Self { job, overrides: Overrides::default() }
     }

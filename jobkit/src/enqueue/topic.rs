@@ -1,4 +1,5 @@
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
 use crate::enqueue::draft::payload;
@@ -50,7 +51,7 @@ use crate::{Error, JobId, meter};
     label = "no `Topic` for `{Self}`",
     note = "write `impl jobkit::enqueue::Topic for {Self}`, with the name of the topic"
 )]
-pub trait Topic: Serialize + Send + Sized {
+pub trait Topic: Serialize + DeserializeOwned + Send + Sized {
     /// The stable name that publishers and subscribers agree on, 1 to 128 bytes.
     const NAME: &'static str;
 
@@ -103,7 +104,7 @@ const fn check<T: Topic>() {
 
 /// Checks what is published, so that nothing in it can fail in the database.
 fn insert<T: Topic>(event: &T) -> Result<Insert, Error> {
-    let (args, mut metadata) = payload(T::NAME, &[], event, None)?;
+    let (args, mut metadata) = payload(&subscribed::<T>(Policy::new(T::NAME)), event, None)?;
     carry([(args.get().len(), &mut metadata)]);
     Ok(Insert::publish(T::NAME, T::VERSION, args, metadata))
 }

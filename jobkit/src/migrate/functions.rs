@@ -28,7 +28,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
         replay_open take_dead_letters without_clash
     }
-    encryption { lies_open require_sealed reseal }
+    encryption { lies_open require_sealed reseal strays }
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart claim_beyond

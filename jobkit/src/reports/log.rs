@@ -14,6 +14,7 @@ use tracing_subscriber::registry::LookupSpan;
 use super::Report;
 use super::said::shown;
 use crate::context::Attempt;
+use crate::redact::{WIDEST, scrubbed};
 use crate::store::Line;
 
 /// How many bytes of a line are kept.
@@ -152,8 +153,8 @@ impl Text {
             return text;
         }
         let longest = hidden.iter().map(String::len).max().unwrap_or(0);
-        let mut text = crate::redact::scrubbed(&text, hidden);
-        text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest)));
+        let mut text = scrubbed(&text, hidden);
+        text.truncate(text.floor_char_boundary(text.len().saturating_sub(WIDEST * longest)));
         text
     }
 

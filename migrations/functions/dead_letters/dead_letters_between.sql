@@ -5,10 +5,11 @@ create or replace function jobkit.dead_letters_between(
     p_state text, p_key text, p_fingerprint text, p_after_at timestamptz, p_after_id bigint,
     p_before_at timestamptz, p_before_id bigint
 ) returns table (
-    id bigint, failed_at timestamptz, kind text, queue text, key text, fingerprint text
+    id bigint, failed_at timestamptz, kind text, queue text, key text, fingerprint text,
+    tags text[]
 )
 language sql stable as $$
-    select d.id, d.failed_at, d.kind, d.queue, d.key, d.fingerprint
+    select d.id, d.failed_at, d.kind, d.queue, d.key, d.fingerprint, d.tags
     from jobkit.dead_letters d
     where d.state = p_state
         and (p_key is null or coalesce(d.key, '') = p_key and d.key is not null)

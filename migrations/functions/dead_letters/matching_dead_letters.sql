@@ -13,15 +13,16 @@ language sql stable as $$
             (p_filter ->> 'kind' is null or l.kind = p_filter ->> 'kind')
             and (p_filter ->> 'queue' is null or l.queue = p_filter ->> 'queue')
             and (p_filter ->> 'fingerprint' is null
-                or l.fingerprint = p_filter ->> 'fingerprint') as matches
+                or l.fingerprint = p_filter ->> 'fingerprint')
+            and (p_filter ->> 'tag' is null or p_filter ->> 'tag' = any (l.tags)) as matches
         from (
             (
-                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
+                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint, d.tags
                 from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
                     p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
                 where not p_newest_first order by d.failed_at, d.id limit p_window
             ) union all (
-                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint
+                select d.id, d.failed_at, d.kind, d.queue, d.fingerprint, d.tags
                 from jobkit.dead_letters_between(p_filter ->> 'state', p_filter ->> 'key',
                     p_filter ->> 'fingerprint', p_after_at, p_after_id, p_before_at, p_before_id) d
                 where p_newest_first order by d.failed_at desc, d.id desc limit p_window

@@ -1,5 +1,6 @@
--- require_sealed: refuses a payload in which something lies open that its kind encrypts. What is
--- enqueued by type comes from a binary that seals it; this is for what names the kind.
+-- require_sealed: refuses a payload in which something lies open that its kind encrypts, or in which
+-- nobody can tell where what it redacts or encrypts is. What is enqueued by type comes from a binary
+-- that sees to both; this is for what names the kind.
 create or replace function jobkit.require_sealed(p_kind text, p_args jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,6 +16,14 @@ begin
             p_kind, v_path
             using errcode = 'JK010', hint = 'Enqueue it with a program that has its type or its '
                 'keys.';
+    end if;
+    select p.path into v_path
+    from jobkit.kinds k, unnest(k.redact || k.encrypt) as p (path)
+    where k.kind = p_kind and jobkit.strays(p_args, string_to_array(p.path, '.')) limit 1;
+    if found then
+        raise exception 'jobkit: jobs of the kind "%" have "%" hidden, and this payload has '
+            'something else on the way there', p_kind, v_path
+            using errcode = 'JK010', hint = 'Give an object with these keys, or null on the way.';
     end if;
 end
 $$;

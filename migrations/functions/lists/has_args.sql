@@ -1,6 +1,7 @@
 -- has_args: whether a payload has these values at these paths. Without p_reveal no value counts
--- that its kind redacts, and none of a kind that nobody has announced. A value is compared as jsonb
--- writes it, which is how it is shown: only what is found is made that.
+-- that its kind redacts, none of a payload in which nobody can tell where that is, and none of a kind
+-- that nobody has announced. A value is compared as jsonb writes it, which is how it is shown: only
+-- what is found is made that.
 create or replace function jobkit.has_args(
     p_kind text, p_args json, p_paths text[], p_values text[], p_reveal boolean
 ) returns boolean
@@ -11,7 +12,10 @@ as $$
         select from unnest(p_paths, p_values) as w (path, value)
         where ((p_args #> string_to_array(w.path, '.'))::jsonb #>> '{}') is distinct from w.value
             or not p_reveal and coalesce(
-                (select jobkit.hides(k.redact, w.path) from jobkit.kinds k where k.kind = p_kind),
+                (select jobkit.hides(k.redact, w.path) or exists (
+                    select from unnest(k.redact) as r (path)
+                    where jobkit.strays(p_args::jsonb, string_to_array(r.path, '.')))
+                from jobkit.kinds k where k.kind = p_kind),
                 true)
     )
 $$;

@@ -112,12 +112,13 @@ async fn a_filter_means_what_all_of_it_says() {
     let desk = Desk::new().await;
     // Of 120: every second in another queue, every third with a key, every fourth resolved, every
     // fifth failed otherwise; one in each minute.
-    let columns = "queue, key, state, error, fingerprint, failed_at, resolved_at";
+    let columns = "queue, key, state, error, fingerprint, failed_at, resolved_at, tags";
     let values = "(array['default', 'slow'])[1 + i % 2],
         case when i % 3 = 0 then 'k' || i % 9 || '-' || i / 9 end,
         case when i % 4 = 0 then 'resolved' else 'open' end, 'no', 'f' || i % 5,
         timestamptz '2026-01-01 UTC' + i * interval '1 minute',
-        case when i % 4 = 0 then now() end";
+        case when i % 4 = 0 then now() end,
+        case when i % 10 = 0 then array['a', 'customer/7'] else '{}' end";
     desk.dead_in_bulk(120, columns, values).await;
     let at = |minute| DateTime::UNIX_EPOCH + TimeDelta::days(20_454) + TimeDelta::minutes(minute);
     let resolved = || all().state(DeadLetterState::Resolved);
@@ -137,6 +138,9 @@ async fn a_filter_means_what_all_of_it_says() {
         (all().key("k3-1"), 0),
         (resolved().key("k3-1"), 1),
         (all().key(""), 0),
+        (all().tag("customer/7"), 6),
+        (resolved().tag("customer/7").queue("default"), 6),
+        (all().tag("customer"), 0),
         (all().failed_after(at(100)), 15),
         (all().failed_before(at(100)), 75),
         (all().failed_after(at(10)).failed_before(at(13)), 1),
@@ -157,7 +161,7 @@ async fn a_filter_that_cannot_fit_anything_is_an_error() {
     let desk = Desk::without_worker().await;
     let long = "x".repeat(129);
     for filter in
-        [all().kind(""), all().queue(&*long), all().fingerprint(&*long), all().key("x".repeat(513))]
+        [all().kind(""), all().queue(&*long), all().tag(""), all().key("x".repeat(513))]
     {
         let error = desk.admin.dead_letters(&filter, None, 1).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");

@@ -34,6 +34,9 @@ pub(in crate::cli) struct Open {
     /// Only with this dead-letter key
     #[arg(long)]
     key: Option<String>,
+    /// Only with this tag
+    #[arg(long)]
+    tag: Option<String>,
     /// Only of this group: its fingerprint
     #[arg(long)]
     fingerprint: Option<String>,
@@ -61,6 +64,7 @@ impl Open {
         let filter = self.kind.into_iter().fold(filter, DeadLetterFilter::kind);
         let filter = self.queue.into_iter().fold(filter, DeadLetterFilter::queue);
         let filter = self.key.into_iter().fold(filter, DeadLetterFilter::key);
+        let filter = self.tag.into_iter().fold(filter, DeadLetterFilter::tag);
         let filter = self.fingerprint.into_iter().fold(filter, DeadLetterFilter::fingerprint);
         let filter = self.failed_before.into_iter().fold(filter, DeadLetterFilter::failed_before);
         self.failed_after.into_iter().fold(filter, DeadLetterFilter::failed_after)

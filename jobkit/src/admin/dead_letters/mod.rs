@@ -76,6 +76,14 @@ impl DeadLetterFilter {
         self
     }
 
+    /// Only those whose last job had this tag; 1 to 128 bytes. No index finds them: of the newest
+    /// 10,000 that the other conditions mean it shows those that have it, page by page.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.criteria.tag = Some(tag.into());
+        self
+    }
+
     /// Only those whose last failure was earlier than this, by the database's clock.
     #[must_use]
     pub fn failed_before(mut self, time: DateTime<Utc>) -> Self {
@@ -91,8 +99,9 @@ impl DeadLetterFilter {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let Criteria { kind, queue, key, fingerprint, .. } = &self.criteria;
-        for (what, name) in [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)] {
+        let Criteria { kind, queue, key, fingerprint, tag, .. } = &self.criteria;
+        let names = [("kind", kind), ("queue", queue), ("fingerprint", fingerprint), ("tag", tag)];
+        for (what, name) in names {
             name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
         }
         limits::text("dead-letter key", key.as_deref().unwrap_or(""), KEY_BYTES)

@@ -67,6 +67,7 @@ pub(crate) struct Criteria {
     pub(crate) queue: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) fingerprint: Option<String>,
+    pub(crate) tag: Option<String>,
     pub(crate) failed_before: Option<DateTime<Utc>>,
     pub(crate) failed_after: Option<DateTime<Utc>>,
 }
@@ -77,7 +78,7 @@ impl Criteria {
         let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
         without_nulls(json!({
             "state": self.state.as_str(), "kind": self.kind, "queue": self.queue,
-            "key": self.key, "fingerprint": self.fingerprint,
+            "key": self.key, "fingerprint": self.fingerprint, "tag": self.tag,
             "failed_after": time(self.failed_after), "failed_before": time(self.failed_before),
         }))
     }

@@ -39,14 +39,7 @@ impl Duty for Watchdog {
         let unknown = unknown_kinds(&queues, &self.kinds);
         for (name, queue) in self.link.call(&unknown).await? {
             if self.seen.insert((name.clone(), queue.clone())) {
-                let (kind, version) = split(&name);
-                tracing::warn!(
-                    job.kind = kind,
-                    job.version = version,
-                    queue,
-                    "jobkit: jobs of a kind or version this binary does not know are left alone; \
-                     if it should know them, nothing mentions their crate: `use my_jobs as _;`"
-                );
+                self.warn(&name, &queue);
             }
         }
         self.link.disconnect().await;
@@ -56,4 +49,37 @@ impl Duty for Watchdog {
     async fn close(self) {
         self.link.close().await;
     }
+}
+
+impl Watchdog {
+    /// Says what is left alone, and what would help if this binary should know it.
+    fn warn(&self, name: &str, queue: &str) {
+        let (kind, version) = split(name);
+        let mut known: Vec<u16> = self.kinds.iter().filter_map(|name| same(name, kind)).collect();
+        known.sort_unstable();
+        if known.is_empty() {
+            tracing::warn!(
+                job.kind = kind,
+                job.version = version,
+                queue,
+                "jobkit: jobs of a kind this binary does not know are left alone; if it should \
+                 know them, nothing mentions their crate: `use my_jobs as _;`"
+            );
+        } else {
+            tracing::warn!(
+                job.kind = kind,
+                job.version = version,
+                queue,
+                ?known,
+                "jobkit: jobs of a version this binary does not know are left alone; an older one \
+                 is read by `#[job(upcast(…))]`, a newer one by the binary that enqueued it"
+            );
+        }
+    }
+}
+
+/// The version of this name, if it is of that kind.
+fn same(name: &str, kind: &str) -> Option<u16> {
+    let (of, version) = split(name);
+    (of == kind).then_some(version)
 }

@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+use sqlx::PgPool;
+
+use crate::Error;
+use crate::store::{Deadlines, Link, Source};
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A pool of connections to the database at this address, such as
+/// `postgres://user:password@host:5432/database`, for a program that makes one for jobkit: it has at
+/// most 16 connections, and what the address leaves out is taken from the environment as libpq does
+/// (`PGHOST`, `PGPASSWORD`, …).
+///
+/// Unlike a pool of sqlx it says in a sentence what is wrong when it cannot connect, and at once. A
+/// pool of yours serves as well; of several hosts in the address this is for the one that takes
+/// writes now, and [`Worker::connect`](crate::Worker::connect) follows them.
+///
+/// ```no_run
+/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let pool = jobkit::connect(&std::env::var("DATABASE_URL")?).await?;
+/// jobkit::migrate(&pool).await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As those of [`Admin::connect`](crate::Admin::connect).
+pub async fn connect(url: &str) -> Result<PgPool, Error> {
+    Ok(reached(url).await?.pool().clone())
+}
+
+/// What is at this address, once a connection has come about.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) async fn reached(url: &str) -> Result<Source, Error> {
+    let source = Source::at(url)?;
+    let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE.mul_f64(0.8) };
+    let link = Link::new("start", source.clone(), deadlines).of_operator();
+    link.open_if_closed().await?;
+    link.close().await;
+    Ok(source)
+}

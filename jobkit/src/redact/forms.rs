@@ -1,0 +1,40 @@
+//! How a value is looked for.
+
+use super::views::lower;
+
+/// The texts that give a value away.
+pub(super) struct Needles {
+    /// In whatever case; here in small letters.
+    pub(super) texts: Vec<Vec<char>>,
+    /// In the standard's alphabet, as they are.
+    pub(super) base64: Vec<Vec<char>>,
+}
+
+/// The shortest text in base64 that gives something away.
+const SHORTEST: usize = 4;
+
+/// Those of this value, which is not empty.
+pub(super) fn of(value: &str) -> Needles {
+    let bytes = value.as_bytes();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let debug = format!("{bytes:?}");
+    let texts = [value, &hex, debug.trim_matches(['[', ']'])];
+    let base64 = (0..3).map(|before| base64(before, bytes)).filter(|text| text.len() >= SHORTEST);
+    Needles {
+        texts: texts.map(|text| text.chars().map(lower).collect()).into(),
+        base64: base64.collect(),
+    }
+}
+
+/// What is sure to stand in base64 of a text with so many bytes before this value, of three.
+fn base64(before: usize, value: &[u8]) -> Vec<char> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(value.iter().copied()).collect();
+    let sextet = |at: usize| {
+        let (byte, bit) = (at * 6 / 8, at * 6 % 8);
+        let pair = u16::from_be_bytes([bytes[byte], bytes.get(byte + 1).copied().unwrap_or(0)]);
+        char::from(ALPHABET[usize::from(pair >> (10 - bit) & 63)])
+    };
+    // Those of which every bit is the value's.
+    ((before * 8).div_ceil(6)..bytes.len() * 8 / 6).map(sextet).collect()
+}
