@@ -73,6 +73,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     195 "0195_bounded" readable_by 29,
     200 "0200_kept_keys" readable_by 29,
     208 "0208_small_tables" readable_by 29,
+    218 "0218_payload_shapes" readable_by 29,
     functions 230 readable_by 29
 };
 

@@ -29,6 +29,7 @@ begin
     end if;
     perform jobkit.require_sealed(v_old.kind, p_args::jsonb);
     v_new := jsonb_populate_record(v_old, p_changes);
+    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text));
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
         where p_changes ? f.field
