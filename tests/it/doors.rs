@@ -282,9 +282,8 @@ async fn one_enqueue_all_is_left_after_an_upgrade() {
     lab.run(include_str!("upgrade/schema_29.sql")).await;
     migrate(lab.pool()).await.unwrap();
     for name in ["enqueue_all", "require_options", "enqueue_unique", "announce", "enqueue"] {
-        let forms = format!(
-            "pg_proc where pronamespace = 'jobkit'::regnamespace and proname = '{name}'"
-        );
+        let forms =
+            format!("pg_proc where pronamespace = 'jobkit'::regnamespace and proname = '{name}'");
         assert_eq!(lab.count(&forms).await, 1, "{name}");
     }
     let half = "select jobkit.enqueue_all('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{key}',

@@ -162,7 +162,10 @@ async fn a_payload_that_is_no_jsonb_is_in_nobodys_way() {
         let found = admin.jobs(&query, None, 20).await.unwrap();
         let expected = if ["live", "scheduled"].contains(&listing) { 5 } else { 0 };
         assert_eq!(found.jobs.len(), expected, "{listing}");
-        assert_eq!(admin.count_jobs(&query).await.unwrap(), Count::Exactly(expected.try_into().unwrap()));
+        assert_eq!(
+            admin.count_jobs(&query).await.unwrap(),
+            Count::Exactly(expected.try_into().unwrap())
+        );
     }
     // Its own page says what it is.
     for id in 1..=4 {

@@ -1,6 +1,6 @@
--- require_shape: refuses a payload that is a JSON string where its kind takes none (p_takes_text, as
--- a binary announced it): some drivers make a string of the JSON that they are given. Where nobody
--- has said (null), one is refused that has an object or an array in it.
+-- require_shape: refuses a payload that is a JSON string where its kind takes none (p_takes_text,
+-- as a binary announced it): some drivers make a string of the JSON that they are given. Where
+-- nobody has said (null), one is refused that has an object or an array in it.
 create or replace function jobkit.require_shape(
     p_kind text, p_takes_text boolean, p_args jsonb
 ) returns void

@@ -1,5 +1,5 @@
--- store_all: `enqueue_all` for a client that has looked at the jobs (`wrong_with`). Whoever may write
--- to the tables is spared a second look, but for half a key: one would stop its queue.
+-- store_all: `enqueue_all` for a client that has looked at the jobs (`wrong_with`). Whoever may
+-- write to the tables is spared a second look, but for half a key: one would stop its queue.
 create or replace function jobkit.store_all(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],

@@ -1,9 +1,9 @@
--- store_one: one job that is due at once, from a client that has looked at it (`wrong_with`). Whoever
--- may write to the tables stores it by one statement, which looks at queues that are full and at
--- sleepers (`wake`) in its own plan; for others `enqueue_all` does it. It only inserts, too.
+-- store_one: one job that is due at once, from a client that has looked at it (`wrong_with`).
+-- Whoever may write to the tables stores it by one statement, which looks at queues that are full
+-- and at sleepers (`wake`) in its own plan; for others `enqueue_all` does it. It only inserts, too.
 --   p_group, p_key  concurrency key, both or neither; p_version  of the payload; null = 1
--- It has the rights and the search_path of the caller, so every name in it has its schema: to set one
--- is a part of what each call costs.
+-- It has the rights and the search_path of the caller, so every name in it has its schema: to set
+-- one is a part of what each call costs.
 create or replace function jobkit.store_one(
     p_kind text, p_queue text, p_priority smallint, p_max_attempts smallint, p_group text,
     p_key text, p_dead_letter_key text, p_args text, p_tags text[], p_metadata jsonb,
@@ -14,8 +14,8 @@ declare
     v_id bigint;
     v_woken boolean;
 begin
-    if (p_group is null) operator(pg_catalog.<>) (p_key is null) or not
-        pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
+    if p_group is null and p_key is not null
+        or not pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
     then
         return jobkit.enqueue_all(array[p_kind], array[p_queue], array[p_priority],
             array[p_max_attempts], '{}', '{}', array[p_group], array[p_key], array[p_args],

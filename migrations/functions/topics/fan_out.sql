@@ -1,7 +1,7 @@
 -- fan_out: a job for each kind that subscribes to a topic, all with this payload, and with what the
 -- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. Returns
--- the jobs with their kinds. p_version of the payload, null = 1; the metadata say the topic, too. It
--- runs as the owner, for whoever may enqueue and nothing else.
+-- the jobs with their kinds. p_version of the payload, null = 1; the metadata say the topic, too.
+-- It runs as the owner, for whoever may enqueue and nothing else.
 create or replace function jobkit.fan_out(
     p_topic text, p_args text, p_version smallint, p_metadata jsonb
 ) returns table (job_id bigint, kind text)

@@ -1,9 +1,8 @@
--- store_unique: one job with a unique key, or one that coalesces, due at once, from a client that has
--- looked at it. Whoever may write to the tables stores it by one statement where the key is free; for
--- others, and of a duplicate, `enqueue_unique` says what becomes. Parameters and answer are those of
--- that, for one job.
--- It has the rights and the search_path of the caller, so every name in it has its schema: to set one
--- is a part of what each call costs.
+-- store_unique: one job with a unique key, or one that coalesces, due at once, from a client that
+-- has looked at it. Whoever may write to the tables stores it by one statement where the key is
+-- free; for others, and of a duplicate, `enqueue_unique` says what becomes. Parameters and answer
+-- are those of that, for one job. It has the rights and the search_path of the caller, so every
+-- name in it has its schema: to set one is a part of what each call costs.
 create or replace function jobkit.store_unique(
     p_kind text, p_queue text, p_priority smallint, p_max_attempts smallint, p_group text,
     p_key text, p_dead_letter_key text, p_args text, p_tags text[], p_metadata jsonb,
@@ -14,7 +13,7 @@ language plpgsql as $$
 declare
     v_woken boolean;
 begin
-    if (p_group is null) operator(pg_catalog.=) (p_key is null)
+    if (p_group is not null or p_key is null)
         and pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
         and pg_catalog.has_table_privilege('jobkit.unique_keys'::pg_catalog.regclass, 'insert')
     then

@@ -93,7 +93,10 @@ fn calls() -> Vec<(&'static str, String)> {
         ("publish", "jobkit.publish('t', '{}')".to_owned()),
         ("store_one", format!("jobkit.store_one({JOB})")),
         ("store_all", format!("jobkit.store_all({all})")),
-        ("store_unique", format!("jobkit.store_unique({JOB}, 'k', 'u', 'unfinished', '1 h', 'skip')")),
+        (
+            "store_unique",
+            format!("jobkit.store_unique({JOB}, 'k', 'u', 'unfinished', '1 h', 'skip')"),
+        ),
         ("store_unique", format!("jobkit.store_unique({JOB}, 'k', 'v', 'coalesce', null, null)")),
     ];
     let calls = calls.map(|(name, call)| (name, call.replace("now()", "pg_catalog.now()")));

@@ -28,23 +28,44 @@ const REFUSED: &[(&str, &str)] = &[
     ("p", "select * from jobkit.sleepers"),
     // It stores none past the functions, and gives no job another place, key or dead letter.
     ("p", "insert into jobkit.ready (queue, priority, job_id, kind) values ('q', 0, 1, 'k')"),
-    ("p", "insert into jobkit.ready (queue, priority, without_permit, job_id, kind)
-        values ('q', 0, false, 1, 'k')"),
+    (
+        "p",
+        "insert into jobkit.ready (queue, priority, without_permit, job_id, kind)
+        values ('q', 0, false, 1, 'k')",
+    ),
     ("p", "insert into jobkit.scheduled (run_at, job_id) values (now(), 1)"),
     ("p", "insert into jobkit.unique_keys (scope, key, job_id) values ('k', 'u', 1)"),
-    ("p", "insert into jobkit.unique_keys (scope, key, job_id, held_until)
-        values ('k', 'u', 0, 'infinity')"),
-    ("p", "insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
-        values ('k', 'q', 0, 1, now(), now(), '{}')"),
-    ("p", "insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
-        dead_letter_id, generation, args) values (7, 'k', 'q', 0, 1, now(), now(), 1, 0, '{}')"),
-    ("p", "insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
-        values (1, 'g', 'k')"),
+    (
+        "p",
+        "insert into jobkit.unique_keys (scope, key, job_id, held_until)
+        values ('k', 'u', 0, 'infinity')",
+    ),
+    (
+        "p",
+        "insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
+        values ('k', 'q', 0, 1, now(), now(), '{}')",
+    ),
+    (
+        "p",
+        "insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+        dead_letter_id, generation, args) values (7, 'k', 'q', 0, 1, now(), now(), 1, 0, '{}')",
+    ),
+    (
+        "p",
+        "insert into jobkit.permits (job_id, concurrency_group, concurrency_key)
+        values (1, 'g', 'k')",
+    ),
     ("p", "insert into jobkit.semaphores (concurrency_group, concurrency_key) values ('g', 'k')"),
-    ("p", "insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
-        job_id, queue, kind) values ('g', 'k', 0, 1, 'q', 'k')"),
-    ("p", "insert into jobkit.stuck_jobs (job_id, transition, error, since, tries, retry_at)
-        values (1, 'claim', '', now(), 1, 'infinity')"),
+    (
+        "p",
+        "insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+        job_id, queue, kind) values ('g', 'k', 0, 1, 'q', 'k')",
+    ),
+    (
+        "p",
+        "insert into jobkit.stuck_jobs (job_id, transition, error, since, tries, retry_at)
+        values (1, 'claim', '', now(), 1, 'infinity')",
+    ),
     ("p", "insert into jobkit.subscriptions (topic, kind) values ('t', 'k')"),
     ("p", "insert into jobkit.bounds (queue) values ('q')"),
     ("p", "select nextval('jobkit.jobs_id_seq')"),
@@ -52,10 +73,16 @@ const REFUSED: &[(&str, &str)] = &[
     ("p", "select setval('jobkit.jobs_id_seq', 1)"),
     ("p", "select last_value from jobkit.jobs_id_seq"),
     // Nor by the functions behind those.
-    ("p", "select jobkit.insert_jobs('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}', '{\"{}\"}',
-        '{}', '{}', '{}', '{}', '{7}')"),
-    ("p", "select jobkit.enqueue_by_key('each', '{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}',
-        '{\"{}\"}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),
+    (
+        "p",
+        "select jobkit.insert_jobs('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}', '{\"{}\"}',
+        '{}', '{}', '{}', '{}', '{7}')",
+    ),
+    (
+        "p",
+        "select jobkit.enqueue_by_key('each', '{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}',
+        '{\"{}\"}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    ),
     ("p", "select jobkit.make_ready('{1}')"),
     ("p", "select jobkit.make_scheduled(1, now(), false)"),
     ("p", "select jobkit.put_back(1, 'infinity')"),
@@ -77,8 +104,11 @@ const REFUSED: &[(&str, &str)] = &[
     // The audit grows by functions alone, and nobody changes what is in it.
     ("pwvo", "insert into jobkit.audit (actor, action, subject) values ('root', 'a', 'b')"),
     ("pwvo", "insert into jobkit.audit (at, action, subject) values ('2020-01-01', 'a', 'b')"),
-    ("pwvo", "insert into jobkit.audit (id, action, subject) overriding system value
-        select 1, 'a', 'b'"),
+    (
+        "pwvo",
+        "insert into jobkit.audit (id, action, subject) overriding system value
+        select 1, 'a', 'b'",
+    ),
     ("pwvo", "update jobkit.audit set detail = '{}'"),
     ("pwvo", "update jobkit.audit set at = now()"),
     ("pwvo", "update jobkit.audit set subject_name = 'x' where false"),
@@ -86,8 +116,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("pwvo", "delete from jobkit.audit where false"),
     ("pwvo", "with d as (delete from jobkit.audit returning *) select count(*) from d"),
     ("pwvo", "truncate jobkit.audit"),
-    ("pwvo", "merge into jobkit.audit a using (select 1) s on false
-        when not matched then insert (action, subject) values ('a', 'b')"),
+    (
+        "pwvo",
+        "merge into jobkit.audit a using (select 1) s on false
+        when not matched then insert (action, subject) values ('a', 'b')",
+    ),
     ("pwvo", "alter table jobkit.audit disable trigger all"),
     ("v", "select jobkit.note('root', 'cancel', 'job', 1, '{}')"),
     ("v", "select jobkit.note_ended(1)"),
@@ -96,8 +129,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("pv", "grant select on jobkit.jobs to public"),
     ("pwvo", "alter table jobkit.jobs owner to current_user"),
     ("pwvo", "alter function jobkit.shows_payloads() owner to current_user"),
-    ("pwvo", "create or replace function jobkit.shows_payloads() returns boolean language sql
-        as 'select true'"),
+    (
+        "pwvo",
+        "create or replace function jobkit.shows_payloads() returns boolean language sql
+        as 'select true'",
+    ),
     ("pwvo", "create or replace view jobkit.shown_jobs as select * from jobkit.jobs"),
     ("pwvo", "create rule mine as on insert to jobkit.jobs do also select 1"),
     ("pwvo", "create policy mine on jobkit.jobs using (true)"),
@@ -267,11 +303,17 @@ async fn producers_set_nothing_that_is_not_theirs() {
         let error = error.as_database_error().unwrap();
         let found = error.code().unwrap_or_default();
         // What is no interval of this server is none of ours.
-        assert!(found == code || code == "22008" && found.starts_with("22"), "{statement}: {error}");
+        assert!(
+            found == code || code == "22008" && found.starts_with("22"),
+            "{statement}: {error}"
+        );
     }
     assert_eq!(lab.count("jobkit.jobs").await, 1);
     assert_eq!(lab.count("jobkit.unique_keys").await, 0);
-    session.run("select jobkit.enqueue('k', p_unique_key => 'u', p_unique_for => '1 h')").await.unwrap();
+    session
+        .run("select jobkit.enqueue('k', p_unique_key => 'u', p_unique_for => '1 h')")
+        .await
+        .unwrap();
     let stored = "jobkit.jobs where id > 1 and attempt = 0 and crashes = 0 and snoozes = 0
         and cancel_requested_at is null and dead_letter_id is null and generation is null
         and not awaited and created_at between now() - interval '1 min' and now() + interval '1 min'";

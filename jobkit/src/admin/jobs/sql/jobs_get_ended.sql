@@ -13,7 +13,8 @@ from (
         left(coalesce(f.reason, f.errors -> -1 ->> 'error'), 300) as error, 0 as crashes,
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,
         null::bigint as dead_letter, null::bigint as replay_id, f.expires_at, f.reason,
-        jobkit.as_jsonb(y.args::text)::text as args, y.metadata::text as metadata, f.errors as failed,
+        jobkit.as_jsonb(y.args::text)::text as args, y.metadata::text as metadata,
+        f.errors as failed,
         coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key,
         y.result::text as result
     from jobkit.finished f
