@@ -68,29 +68,18 @@ grant usage on schema jobkit
 grant select on jobkit._migrations
     to jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
 
--- The producer. Of a job it stores it learns the id, and of a key whether it is free.
-grant insert on jobkit.jobs, jobkit.ready, jobkit.scheduled, jobkit.unique_keys
-    to jobkit_producer;
-grant select (id) on jobkit.jobs to jobkit_producer;
-grant select (job_id) on jobkit.ready, jobkit.scheduled, jobkit.unique_keys to jobkit_producer;
-grant select on jobkit.bounds, jobkit.kinds, jobkit.sleepers, jobkit.subscriptions
-    to jobkit_producer;
-grant usage on sequence jobkit.jobs_id_seq to jobkit_producer;
-grant select on sequence jobkit.bounds_id_seq to jobkit_producer;
+-- The producer. It has no right to any table: it calls functions, which look at what they are given
+-- and set ids, times and attempts themselves. Of a job it stores it learns the id.
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
-    jobkit.enqueue_as_owner, jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out,
-    jobkit.lies_open, jobkit.publish, jobkit.refuse, jobkit.require_options, jobkit.require_room,
-    jobkit.require_sealed, jobkit.require_tags, jobkit.require_time, jobkit.require_unique,
-    jobkit.some_begin, jobkit.strays,
-    jobkit.versioned, jobkit.wake, jobkit.wake_due
+    jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out, jobkit.publish,
+    jobkit.store_all, jobkit.store_one, jobkit.store_unique
     to jobkit_producer;
 
--- The worker. It prunes the audit, and adds to the beginning of an operation what came of it.
+-- The worker. To the audit it adds by functions alone, and it prunes it by one.
 -- What an upgrade brings is its as well: workers need not wait for this to be applied again.
 grant select, insert, update, delete on all tables in schema jobkit to jobkit_worker;
 revoke insert, update, delete on jobkit._migrations from jobkit_worker;
-revoke update on jobkit.audit from jobkit_worker;
-grant update (detail) on jobkit.audit to jobkit_worker;
+revoke insert, update, delete on jobkit.audit from jobkit_worker;
 grant usage on all sequences in schema jobkit to jobkit_worker;
 grant execute on all routines in schema jobkit to jobkit_worker;
 alter default privileges for role jobkit_owner in schema jobkit
@@ -131,7 +120,7 @@ begin
 end
 $viewer$;
 
--- The operator. No entry of the audit goes, or says another who, what or when.
+-- The operator. To the audit it adds by a function alone, which says when.
 grant select on all tables in schema jobkit to jobkit_operator;
 grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit.brakes,
     jobkit.acknowledged, jobkit.causes,
@@ -140,8 +129,7 @@ grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit
     jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,
     jobkit.semaphores, jobkit.stuck_jobs, jobkit.unique_keys
     to jobkit_operator;
-grant insert on jobkit.audit, jobkit.finished to jobkit_operator;
-grant update (detail) on jobkit.audit to jobkit_operator;
+grant insert on jobkit.finished to jobkit_operator;
 grant delete on jobkit.attempts, jobkit.subscriptions to jobkit_operator;
 grant update on jobkit.sweeps, jobkit.workers to jobkit_operator;
 grant usage on all sequences in schema jobkit to jobkit_operator;

@@ -76,6 +76,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     212 "0212_declarations" readable_by 29,
     216 "0216_clocks" readable_by 29,
     217 "0217_told_to_wait" readable_by 29,
+    218 "0218_payload_shapes" readable_by 29,
     223 "0223_acknowledged" readable_by 29,
     functions 230 readable_by 29
 };

@@ -78,6 +78,9 @@ pub struct Policy {
     /// Paths whose values are stored encrypted (feature `encrypt`); they are in
     /// [`redact`](Self::redact) as well.
     pub encrypt: &'static [&'static str],
+    /// Whether a payload may be a JSON string; `None` until the type was asked.
+    #[doc(hidden)]
+    pub takes_text: Option<bool>,
 }
 
 /// A topic, the kind that subscribes to it, and an earlier name of that.
@@ -214,6 +217,7 @@ impl Policy {
             redact: &[],
             topic: None,
             encrypt: &[],
+            takes_text: None,
         }
     }
 }

@@ -33,6 +33,7 @@ pub struct Registration {
     start: Start,
     key: Key,
     scheduled: fn() -> Option<(&'static str, Draft)>,
+    takes_text: fn() -> bool,
 }
 
 /// Decodes a payload and makes the handler's future.
@@ -67,6 +68,7 @@ impl Registration {
             start,
             key: |stored| Ok(stored.job::<J>()?.concurrency_key()),
             scheduled: || J::scheduled().map(|(times, job)| (times, Draft::from(job))),
+            takes_text: takes_text::<J>,
         }
     }
 
@@ -88,6 +90,11 @@ impl Registration {
     /// Id and Rust path of the state type the job needs.
     pub(crate) fn state(&self) -> (TypeId, &'static str) {
         (self.state)()
+    }
+
+    /// Whether a payload may be a JSON string: unknown where earlier versions are read as well.
+    pub(crate) fn takes_text(&self) -> Option<bool> {
+        Some((self.takes_text)()).filter(|takes| *takes || self.policy.upcasts.is_empty())
     }
 
     /// When such a job recurs, and the job.
@@ -144,6 +151,12 @@ impl Registration {
         let opened = opened.map_err(|why| why.to_string())?;
         (self.key)(Stored::new(&opened, version, &self.policy))
     }
+}
+
+/// A type that expects something else says so of any string.
+fn takes_text<J: DeserializeOwned>() -> bool {
+    serde_json::from_str::<J>("\"\"")
+        .map_or_else(|error| !error.to_string().starts_with("invalid type: string"), |_| true)
 }
 
 fn start<J: Job<S>, S: Send + Sync + 'static>(

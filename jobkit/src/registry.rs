@@ -86,8 +86,11 @@ impl Registry {
 
     /// The policy of every kind and alias, sorted, as the database is told.
     pub(crate) fn announcements(&self) -> Vec<Policy> {
-        let of = |policy: Policy| names(&policy).map(move |kind| Policy { kind, ..policy });
-        let mut all: Vec<Policy> = self.policies().into_iter().flat_map(of).collect();
+        let of = |registration: &Registration| {
+            let policy = Policy { takes_text: registration.takes_text(), ..*registration.policy() };
+            names(registration.policy()).map(move |kind| Policy { kind, ..policy })
+        };
+        let mut all: Vec<Policy> = self.registrations.iter().flat_map(of).collect();
         all.sort_by_key(|policy| policy.kind);
         all
     }

@@ -26,6 +26,9 @@ drop function if exists
     jobkit.dead_letters_after(text, text, text, timestamptz, bigint, timestamptz, integer),
     jobkit.dead_letters_page(
         text, text, text, text, text, timestamptz, timestamptz, bigint, integer),
+    jobkit.enqueue_as_owner(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
+        jsonb[], jsonb[], text[], smallint[], text[], text[], text[], interval[], text[]),
     jobkit.enqueue_by_key(
         boolean, text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[],
         text[], jsonb[], jsonb[], text[], smallint[], text[], text[], text[], interval[], text[]),
@@ -63,9 +66,6 @@ drop function if exists
         jsonb[], jsonb[], text[]),
     jobkit.enqueue(
         text, jsonb, text, timestamptz, integer, integer, text, text[], jsonb, text, integer),
-    jobkit.enqueue_all(
-        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
-        jsonb[], jsonb[], text[], smallint[]),
     jobkit.fire(
         text[], timestamptz[], timestamptz[], text[], timestamptz[], text[], timestamptz[]),
     jobkit.heartbeat(bigint, boolean),
@@ -84,6 +84,10 @@ drop function if exists
     jobkit.enqueue_all(
         text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
         jsonb[], jsonb[], text[], smallint[], bigint[], text[], text[], text[]),
+    jobkit.enqueue_all(
+        text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[], text[],
+        jsonb[], jsonb[], text[], smallint[], bigint[], text[], text[], text[], boolean),
+    jobkit.require_options(text, integer, integer, text[]),
     jobkit.register(bigint, text, text[], text[], interval, integer[]),
     jobkit.sleep(bigint, text[], interval);
 drop function if exists
@@ -116,3 +120,7 @@ drop function if exists
     jobkit.edit_schedule(text, jsonb, text, text),
     jobkit.register(
         bigint, text, text[], text[], interval, integer[], integer[], integer[]);
+drop function if exists
+    jobkit.announce(
+        text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],
+        integer[], text[], boolean[], interval[], interval[], interval[], text[]);

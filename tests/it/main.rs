@@ -25,6 +25,7 @@ mod clock;
 mod coalesce;
 mod completion;
 mod delays;
+mod doors;
 mod enqueue;
 mod event_triggers;
 mod examples;

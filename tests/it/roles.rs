@@ -1,5 +1,6 @@
 //! Each role of the database does its work, and nothing else.
 
+mod hostile;
 mod refused;
 mod rights;
 
@@ -151,7 +152,7 @@ async fn each_role_does_its_work_alone() {
         let _of_any_form = session.run(&format!("select jobkit.{duty}")).await;
     }
     session.run("select jobkit.finished_prepare(20)").await.unwrap();
-    session.run("delete from jobkit.audit where at < now() - interval '1 y'").await.unwrap();
+    session.run("select jobkit.prune_audit('1 y', 10)").await.unwrap();
     worker.stop().await;
     lab.check_invariants().await;
     drop(session);

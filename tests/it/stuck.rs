@@ -195,6 +195,55 @@ async fn jobs_run_beside_one_whose_row_cannot_be_read() {
     lab.check_invariants().await;
 }
 
+/// Nothing of jobkit stores such rows: they come by an INSERT of the owner's.
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_run_beside_one_whose_claim_is_refused() {
+    let lab = lab().await;
+    let worker = start(&lab).await;
+    let insert = |id: i64, priority: i16, group: &str, key: &str| {
+        format!(
+            "with job as (
+                insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
+                    created_at, concurrency_group, concurrency_key, args)
+                values ({id}, 'noop', 'default', {priority}, 3, now(), now(), {group}, {key}, 'null')
+                returning *
+            )
+            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+                concurrency_key)
+            select queue, priority, id, kind, concurrency_group, concurrency_key from job"
+        )
+    };
+    // A key without a group: no semaphore can be made for it.
+    lab.run(&insert(1001, -3, "null", "'k'")).await;
+    lab.run("select jobkit.enqueue('noop', 'null') from generate_series(1, 20)").await;
+    lab.until_within(SOON, "(select array_agg(id) from jobkit.jobs) = '{1001}'").await;
+    lab.until("exists (select from jobkit.stuck_jobs where transition = 'claim')").await;
+    let error: String = lab.value("select error from jobkit.stuck_jobs where job_id = 1001").await;
+    assert!(error.contains("concurrency_group"), "{error}");
+    let admin = Admin::new(lab.pool());
+    let attention = admin.overview().await.unwrap().attention;
+    assert!(
+        attention.iter().any(|a| matches!(a, Attention::StuckJob(s) if s.job == JobId(1001))),
+        "{attention:?}"
+    );
+    let sentence = admin.explain(JobId(1001)).await.unwrap().unwrap().sentence;
+    assert!(sentence.starts_with("Stuck since"), "{sentence}");
+    // Ids that no enqueue gives, and priorities beyond all lanes: whatever becomes of these.
+    for (id, priority) in
+        [(i64::MIN, 0), (i64::MIN + 1, 0), (-1, 3), (0, 0), (i64::MAX, 0), (7001, 32767)]
+    {
+        lab.run(&insert(id, priority, "null", "null")).await;
+    }
+    lab.run("select jobkit.enqueue('noop', 'null') from generate_series(1, 20)").await;
+    lab.until_within(SOON, "(select array_agg(id) from jobkit.jobs) = '{1001}'").await;
+    lab.run("update jobkit.jobs set concurrency_key = null").await;
+    lab.run("update jobkit.scheduled set run_at = now()").await;
+    lab.run("delete from jobkit.stuck_jobs").await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    worker.stop().await;
+    lab.check_invariants().await;
+}
+
 /// The marking of a job is one step, its end another; a replay is a third.
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_go_on_beside_a_job_that_cannot_be_changed() {

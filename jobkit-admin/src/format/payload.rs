@@ -27,7 +27,7 @@ pub(crate) fn shown(payload: &Payload, redaction: Option<Redaction>) -> String {
 
 /// Whether a visitor sees all of it.
 pub(crate) fn is_whole(payload: &Payload, redaction: Option<Redaction>) -> bool {
-    json(payload, redaction) == payload.reveal()
+    payload.is_readable() && json(payload, redaction) == payload.reveal()
 }
 
 /// The circumstances of an act. What of them is a payload is not in there.

@@ -21,9 +21,11 @@ fn hides(row: &PgRow) -> sqlx::Result<Hides> {
     Ok(redact.map_or(Hides::All, Hides::Paths))
 }
 
-/// The payload.
+/// The payload, as jsonb writes it: null where that has no room for it.
 pub(super) fn payload(row: &PgRow) -> sqlx::Result<Payload> {
-    Ok(Payload::new(row.read("args")?, hides(row)?))
+    let hides = hides(row)?;
+    let args: Option<String> = row.read("args")?;
+    Ok(args.map_or_else(Payload::unreadable, |json| Payload::new(json, hides)))
 }
 
 /// The metadata: a known kind hides none of it.

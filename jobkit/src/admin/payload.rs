@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::redact::{HIDDEN, astray};
 
+/// What stands in the place of a payload that cannot be shown.
+const UNREADABLE: &str = "unreadable: it has a NUL, half a surrogate or a number without bounds";
+
 /// What of a payload is not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hides {
@@ -31,6 +34,20 @@ pub struct Payload {
 impl Payload {
     pub(crate) fn new(json: String, hides: Hides) -> Self {
         Self { json, hides }
+    }
+
+    /// In the place of one that the server stores, and cannot take apart: it has a NUL, half a
+    /// surrogate or a number beyond all bounds. Who enqueues is refused such a payload; this one was
+    /// written past the functions of jobkit, or by a release that did not look.
+    pub(crate) fn unreadable() -> Self {
+        Self { json: format!("\"{UNREADABLE}\""), hides: Hides::Paths(Vec::new()) }
+    }
+
+    /// Whether it is what was stored: `false` for one that cannot be shown, which says so in its
+    /// place. A worker may be able to read it all the same.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.json.get(1..self.json.len() - 1) != Some(UNREADABLE)
     }
 
     /// The JSON with `"•••"` in the place of each value that is not shown.

@@ -23,6 +23,7 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(column(policies, |p| p.retry_for.map(interval)))
         .bind(column(policies, |p| p.retention_discarded.map(interval)))
         .bind(column(policies, |p| p.encrypt.join(",")))
+        .bind(column(policies, |p| p.takes_text))
 }
 
 /// Tells the database what this binary says of the limits and rates of its concurrency groups.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::limits;
 use crate::store::Deadlines;
 
 /// The longest of them: one day.
@@ -142,6 +143,9 @@ impl Settings {
                 ));
             }
         }
+        if let Err(error) = limits::name("name of a worker", &self.name, limits::NAME_BYTES) {
+            problems.push(format!("`Worker::name`: {error}"));
+        }
         let years = LONGEST * 3650;
         for (name, keep) in [
             ("keep_resolved", self.keep_resolved),
@@ -163,8 +167,10 @@ fn default_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
         .or_else(|| std::env::var("HOSTNAME").ok());
-    let host = host.as_deref().map_or("host", str::trim).to_owned();
-    format!("{host}:{}", std::process::id())
+    let host = host.as_deref().map_or("host", str::trim);
+    let process = std::process::id();
+    let host: String = host.chars().filter(char::is_ascii_graphic).take(100).collect();
+    format!("{host}:{process}")
 }
 
 #[cfg(test)]

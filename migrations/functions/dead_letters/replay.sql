@@ -18,7 +18,9 @@ declare
     v_entry record;
 begin
     perform jobkit.require_read_committed();
-    perform jobkit.require_options(p_queue, null, p_max_attempts, variadic p_concurrency);
+    perform jobkit.refuse(jobkit.wrong_with('kind', coalesce(p_queue, 'queue'), 0,
+        coalesce(p_max_attempts, 1), p_concurrency[1], p_concurrency[2], null,
+        coalesce(p_args::text, '{}'), null, null));
     perform jobkit.require_time(p_run_at);
     select d.state, d.replay_id, d.generation, d.job_id, d.unique_scope, d.unique_key, d.kind
     into v_entry

@@ -1,7 +1,8 @@
 -- enqueue: one job, for triggers and other languages. What is left out comes from what a binary
 -- announced for the kind; p_version is that of the payload, 1 when it is left out. What users may
 -- rely on is in docs/sql.md. With p_unique_key it returns the job that has the key, and the setting
--- `jobkit.answer` of this transaction says whether that is new:
+-- `jobkit.answer` of this transaction says whether that is new. It runs as the owner, for whoever
+-- may enqueue and nothing else:
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
 create or replace function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,
@@ -15,14 +16,13 @@ create or replace function jobkit.enqueue(
     p_coalesce_group text default null
 ) returns bigint
 language plpgsql
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_kind jobkit.kinds;
     v_bytes constant integer := octet_length(concat(p_args, p_metadata));
     v_unique record;
-    v_scope constant text[] := array[
-        case when p_coalesce_key is not null then coalesce(p_coalesce_group, p_kind) end];
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
@@ -42,13 +42,14 @@ begin
         raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
-    perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
+    perform jobkit.refuse(jobkit.wrong_with(p_kind, coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
-        p_concurrency_key, p_dead_letter_key),
+        v_kind.concurrency_group, p_concurrency_key, p_dead_letter_key,
+        case when p_args is not null then '{}' end, null, p_version)),
+        jobkit.require_shape(p_kind, v_kind.takes_text, p_args),
         case when v_kind.redact || v_kind.encrypt <> '{}'
             then jobkit.require_sealed(p_kind, p_args) end;
-    perform jobkit.refuse(case when p_args is null then 'the payload is null'
-        when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
+    perform jobkit.refuse(case
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
             then 'what a unique key is like needs one: give p_unique_key => …'
@@ -56,10 +57,7 @@ begin
             then 'the group of a key needs one: give p_coalesce_key => …'
         when p_coalesce_key is not null and p_unique_key is not null
             then 'a job has a unique key or coalesces, not both' end);
-    perform jobkit.require_unique(v_scope, array[p_coalesce_key], '{coalesce}',
-        array[null::interval], array[null::text])
-    where p_coalesce_key is not null;
-    if p_unique_key is not null then
+    if p_unique_key is not null or p_coalesce_key is not null then
         select * into v_unique from jobkit.enqueue_unique(
             array[p_kind], array[coalesce(p_queue, v_kind.queue)],
             array[coalesce(p_priority, v_kind.priority)::smallint],
@@ -67,10 +65,14 @@ begin
             array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
             array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)],
             array[p_metadata], array[p_dead_letter_key], array[nullif(p_version, 1)::smallint],
-            array[coalesce(p_unique_group, p_kind)], array[p_unique_key],
-            array[coalesce(p_unique_while, 'unfinished')], array[p_unique_for],
-            array[coalesce(p_on_duplicate, 'skip')]);
-        perform set_config('jobkit.answer', v_unique.answer, true);
+            array[coalesce(p_unique_group, p_coalesce_group, p_kind)],
+            array[coalesce(p_unique_key, p_coalesce_key)],
+            array[case when p_coalesce_key is not null then 'coalesce'
+                else coalesce(p_unique_while, 'unfinished') end], array[p_unique_for],
+            array[case when p_unique_key is not null then coalesce(p_on_duplicate, 'skip') end]);
+        if p_unique_key is not null then
+            perform set_config('jobkit.answer', v_unique.answer, true);
+        end if;
         return v_unique.job_id;
     end if;
     return jobkit.enqueue_all(
@@ -79,8 +81,7 @@ begin
         array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
         array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
         array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
-        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint], null,
-        v_scope, array[p_coalesce_key],
-        case when p_coalesce_key is not null then '{coalesce}'::text[] end);
+        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint]);
 end
 $$;
+revoke all on function jobkit.enqueue from public;

@@ -23,15 +23,19 @@ begin
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', v_new.kind
             using errcode = 'JK004';
     end if;
-    perform jobkit.require_sealed(v_new.kind, p_args::jsonb);
+    v_new.queue := coalesce(v_new.queue, v_kind.queue);
+    v_new.priority := coalesce(v_new.priority, v_kind.priority);
+    v_new.max_attempts := coalesce(v_new.max_attempts, v_kind.max_attempts);
+    v_new.concurrency_group := v_kind.concurrency_group;
+    perform jobkit.require_schedule(v_new, p_args),
+        jobkit.require_sealed(v_new.kind, p_args::jsonb);
     delete from jobkit.schedules s where s.name = v_new.name and s.removed_at is not null;
     insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
         overlap, jitter, kind, version, queue, priority, max_attempts, concurrency_group,
         concurrency_key, dead_letter_key, args, tags, metadata, edited)
     values (v_new.name, v_new.times, v_new.next_at, v_new.catch_up, v_new.catch_up_max,
         v_new.catch_up_window, v_new.overlap, v_new.jitter, v_new.kind, v_new.version,
-        coalesce(v_new.queue, v_kind.queue), coalesce(v_new.priority, v_kind.priority),
-        coalesce(v_new.max_attempts, v_kind.max_attempts), v_kind.concurrency_group,
+        v_new.queue, v_new.priority, v_new.max_attempts, v_new.concurrency_group,
         v_new.concurrency_key, v_new.dead_letter_key, p_args::json, v_new.tags, v_new.metadata,
         '{times,catch_up,overlap,jitter,args,queue,job}')
     on conflict (name) do nothing;

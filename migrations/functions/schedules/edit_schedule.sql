@@ -36,6 +36,7 @@ begin
         perform jobkit.miss_due(p_name);
     end if;
     v_new := jsonb_populate_record(v_old, p_changes);
+    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text));
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
         where p_changes ? f.field

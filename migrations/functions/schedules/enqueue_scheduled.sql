@@ -28,7 +28,7 @@ begin
     into v_new
     from unnest(p_schedules, p_instants) with ordinality as i (schedule, instant, n)
     join jobkit.schedules s on s.name = i.schedule;
-    v_jobs := array(select e.id from jobkit.enqueue_all(v_new.kind, v_new.queue, v_new.priority,
+    v_jobs := array(select e.id from jobkit.insert_jobs(v_new.kind, v_new.queue, v_new.priority,
         v_new.max_attempts, v_new.delay, array[]::timestamptz[], v_new.grp, v_new.key, v_new.args,
         v_new.tags, v_new.metadata, v_new.dead_letter_key, v_new.version,
         p_bounded => false) as e (id));

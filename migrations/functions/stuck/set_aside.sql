@@ -1,6 +1,7 @@
 -- set_aside: of the ready jobs that a claim would take first, as many as it has slots, those that
--- cannot be read, although the server is well: each leaves `ready`, with its permit, until it is
--- tried again. Returns them. What it reads of a job is what a claim answers.
+-- cannot be claimed, although the server is well: each leaves `ready`, with its permit, until it is
+-- tried again. Returns them. What it reads of a job is what a claim answers, and what it writes and
+-- takes back is what a claim writes (`try_claim`).
 create or replace function jobkit.set_aside(
     p_worker bigint, p_kinds text[], p_queues text[], p_slots integer[]
 ) returns table (job_id bigint, error text)
@@ -32,7 +33,10 @@ begin
     loop
         begin
             perform j::text, j.attempt + 1 from jobkit.jobs j where j.id = v_ready.id;
-        exception when others then
+            perform jobkit.try_claim(p_worker, v_ready.id, v_ready.at, p_queues, p_kinds);
+        exception when sqlstate 'JK011' or lock_not_available or transaction_rollback then
+            -- It could be claimed, or somebody is in the way.
+        when others then
             v_at := v_at || v_ready.at;
             v_jobs := v_jobs || v_ready.id;
             v_errors := v_errors || sqlerrm;

@@ -2,10 +2,12 @@
 -- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. A queue
 -- that is full takes its job all the same: who publishes knows nothing of it. Returns the jobs with
 -- their kinds. p_version of the payload, null = 1; the metadata say the topic, too.
+-- It runs as the owner, for whoever may enqueue and nothing else.
 create or replace function jobkit.fan_out(
     p_topic text, p_args text, p_version smallint, p_metadata jsonb
 ) returns table (job_id bigint, kind text)
 language plpgsql
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -15,6 +17,8 @@ declare
         case jsonb_typeof(p_metadata -> 'jobkit') when 'object' then p_metadata -> 'jobkit'
             else '{}' end || jsonb_build_object('topic', p_topic));
 begin
+    perform jobkit.refuse(jobkit.wrong_with(
+        'kind', 'queue', 0, 1, null, null, null, p_args, p_metadata, p_version));
     select count(*)::integer as jobs, array_agg(k.kind order by k.kind) as kind,
         array_agg(k.queue order by k.kind) as queue,
         array_agg(k.priority order by k.kind) as priority,
@@ -28,10 +32,11 @@ begin
     end if;
     -- One that subscribes encrypts nothing; but it may have done so, or be about to.
     perform jobkit.require_sealed(s.kind, p_args::jsonb) from unnest(v_to.sealed) as s (kind);
-    v_jobs := array(select e.id from jobkit.enqueue_all(v_to.kind, v_to.queue, v_to.priority,
+    v_jobs := array(select e.id from jobkit.insert_jobs(v_to.kind, v_to.queue, v_to.priority,
         v_to.max_attempts, '{}', '{}', '{}', '{}', array_fill(p_args, array[v_to.jobs]), '{}',
         array_fill(v_metadata, array[v_to.jobs]), '{}',
         array_fill(p_version, array[v_to.jobs]), p_bounded => false) as e (id));
     return query select u.job_id, u.kind from unnest(v_jobs, v_to.kind) as u (job_id, kind);
 end
 $$;
+revoke all on function jobkit.fan_out from public;

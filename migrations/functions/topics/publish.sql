@@ -1,12 +1,13 @@
 -- publish: for triggers and other languages: a job for each kind that subscribes to a topic, in the
 -- transaction of the caller; none where nobody does. p_version is that of the payload. Returns the
--- jobs. What users may rely on is in docs/sql.md.
+-- jobs. What users may rely on is in docs/sql.md. It runs as the owner, for whoever may enqueue.
 --   select jobkit.publish('order.paid', '{"order": 7}');
 create or replace function jobkit.publish(
     p_topic text, p_args jsonb default '{}', p_version integer default null,
     p_metadata jsonb default null
 ) returns setof bigint
 language plpgsql
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -23,7 +24,11 @@ begin
         when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
         when jsonb_typeof(p_metadata) <> 'object' then
             'the metadata of what is published are no object' end);
+    perform jobkit.require_shape(k.kind, k.takes_text, p_args)
+    from jobkit.subscriptions s join jobkit.kinds k on k.kind = s.kind
+    where s.topic = p_topic and jsonb_typeof(p_args) = 'string';
     return query select f.job_id
     from jobkit.fan_out(p_topic, p_args::text, nullif(p_version, 1)::smallint, p_metadata) as f;
 end
 $$;
+revoke all on function jobkit.publish from public;

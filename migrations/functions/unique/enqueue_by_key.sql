@@ -35,7 +35,7 @@ begin
         ) else jobkit.take_free_keys(p_scope, v_keys, v_new, p_for, p_how = 'look') end;
     answers := array_fill('enqueued'::text, array[cardinality(p_kind)]);
     if array_remove(ids, null) <> '{}' then
-        perform jobkit.enqueue_all(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at,
+        perform jobkit.insert_jobs(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at,
             p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key, p_version, ids,
             p_scope, p_unique, p_while);
     end if;
@@ -55,7 +55,7 @@ begin
                 p_delay[i] := null;
                 p_run_at[i] := jobkit.parked();
             end if;
-            perform jobkit.enqueue_all(p_kind[i:i], p_queue[i:i], p_priority[i:i],
+            perform jobkit.insert_jobs(p_kind[i:i], p_queue[i:i], p_priority[i:i],
                 p_max_attempts[i:i], p_delay[i:i], p_run_at[i:i], p_group[i:i], p_key[i:i],
                 p_args[i:i], p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i],
                 p_version[i:i], v_new[i:i], p_scope[i:i], p_unique[i:i], p_while[i:i]);

@@ -10,6 +10,8 @@
 -- isolation level. Keys are taken in their order, so that two calls cannot wait for each other.
 -- Many are taken at a go, as if all were free; where one is not, again, with a look at each; and
 -- where one has to be waited for, one by one: from the beginning each time.
+-- What becomes of a duplicate takes rights to read and change jobs: it runs as the owner, for
+-- whoever may enqueue, and does nothing else with them.
 create or replace function jobkit.enqueue_unique(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
@@ -18,6 +20,7 @@ create or replace function jobkit.enqueue_unique(
     p_on_duplicate text[]
 ) returns table (job_id bigint, answer text)
 language plpgsql
+security definer
 set search_path = pg_catalog, pg_temp
 -- A session keeps its plans, those from when there were few keys, too.
 set enable_seqscan = off
@@ -27,18 +30,14 @@ declare
     v_ids bigint[];
     v_answers text[];
 begin
-    if not has_table_privilege('jobkit.unique_keys', 'update') then
-        return query select * from jobkit.enqueue_as_owner(p_kind, p_queue, p_priority,
-            p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
-            p_dead_letter_key, p_version, p_scope, p_unique, p_while, p_for, p_on_duplicate);
-        return;
-    end if;
+    perform jobkit.require_options(p_kind, p_queue, p_priority, p_max_attempts, p_group, p_key,
+        p_dead_letter_key, p_args, p_metadata, p_version);
     perform jobkit.require_unique(p_scope, p_unique, p_while, p_for, p_on_duplicate);
     if array_remove(p_tags, null) <> '{}' then
         perform jobkit.require_tags(p_tags);
     end if;
     if array_remove(p_on_duplicate, null) = '{}' then
-        return query select e.id, 'enqueued' from jobkit.enqueue_all(p_kind, p_queue, p_priority,
+        return query select e.id, 'enqueued' from jobkit.insert_jobs(p_kind, p_queue, p_priority,
             p_max_attempts, p_delay, p_run_at, p_group, p_key, p_args, p_tags, p_metadata,
             p_dead_letter_key, p_version, null, p_scope, p_unique, p_while) as e (id);
         return;
@@ -65,3 +64,4 @@ begin
     return query select unnest(v_ids), unnest(v_answers);
 end
 $$;
+revoke all on function jobkit.enqueue_unique from public;

@@ -8,12 +8,13 @@ create or replace function jobkit.announce(
     p_redact text[] default '{}',                -- of each kind with commas between
     p_key_optional boolean[] default '{}', p_expires interval[] default '{}',
     p_retry_for interval[] default '{}', p_retention_discarded interval[] default '{}',
-    p_encrypt text[] default '{}'                -- as p_redact
+    p_encrypt text[] default '{}',               -- as p_redact
+    p_takes_text boolean[] default '{}'          -- whether a payload may be a JSON string
 ) returns void
 language sql as $$
     insert into jobkit.kinds as k (kind, queue, priority, max_attempts, retention,
         concurrency_group, concurrency_limit, auto_replay, max_cycles, redact, key_optional,
-        expires, retry_for, retention_discarded, encrypt)
+        expires, retry_for, retention_discarded, encrypt, takes_text)
     select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
         coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}'),
         coalesce(i.key_optional, before.key_optional, false),
@@ -22,12 +23,12 @@ language sql as $$
         case when p_retention_discarded = '{}' then before.retention_discarded
             else i.retention_discarded end,
         case when p_encrypt = '{}' then coalesce(before.encrypt, '{}')
-            else coalesce(string_to_array(i.encrypt, ','), '{}') end
+            else coalesce(string_to_array(i.encrypt, ','), '{}') end, i.takes_text
     from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
             p_auto_replay, p_max_cycles, p_redact, p_key_optional, p_expires, p_retry_for,
-            p_retention_discarded, p_encrypt)
+            p_retention_discarded, p_encrypt, p_takes_text)
         as i (kind, queue, priority, max_attempts, retention, grp, lim, auto_replay, max_cycles,
-            redact, key_optional, expires, retry_for, retention_discarded, encrypt)
+            redact, key_optional, expires, retry_for, retention_discarded, encrypt, takes_text)
     left join jobkit.kinds before on before.kind = i.kind
     order by i.kind
     on conflict (kind) do update set queue = excluded.queue, priority = excluded.priority,
@@ -37,7 +38,7 @@ language sql as $$
         max_cycles = excluded.max_cycles, redact = excluded.redact,
         key_optional = excluded.key_optional, expires = excluded.expires,
         retry_for = excluded.retry_for, retention_discarded = excluded.retention_discarded,
-        encrypt = excluded.encrypt,
+        encrypt = excluded.encrypt, takes_text = excluded.takes_text,
         announced_at = clock_timestamp()
     where to_jsonb(k) - 'announced_at' <> to_jsonb(excluded) - 'announced_at'
 $$;

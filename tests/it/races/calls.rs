@@ -458,7 +458,7 @@ pub(crate) fn enqueue_coalescing(count: i32, job: Coalescing) -> String {
         if delay == "0 s" { "'{}'".to_owned() } else { fill(&format!("'{delay}'"), "interval") };
     let key = if key.is_empty() { fill("null", "text") } else { text(key) };
     format!(
-        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all({}, {}, {}, {},
+        "select string_agg(e::text, ' ' order by e) from jobkit.insert_jobs({}, {}, {}, {},
             {delays}, '{{}}', {}, {key}, {}, '{{}}', '{{}}', '{{}}', '{{}}', null, {}, {}, {}) e",
         text(kind),
         text(queue),

@@ -87,10 +87,17 @@ fn diff(recorded: &str, found: &str) -> Vec<String> {
 async fn few_functions_run_with_the_rights_of_their_owner() {
     let lab = Lab::new().await;
     let expected = [
-        "enqueue_as_owner",
+        "enqueue",
+        "enqueue_all",
+        "enqueue_unique",
+        "fan_out",
         "finished_drop",
         "finished_forget",
         "finished_prepare",
+        "note",
+        "note_ended",
+        "prune_audit",
+        "publish",
         "require_room",
     ];
     let expected = expected.map(|name| format!("{name} search_path=pg_catalog, pg_temp"));

@@ -4,7 +4,7 @@
 -- length, or empty from $5 on where all is null. Every parameter is the text of an array, so that
 -- each driver can send it.
 select e.job_id
-from jobkit.enqueue_all(
+from jobkit.store_all(
     $1::pg_catalog.text::pg_catalog.text[], $2::pg_catalog.text::pg_catalog.text[],
     $3::pg_catalog.text::pg_catalog.int2[], $4::pg_catalog.text::pg_catalog.int2[],
     $5::pg_catalog.text::pg_catalog.interval[], $6::pg_catalog.text::pg_catalog.timestamptz[],

@@ -4,5 +4,6 @@
 -- that are not shown, with commas between, $11 whether there may be no key, $12 how long
 -- after its time a job may begin, $13 for how long after its first failure one is tried again,
 -- $14 retention of what was discarded or cancelled, where it is another; $15 paths that are
--- sealed, with commas between
-select jobkit.announce($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+-- sealed, with commas between; $16 whether a payload may be a JSON string
+select jobkit.announce($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16)

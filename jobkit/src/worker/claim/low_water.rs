@@ -91,7 +91,7 @@ impl LowWater {
     /// Notes a job that became ready: the next scan of its lane finds it.
     pub(crate) fn lower(&mut self, queue: usize, lane: Lane, job: i64) {
         let mark = &mut self.marks[queue][lane.index()];
-        *mark = (*mark).min(job - 1);
+        *mark = (*mark).min(job.saturating_sub(1));
     }
 
     /// The next scan begins at the start: a claim that failed has left its marks on what it picked,
@@ -129,7 +129,7 @@ impl LowWater {
         jobs.for_each(|(lane, id)| lowest[lane.index()] = lowest[lane.index()].min(id));
         for (mark, lowest) in self.marks[queue].iter_mut().zip(lowest) {
             if lowest != i64::MAX {
-                *mark = lowest - 1;
+                *mark = lowest.saturating_sub(1);
             }
         }
     }

@@ -1,0 +1,91 @@
+-- insert_jobs: the work of `enqueue_all`, for functions that have looked at the jobs themselves or
+-- have an id for them.
+--   p_kind … p_version  as for `enqueue_all`
+--   p_ids  the ids they get, and null where a job is left out; p_scope, p_unique, p_while  the
+--     unique keys that they have (`enqueue_unique`)
+--   p_bounded  whether it is refused where one of the queues is full (`require_room`)
+--   p_checked  whether the jobs are known to be in order (`wrong_with`)
+-- No row goes through a CTE or a FROM of arrays, which would copy all payloads to the disk.
+create or replace function jobkit.insert_jobs(
+    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
+    p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
+    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[],
+    p_version smallint[], p_ids bigint[] default null, p_scope text[] default '{}',
+    p_unique text[] default '{}', p_while text[] default '{}', p_bounded boolean default true,
+    p_checked boolean default true
+) returns setof bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    -- Not now(): that is when the caller's transaction began.
+    v_now constant timestamptz := clock_timestamp();
+    v_due timestamptz[] := '{}';                 -- where some are not due at once
+    v_later timestamptz;                         -- when the first that has to wait is due
+    v_all_later boolean := false;
+    v_ids bigint[] := p_ids;
+begin
+    if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
+        v_due := array(
+            select coalesce(v_now + i.delay, i.run_at, v_now)
+            from unnest(p_delay, p_run_at) as i (delay, run_at)
+        );
+        perform jobkit.require_time(min(d.due)), jobkit.require_time(max(d.due))
+        from unnest(v_due) as d (due);
+        select min(d.due) filter (where d.due > v_now), bool_and(d.due > v_now)
+        into v_later, v_all_later
+        from unnest(v_due) as d (due);
+    end if;
+    if array_remove(p_tags, null) <> '{}' then
+        perform jobkit.require_tags(p_tags);
+    end if;
+    if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
+        -- A queue that is full refuses all.
+        perform jobkit.require_room(b.queue) from jobkit.bounds b
+        where b.queue = any (p_queue)
+            and b.open_until not between v_now and v_now + interval '5 s';
+    end if;
+    if v_ids is null then
+        v_ids := array(
+            select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind)));
+    end if;
+    insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
+        concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
+        unique_scope, unique_key, unique_while)
+    select i.id, i.kind, i.queue, i.priority, i.max_attempts, coalesce(i.due, v_now), v_now,
+        case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args::json,
+        case when i.tags is not null then array(select jsonb_array_elements_text(i.tags)) end,
+        i.metadata, i.version, i.unique_scope, i.unique_key, i.unique_while
+    from (
+        select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
+            unnest(p_priority) as priority, unnest(p_max_attempts) as max_attempts,
+            unnest(v_due) as due, unnest(p_group) as grp, unnest(p_key) as key,
+            unnest(p_dead_letter_key) as dead_letter_key, unnest(p_args) as args,
+            unnest(p_tags) as tags, unnest(p_metadata) as metadata, unnest(p_version) as version,
+            unnest(p_scope) as unique_scope, unnest(p_unique) as unique_key,
+            unnest(p_while) as unique_while
+    ) i
+    where i.id is not null and (p_checked or jobkit.refuse(jobkit.wrong_with(i.kind, i.queue,
+        i.priority, i.max_attempts, i.grp, i.key, i.dead_letter_key, i.args, i.metadata,
+        i.version)) is null);
+    insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
+    select i.queue, i.priority, i.id, jobkit.versioned(i.kind, i.version),
+        case when i.key is not null then i.grp end, i.key
+    from (
+        select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
+            unnest(p_priority) as priority, unnest(v_due) as due, unnest(p_group) as grp,
+            unnest(p_key) as key, unnest(p_version) as version
+    ) i
+    where i.id is not null and (i.due is null or i.due <= v_now);
+    if v_due <> '{}' then
+        insert into jobkit.scheduled (run_at, job_id)
+        select i.due, i.id from (select unnest(v_ids) as id, unnest(v_due) as due) i
+        where i.due > v_now and i.id is not null;
+    end if;
+    if v_later is not null then
+        perform jobkit.wake_due(v_later);
+    end if;
+    if not v_all_later then
+        perform jobkit.wake(p_queue);
+    end if;
+    return query select unnest(v_ids);
+end
+$$;

@@ -1,0 +1,20 @@
+-- require_shape: refuses a payload that is a JSON string where its kind takes none (p_takes_text,
+-- as a binary announced it): some drivers make a string of the JSON that they are given. Where
+-- nobody has said (null), one is refused that has an object or an array in it.
+create or replace function jobkit.require_shape(
+    p_kind text, p_takes_text boolean, p_args jsonb
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if jsonb_typeof(p_args) = 'string'
+        and not coalesce(p_takes_text, p_args #>> '{}' !~ '^\s*[[{]')
+    then
+        raise exception 'jobkit: the payload is a JSON string, and jobs of the kind "%" take none',
+            p_kind
+            using errcode = 'JK008', hint = 'The driver has quoted the JSON once more: pass the '
+                'object itself, or cast the parameter, $1::text::jsonb.';
+    end if;
+end
+$$;

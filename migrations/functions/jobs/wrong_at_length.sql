@@ -1,0 +1,40 @@
+-- wrong_at_length: `wrong_with` of a job that is not plainly in order: says what is wrong, or null.
+create or replace function jobkit.wrong_at_length(
+    p_kind text, p_queue text, p_priority integer, p_max_attempts integer, p_group text,
+    p_key text, p_dead_letter_key text, p_args text, p_metadata jsonb, p_version integer
+) returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    -- As jsonb writes it metadata are longer than they were: by half at most.
+    v_bytes constant bigint :=
+        octet_length(p_args) + coalesce(octet_length(p_metadata::text) / 3 * 2, 0);
+    v_wrong text := case
+        when octet_length(p_kind) between 1 and 128 is not true then
+            'the name of a kind has 1 to 128 bytes, not ' || coalesce(octet_length(p_kind), 0)
+        when octet_length(p_queue) between 1 and 128 is not true then
+            'the name of a queue has 1 to 128 bytes, not ' || coalesce(octet_length(p_queue), 0)
+        when p_priority between -3 and 3 is not true then
+            'a priority is -3 to 3, not ' || coalesce(p_priority::text, 'null')
+        when p_max_attempts between 1 and 1000 is not true then
+            'a number of attempts is 1 to 1000, not ' || coalesce(p_max_attempts::text, 'null')
+        when p_key is not null and p_group is null then 'half a concurrency key: it has no group'
+        when p_key is not null and octet_length(p_group) not between 1 and 128 then
+            'the group of a key has 1 to 128 bytes, not ' || octet_length(p_group)
+        when octet_length(p_key) > 512 then
+            'a key has 512 bytes at most, not ' || octet_length(p_key)
+        when octet_length(p_dead_letter_key) > 512 then
+            'a key has 512 bytes at most, not ' || octet_length(p_dead_letter_key)
+        when p_args is null then 'the payload is null'
+        when v_bytes > 1024 * 1024 then
+            'payload and metadata have 1048576 bytes at most, not ' || v_bytes
+        when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
+    end;
+begin
+    if v_wrong is null and strpos(p_args, '\u') > 0 and jobkit.as_jsonb(p_args) is null then
+        v_wrong := 'the payload has a NUL or half a surrogate, which jsonb has not';
+    end if;
+    return v_wrong;
+end
+$$;

@@ -1,0 +1,30 @@
+-- wrong_with: what is wrong with a job that somebody enqueues: what makes it one that no claim
+-- finds or no worker runs. Null where nothing is. A payload that escapes a character has a second
+-- look: json takes a NUL and half a surrogate, and jsonb, in which it is searched, does not. It is
+-- inlined where it is called, so it has no settings, and every name in it a schema.
+create or replace function jobkit.wrong_with(
+    p_kind text, p_queue text, p_priority integer, p_max_attempts integer, p_group text,
+    p_key text, p_dead_letter_key text, p_args text, p_metadata jsonb, p_version integer
+) returns text
+language sql immutable as $$
+    select case
+        when pg_catalog.octet_length(p_kind) operator(pg_catalog.<=) 128
+            and pg_catalog.octet_length(p_queue) operator(pg_catalog.<=) 128
+            and p_kind operator(pg_catalog.<>) '' and p_queue operator(pg_catalog.<>) ''
+            and p_priority operator(pg_catalog.>=) -3 and p_priority operator(pg_catalog.<=) 3
+            and p_max_attempts operator(pg_catalog.>=) 1
+            and p_max_attempts operator(pg_catalog.<=) 1000
+            and (p_key is null or pg_catalog.octet_length(p_key) operator(pg_catalog.<=) 512
+                and p_group operator(pg_catalog.<>) ''
+                and pg_catalog.octet_length(p_group) operator(pg_catalog.<=) 128)
+            and (p_dead_letter_key is null
+                or pg_catalog.octet_length(p_dead_letter_key) operator(pg_catalog.<=) 512)
+            and pg_catalog.octet_length(p_args) operator(pg_catalog.<=) 1048576
+            and p_metadata is null
+            and (p_version is null or p_version operator(pg_catalog.>=) 1)
+            and pg_catalog.strpos(p_args, '\u') operator(pg_catalog.=) 0
+        then null
+        else jobkit.wrong_at_length(p_kind, p_queue, p_priority, p_max_attempts, p_group, p_key,
+            p_dead_letter_key, p_args, p_metadata, p_version)
+    end
+$$;

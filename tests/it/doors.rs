@@ -1,0 +1,294 @@
+//! What no worker could run is refused by whichever door it comes.
+
+use jobkit::{Error, migrate};
+use jobkit_tests::{Lab, Roles};
+use sqlx::AssertSqlSafe;
+
+/// The parts of a job, each as SQL.
+struct Parts {
+    kind: &'static str,
+    queue: &'static str,
+    priority: &'static str,
+    attempts: &'static str,
+    group: &'static str,
+    key: &'static str,
+    dead_letter_key: &'static str,
+    args: &'static str,
+    version: &'static str,
+}
+
+const GOOD: Parts = Parts {
+    kind: "'door'",
+    queue: "'q'",
+    priority: "0",
+    attempts: "3",
+    group: "null",
+    key: "null",
+    dead_letter_key: "null",
+    args: "'{}'",
+    version: "null",
+};
+
+/// What is wrong, and words of the answer.
+const WRONG: &[(Parts, &str)] = &[
+    (Parts { key: "'k'", ..GOOD }, "half a concurrency key"),
+    (Parts { key: "'k'", group: "''", ..GOOD }, "the group of a key"),
+    (Parts { key: "'k'", group: "repeat('g', 129)", ..GOOD }, "the group of a key"),
+    (Parts { key: "repeat('k', 513)", group: "'g'", ..GOOD }, "512 bytes"),
+    (Parts { dead_letter_key: "repeat('k', 513)", ..GOOD }, "512 bytes"),
+    (Parts { kind: "''", ..GOOD }, "name of a kind"),
+    (Parts { kind: "null", ..GOOD }, "name of a kind"),
+    (Parts { kind: "repeat('ä', 65)", ..GOOD }, "name of a kind"),
+    (Parts { queue: "''", ..GOOD }, "name of a queue"),
+    (Parts { queue: "null", ..GOOD }, "name of a queue"),
+    (Parts { queue: "repeat('q', 129)", ..GOOD }, "name of a queue"),
+    (Parts { priority: "4", ..GOOD }, "a priority"),
+    (Parts { priority: "-4", ..GOOD }, "a priority"),
+    (Parts { priority: "32767", ..GOOD }, "a priority"),
+    (Parts { priority: "null", ..GOOD }, "a priority"),
+    (Parts { attempts: "0", ..GOOD }, "a number of attempts"),
+    (Parts { attempts: "-1", ..GOOD }, "a number of attempts"),
+    (Parts { attempts: "1001", ..GOOD }, "a number of attempts"),
+    (Parts { attempts: "null", ..GOOD }, "a number of attempts"),
+    (Parts { version: "0", ..GOOD }, "a version"),
+    (Parts { args: "null", ..GOOD }, "the payload is null"),
+    (Parts { args: r#"'{"a": "\u0000"}'"#, ..GOOD }, "a NUL"),
+    (Parts { args: r#"'{"\u0000": 1}'"#, ..GOOD }, "a NUL"),
+    (Parts { args: r#"'{"a": "\ud800"}'"#, ..GOOD }, "half a surrogate"),
+    (Parts { args: r#"'{"a": "\uDC00x"}'"#, ..GOOD }, "half a surrogate"),
+    (Parts { args: "to_json(repeat('x', 1048576))::text", ..GOOD }, "1048576 bytes"),
+];
+
+/// Every door that takes a job as a client has made it.
+fn doors(parts: &Parts) -> Vec<String> {
+    let Parts { kind, queue, priority, attempts, group, key, dead_letter_key, args, version } =
+        parts;
+    let one = format!(
+        "{kind}::text, {queue}::text, {priority}::int2, {attempts}::int2, {group}::text,
+        {key}::text, {dead_letter_key}::text, {args}::text, null::text[], null::jsonb,
+        {version}::int2"
+    );
+    let all = format!(
+        "array[{kind}::text], array[{queue}::text], array[{priority}::int2],
+        array[{attempts}::int2], '{{}}', '{{}}', array[{group}::text], array[{key}::text],
+        array[{args}::text], '{{}}', '{{}}', array[{dead_letter_key}::text],
+        array[{version}::int2]"
+    );
+    let unique = "'{door}', '{u}', '{unfinished}', '{null}', '{skip}'";
+    let coalesces = "'{door}', '{u}', '{coalesce}', '{null}', '{null}'";
+    vec![
+        format!("select jobkit.enqueue_all({all})"),
+        format!("select jobkit.store_all({all})"),
+        format!("select jobkit.store_one({one})"),
+        format!("select jobkit.enqueue_unique({all}, {unique})"),
+        format!("select jobkit.enqueue_unique({all}, {coalesces})"),
+        format!("select jobkit.store_unique({one}, 'door', 'u', 'unfinished', null, 'skip')"),
+        format!("select jobkit.store_unique({one}, 'door', 'u', 'coalesce', null, null)"),
+    ]
+}
+
+async fn refusal(session: &mut jobkit_tests::Session, statement: &str) -> (String, String) {
+    let error = session.run(statement).await.expect_err(statement);
+    let error = error.as_database_error().expect(statement);
+    (error.code().unwrap_or_default().into_owned(), error.message().to_owned())
+}
+
+#[tokio::test]
+async fn a_job_that_no_worker_could_run_is_refused_at_every_door() {
+    let roles = Roles::new(Lab::new().await).await;
+    let mut session = roles.lab.session("producer").await;
+    session.run(&format!("set role {}producer", roles.prefix)).await.unwrap();
+    let mut checks = 0;
+    for (parts, words) in WRONG {
+        for statement in doors(parts) {
+            let (code, message) = refusal(&mut session, &statement).await;
+            assert_eq!(code, "JK008", "{statement}: {message}");
+            assert!(message.contains(words), "{statement}: {message}");
+            checks += 1;
+        }
+    }
+    assert!(checks >= 180, "{checks}");
+    assert_eq!(roles.lab.count("jobkit.jobs").await, 0);
+    assert_eq!(roles.lab.count("jobkit.unique_keys").await, 0);
+    for statement in doors(&Parts { group: "'g'", key: "'k'", args: r#"'"\\u0000"'"#, ..GOOD }) {
+        session.run(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    assert_eq!(roles.lab.count("jobkit.jobs where args::text = '\"\\\\u0000\"'").await, 6);
+    drop(session);
+    roles.end().await;
+}
+
+/// A client that may write to the tables has looked at its jobs; half a key is refused all the same.
+#[tokio::test]
+async fn whoever_may_write_to_the_tables_is_refused_half_a_key() {
+    let lab = Lab::new().await;
+    let mut session = lab.session("owner").await;
+    for statement in doors(&Parts { key: "'k'", ..GOOD }) {
+        let (code, message) = refusal(&mut session, &statement).await;
+        assert_eq!(code, "JK008", "{statement}: {message}");
+    }
+    for statement in doors(&Parts { key: "'k'", group: "'g'", ..GOOD }) {
+        session.run(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    assert_eq!(lab.count("jobkit.jobs where concurrency_group = 'g'").await, 6);
+}
+
+/// Topics, schedules and replays.
+#[tokio::test]
+async fn other_doors_refuse_it_too() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('door', 'q', 0, 3);
+        insert into jobkit.subscriptions (topic, kind) values ('t', 'door');
+        select jobkit.create_schedule('{\"name\": \"s\", \"times\": \"@hourly\",
+            \"kind\": \"door\", \"catch_up\": \"none\", \"catch_up_max\": 1,
+            \"catch_up_window\": \"1 h\", \"overlap\": \"allow\", \"jitter\": \"0\"}', '{}', 'me')",
+    )
+    .await;
+    let created = |more: &str| {
+        format!(
+            "select jobkit.create_schedule('{{\"name\": \"n\", \"times\": \"@hourly\",
+            \"kind\": \"door\", \"catch_up\": \"none\", \"catch_up_max\": 1,
+            \"catch_up_window\": \"1 h\", \"overlap\": \"allow\", \"jitter\": \"0\", {more}}}',
+            '{{}}', 'me')"
+        )
+    };
+    let declared = created("\"queue\": \"q\", \"priority\": 9, \"max_attempts\": 1")
+        .replace("create_schedule('", "declare_schedules('[")
+        .replace("}',\n            '{}', 'me'", "}]', '{\"{}\"}'");
+    let long = "x".repeat(129);
+    let mut session = lab.session("owner").await;
+    for statement in [
+        r#"select jobkit.fan_out('t', '{"a": "\u0000"}', null, null)"#.to_owned(),
+        r#"select jobkit.fan_out('nobody', '{"a": "\udfff"}', null, null)"#.to_owned(),
+        "select jobkit.publish('t', '{}', 0)".to_owned(),
+        "select jobkit.enqueue('door', p_priority => 40000)".to_owned(),
+        "select jobkit.enqueue('door', p_max_attempts => 0)".to_owned(),
+        format!("select jobkit.enqueue('door', p_queue => '{long}')"),
+        created("\"priority\": 9"),
+        created("\"max_attempts\": 0"),
+        created(&format!("\"queue\": \"{long}\"")),
+        created(&format!("\"dead_letter_key\": \"{}\"", long.repeat(4))),
+        created("\"tags\": [null]"),
+        declared,
+        "select jobkit.edit_schedule('s', '{\"priority\": -9}', null, 'me')".to_owned(),
+        "select jobkit.edit_schedule('s', '{\"queue\": \"\"}', null, 'me')".to_owned(),
+        "select jobkit.edit_schedule('s', '{\"concurrency_key\": \"k\"}', null, 'me')".to_owned(),
+        "select jobkit.replay(1, 'me', p_queue => '')".to_owned(),
+        "select jobkit.replay(1, 'me', p_max_attempts => 1001)".to_owned(),
+        "select jobkit.replay(1, 'me', p_args => '{}', p_concurrency => '{null,k}')".to_owned(),
+    ] {
+        let (code, message) = refusal(&mut session, &statement).await;
+        assert_eq!(code, "JK008", "{statement}: {message}");
+    }
+    assert_eq!(lab.count("jobkit.jobs").await, 0);
+    assert_eq!(lab.count("jobkit.schedules").await, 1);
+}
+
+#[tokio::test]
+async fn a_payload_that_a_driver_has_quoted_once_more_is_refused() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts, takes_text)
+        values ('object', 'q', 0, 3, false), ('text', 'q', 0, 3, true), ('old', 'q', 0, 3, null);
+        insert into jobkit.subscriptions (topic, kind) values ('t', 'text'), ('t', 'object')",
+    )
+    .await;
+    let mut session = lab.session("driver").await;
+    for statement in [
+        r#"select jobkit.enqueue('object', '"{\"order_id\": 7}"')"#,
+        r#"select jobkit.enqueue('object', '"seven"')"#,
+        r#"select jobkit.enqueue('object', '"[7]"', p_unique_key => 'k')"#,
+        r#"select jobkit.enqueue('old', '" {\"order_id\": 7}"')"#,
+        r#"select jobkit.enqueue('old', '"[7]"')"#,
+        r#"select jobkit.publish('t', '"{}"')"#,
+    ] {
+        let (code, message) = refusal(&mut session, statement).await;
+        assert_eq!(code, "JK008", "{statement}: {message}");
+        assert!(message.contains("the payload is a JSON string"), "{statement}: {message}");
+    }
+    for statement in [
+        r#"select jobkit.enqueue('object', '{"order_id": 7}')"#,
+        r#"select jobkit.enqueue('object', '[7]')"#,
+        r#"select jobkit.enqueue('text', '"{\"order_id\": 7}"')"#,
+        r#"select jobkit.enqueue('old', '"seven"')"#,
+    ] {
+        session.run(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+/// A type says itself whether it reads strings.
+#[tokio::test]
+async fn kinds_say_whether_they_take_a_string() {
+    let lab = Lab::new().await;
+    jobkit::announce(lab.pool()).await.unwrap();
+    let takes = "select jsonb_object_agg(kind, takes_text) from jobkit.kinds
+        where kind in ('noop', 'door_text', 'door_word', 'door_struct')";
+    let found: serde_json::Value = sqlx::query_scalar(takes).fetch_one(lab.pool()).await.unwrap();
+    let expected = serde_json::json!({
+        "noop": false, "door_text": true, "door_word": true, "door_struct": false
+    });
+    assert_eq!(found, expected);
+}
+
+mod kinds {
+    use jobkit::{Job, JobContext, job};
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    #[job(kind = "door_text")]
+    struct Text(String);
+
+    #[derive(Serialize, Deserialize)]
+    enum Answer {
+        Yes,
+        No,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[job(kind = "door_word")]
+    struct Word(Answer);
+
+    #[derive(Serialize, Deserialize)]
+    #[job(kind = "door_struct")]
+    struct Struct {
+        #[serde(default)]
+        text: String,
+    }
+
+    impl Job for Text {
+        async fn run(self, _cx: JobContext) -> jobkit::Result {
+            Ok(())
+        }
+    }
+
+    impl Job for Word {
+        async fn run(self, _cx: JobContext) -> jobkit::Result {
+            Ok(())
+        }
+    }
+
+    impl Job for Struct {
+        async fn run(self, _cx: JobContext) -> jobkit::Result {
+            Ok(())
+        }
+    }
+}
+
+/// The schema that took all of this is upgraded, and its functions with the old parameters go.
+#[tokio::test]
+async fn one_enqueue_all_is_left_after_an_upgrade() {
+    let lab = Lab::empty().await;
+    lab.run(include_str!("upgrade/schema_29.sql")).await;
+    migrate(lab.pool()).await.unwrap();
+    for name in ["enqueue_all", "require_options", "enqueue_unique", "announce", "enqueue"] {
+        let forms =
+            format!("pg_proc where pronamespace = 'jobkit'::regnamespace and proname = '{name}'");
+        assert_eq!(lab.count(&forms).await, 1, "{name}");
+    }
+    let half = "select jobkit.enqueue_all('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{key}',
+        '{\"{}\"}', '{}', '{}')";
+    let refused = sqlx::query(AssertSqlSafe(half.to_owned())).execute(lab.pool()).await;
+    let refused = Error::from(refused.unwrap_err());
+    assert!(refused.to_string().contains("half a concurrency key"), "{refused}");
+}
