@@ -18,7 +18,8 @@ as $$
             or not p_reveal and coalesce(
                 (select jobkit.hides(k.redact, w.path) or exists (
                     select from unnest(k.redact) as r (path)
-                    where jobkit.strays(p_args::jsonb, string_to_array(r.path, '.')))
+                    where jobkit.strays(
+                        jobkit.as_jsonb(p_args::text), string_to_array(r.path, '.')))
                 from jobkit.kinds k where k.kind = p_kind),
                 true)
     )
