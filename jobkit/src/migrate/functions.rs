@@ -61,6 +61,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         recover_look replay_page
     }
     roles { shown_args shown_metadata shows_payloads }
+    sequences { sequences_behind set_sequences }
     schedules {
         create_schedule declare_schedules delete_schedule edit_schedule enqueue_scheduled fire
         pause_schedule prune_runs resume_schedule run_schedule

@@ -41,6 +41,9 @@ statements! {
     /// What workers do automatically, and how that goes.
     fn upkeep() -> One<Upkeep> = include_str!("sql/doctor_upkeep.sql");
 
+    /// Sequences that will give out ids that are taken, and how many of those.
+    fn sequences() -> Vec<(String, i64)> = include_str!("sql/doctor_sequences.sql");
+
     /// The names of tables in which a publication lets nothing be changed.
     fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
 
@@ -67,10 +70,8 @@ pub(crate) struct Upkeep {
     pub(crate) swept_ago: Option<Duration>,
     /// How far the clock is behind the newest that it wrote; `None` where nothing is written.
     pub(crate) behind: Option<Duration>,
-    /// How far the ids of jobs that are there are ahead of those given out; `None` without jobs.
-    pub(crate) ids_behind: Option<i64>,
 }
 
 from_row! {
-    Upkeep { found, ahead, swept_ago, behind, ids_behind }
+    Upkeep { found, ahead, swept_ago, behind }
 }
