@@ -73,6 +73,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     195 "0195_bounded" readable_by 29,
     200 "0200_kept_keys" readable_by 29,
     208 "0208_small_tables" readable_by 29,
+    214 "0214_bounded_holds" readable_by 29,
     functions 230 readable_by 29
 };
 

@@ -35,8 +35,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         enqueue_form_1 errors_of finish finish_all lock_jobs log_attempt make_ready make_scheduled
         may_wait payload_size plan_once promote refuse require_options require_read_committed
         require_tags require_time reschedule retry_until run_again seconds settle settle_apart
-        settle_grant settle_one settle_others settle_partial tell_end terms unversioned versioned
-        withdraw
+        settle_grant settle_one settle_others settle_partial stay_waiting tell_end terms unversioned
+        versioned withdraw
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
@@ -70,8 +70,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     topics { announce_subscriptions fan_out publish unsubscribe }
     unique {
         enqueue_as_owner enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting
-        key_holder parked prune_keys put_back require_unique retake_key supersede take_free_keys
-        take_key take_last take_over take_waiting
+        key_holder next_of_kind parked patience prune_keys put_back require_unique retake_key
+        supersede take_free_keys take_key take_last take_over take_waiting
     }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
