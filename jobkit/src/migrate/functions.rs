@@ -70,8 +70,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     topics { announce_subscriptions fan_out publish unsubscribe }
     unique {
         enqueue_as_owner enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting
-        key_holder next_of_kind parked patience prune_keys put_back require_unique retake_key
-        supersede take_free_keys take_key take_last take_over take_waiting
+        key_hands key_holder next_of_kind parked patience prune_keys put_back require_unique
+        retake_key supersede take_free_keys take_key take_last take_over take_waiting
     }
     workers {
         announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
