@@ -82,6 +82,7 @@ revoke insert, update, delete on jobkit._migrations from jobkit_worker;
 revoke insert, update, delete on jobkit.audit from jobkit_worker;
 grant usage on all sequences in schema jobkit to jobkit_worker;
 grant execute on all routines in schema jobkit to jobkit_worker;
+revoke execute on function jobkit.set_sequences from jobkit_worker;
 alter default privileges for role jobkit_owner in schema jobkit
     grant select, insert, update, delete on tables to jobkit_worker;
 alter default privileges for role jobkit_owner in schema jobkit

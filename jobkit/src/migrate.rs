@@ -74,6 +74,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     200 "0200_kept_keys" readable_by 29,
     208 "0208_small_tables" readable_by 29,
     212 "0212_declarations" readable_by 29,
+    214 "0214_bounded_holds" readable_by 29,
     216 "0216_clocks" readable_by 29,
     217 "0217_told_to_wait" readable_by 29,
     218 "0218_payload_shapes" readable_by 29,

@@ -33,6 +33,7 @@ drop function if exists
         boolean, text[], text[], smallint[], smallint[], interval[], timestamptz[], text[], text[],
         text[], jsonb[], jsonb[], text[], smallint[], text[], text[], text[], interval[], text[]),
     jobkit.fill(text[], text[], integer[]),
+    jobkit.follow(text[], text[], bigint[], bigint[]),
     jobkit.fill_and_wake(text[], text[], integer[]),
     jobkit.free_keys(bigint[], boolean),
     jobkit.gate(),
@@ -49,6 +50,8 @@ drop function if exists
     jobkit.resolve(jobkit.jobs),
     jobkit.take(bigint[]),
     jobkit.take_follower(text, text, bigint, bigint, text),
+    jobkit.take_last(text, text, bigint, text, boolean, text, bigint, text),
+    jobkit.take_waiting(bigint),
     jobkit.wait(bigint[], text[], text[]);
 -- Their new forms have more parameters, with defaults.
 drop function if exists
@@ -109,7 +112,8 @@ drop function if exists
         bigint, bigint, bigint[], boolean, text[], integer[], integer[], text[], text[],
         jobkit.claimed[]),
     jobkit.dead_letters_between(text, text, text, timestamptz, bigint, timestamptz, bigint),
-    jobkit.ended_in(text, bigint, integer, bigint);
+    jobkit.ended_in(text, bigint, integer, bigint),
+    jobkit.key_holder(text, text);
 drop function if exists
     jobkit.announce(
         text[], text[], smallint[], smallint[], interval[], text[], integer[], interval[],

@@ -46,3 +46,5 @@ pub(crate) mod unique_again;
 pub(crate) mod unique_bulk;
 pub(crate) mod unique_ends;
 pub(crate) mod unique_last;
+pub(crate) mod unique_late;
+pub(crate) mod unique_marked;

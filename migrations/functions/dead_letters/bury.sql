@@ -3,7 +3,8 @@
 -- comes in the order of dead letters.
 -- One that coalesced does not any more: as a replay it would be the newest, with an old payload.
 -- One with a key is found by that. Where it is gone, a new one begins, with an id of its own: those
--- who replayed the old one may still be on their way.
+-- who replayed the old one may still be on their way. A new id is one that none has, whatever the
+-- sequence says (`set_sequences`).
 create or replace function jobkit.bury(
     p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
 ) returns void
@@ -12,12 +13,23 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_new jobkit.dead_letters;
     v_kind jobkit.kinds;
+    v_tries integer := 0;
 begin
     if p_job.unique_while = 'coalesce' then
         p_job.unique_scope := null;
         p_job.unique_key := null;
         p_job.unique_while := null;
     end if;
+    v_new.id := case when p_job.dead_letter_key is null then p_job.dead_letter_id end;
+    while v_new.id is null loop
+        v_new.id := nextval('jobkit.dead_letters_id_seq');
+        if exists (select from jobkit.dead_letters d where d.id = v_new.id) then
+            v_new.id := null;
+            v_tries := v_tries + 1;
+            perform jobkit.refuse(case when v_tries = 10000 then 'the ids of dead letters are '
+                || 'taken: call jobkit.set_sequences()' end);
+        end if;
+    end loop;
     select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;
     v_new.errors := coalesce(jobkit.errors_of(p_job.id), '[]');
     v_new.fingerprint := jobkit.cause(p_job.kind, p_reason, v_new.errors, p_error);
@@ -29,8 +41,7 @@ begin
         reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
         first_failed_at, failed_at, replay_at, worker_id, concurrency_group, concurrency_key,
         args, tags, metadata, version, unique_scope, unique_key, unique_while)
-    values (coalesce(case when p_job.dead_letter_key is null then p_job.dead_letter_id end,
-            nextval('jobkit.dead_letters_id_seq')), p_job.kind,
+    values (v_new.id, p_job.kind,
         p_job.dead_letter_key, p_job.id, p_job.queue, p_job.priority, p_job.max_attempts,
         p_reason, p_error, v_new.fingerprint, jobkit.newest_errors(v_new.errors), p_attempt,
         p_attempt, p_job.snoozes, p_job.created_at, v_now, v_now,

@@ -1,7 +1,7 @@
 -- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
 -- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
--- Returns those that were marked, which have no unique key any more. Of one job it waits for
--- whoever has it in hand. Of many it waits for nobody while it holds others, since a producer may
+-- Returns those that were marked. One that waits has no unique key any more; one that runs, or may,
+-- has it until it has ended. Of one job it waits for whoever has it in hand. Of many it waits for nobody while it holds others, since a producer may
 -- have one (`replace`) for as long as its transaction is open: it tries for a fifth of a second,
 -- and leaves it.
 --   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
@@ -15,6 +15,7 @@ as $$
 declare
     v_marked record;
     v_held bigint[];
+    v_waiting bigint[];
 begin
     for tries in 1..20 loop
         v_held := array(
@@ -36,7 +37,13 @@ begin
         array_agg(m.unique_scope order by m.id) as scopes,
         array_agg(m.unique_key order by m.id) as keys
     into v_marked from marked m;
-    perform jobkit.free_keys(v_marked.scopes, v_marked.keys, v_marked.ids, false);
+    if array_remove(v_marked.keys, null) <> '{}' then
+        v_waiting := jobkit.stay_waiting(v_marked.ids);
+        perform jobkit.free_keys(
+            array_agg(m.scope), array_agg(m.key), array_agg(m.id), false)
+        from unnest(v_marked.scopes, v_marked.keys, v_marked.ids) as m (scope, key, id)
+        where m.key is not null and m.id = any (v_waiting);
+    end if;
     perform jobkit.recall(v_marked.ids);
     perform jobkit.note_jobs(p_actor, p_action, v_marked.ids, p_detail);
     return query select unnest(v_marked.ids);

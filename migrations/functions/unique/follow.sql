@@ -3,7 +3,8 @@
 -- (`follow_left`). One that was cancelled does not; one that an operator has given another time has
 -- the key all the same.
 create or replace function jobkit.follow(
-    p_scope text[], p_key text[], p_job bigint[], p_follower bigint[]
+    p_scope text[], p_key text[], p_job bigint[], p_follower bigint[],
+    p_until timestamptz[]
 ) returns void
 language plpgsql as $$
 declare
@@ -12,7 +13,10 @@ declare
     v_parked bigint[];
 begin
     v_had := array(
-        select j.id from jobkit.jobs j where j.id = any (p_follower) for no key update skip locked
+        select j.id from jobkit.jobs j
+        where j.id = any (p_follower) and (j.id, j.unique_scope, j.unique_key) in (
+            select * from unnest(p_follower, p_scope, p_key)
+        ) for no key update skip locked
     );
     with parked as (
         delete from jobkit.scheduled s
@@ -28,11 +32,14 @@ begin
         returning s.job_id
     )
     select array_agg(p.job_id) into v_parked from parked p;
-    insert into jobkit.unique_keys (scope, key, job_id, follower_id)
+    insert into jobkit.unique_keys (scope, key, job_id, held_until, follower_id, follower_until)
     select f.scope, f.key, case when l.later then f.job else f.follower end,
-        case when l.later then f.follower end
-    from unnest(p_scope, p_key, p_job, p_follower) as f (scope, key, job, follower)
-    join jobkit.jobs j on j.id = f.follower and j.cancel_requested_at is null
+        case when not l.later then f.until end, case when l.later then f.follower end,
+        case when l.later then f.until end
+    from unnest(p_scope, p_key, p_job, p_follower, p_until)
+        as f (scope, key, job, follower, until)
+    join jobkit.jobs j on j.id = f.follower and j.unique_scope = f.scope and j.unique_key = f.key
+        and j.cancel_requested_at is null
     cross join lateral (
         select j.run_at = jobkit.parked() and f.follower = any (v_parked) is not true as later
     ) l

@@ -1,5 +1,5 @@
 -- follow_left: makes jobs ready that follow one which has ended unnoticed, since a producer had the
--- key in hand just then. It looks at p_limit keys that are followed, in the order of the jobs that
+-- key in hand just then, or which has begun and had its key while it was queued. It looks at p_limit keys that are followed, in the order of the jobs that
 -- have them, and goes on behind those the next time. Returns how many it found.
 create or replace function jobkit.follow_left(p_limit integer) returns integer
 language plpgsql as $$
@@ -13,7 +13,10 @@ begin
     into v_gone, v_last
     from (
         select u.ctid as at, u.job_id, exists (
-            select from jobkit.jobs j where j.id = u.job_id and j.cancel_requested_at is null
+            select from jobkit.jobs j
+            where j.id = u.job_id and j.unique_scope = u.scope and j.unique_key = u.key
+                and (j.unique_while <> 'queued'
+                    or (jobkit.key_holder(u.scope, u.key)).state <> 'free')
         ) as lives
         from jobkit.unique_keys u
         where u.follower_id is not null
@@ -28,17 +31,21 @@ begin
             where k.ctid = any (v_gone) and k.follower_id is not null
                 and not exists (
                     select from jobkit.jobs j
-                    where j.id = k.job_id and j.cancel_requested_at is null
+                    where j.id = k.job_id and j.unique_scope = k.scope and j.unique_key = k.key
+                        and (j.unique_while <> 'queued'
+                            or (jobkit.key_holder(k.scope, k.key)).state <> 'free')
                 )
             for update of k skip locked
         ))
-        returning u.scope, u.key, u.job_id, u.follower_id
+        returning u.scope, u.key, u.job_id, u.follower_id, u.follower_until
     )
     select array_agg(g.scope) as scopes, array_agg(g.key) as keys, array_agg(g.job_id) as jobs,
-        array_agg(g.follower_id) as followers, count(*) as n
+        array_agg(g.follower_id) as followers, array_agg(g.follower_until) as untils,
+        count(*) as n
     into v_left from gone g;
     if v_left.n > 0 then
-        perform jobkit.follow(v_left.scopes, v_left.keys, v_left.jobs, v_left.followers);
+        perform jobkit.follow(
+            v_left.scopes, v_left.keys, v_left.jobs, v_left.followers, v_left.untils);
     end if;
     return v_left.n;
 exception when others then

@@ -22,14 +22,14 @@ begin
                 for update skip locked
             ) h
         ))
-        returning u.scope, u.key, u.job_id, u.follower_id
+        returning u.scope, u.key, u.job_id, u.follower_id, u.follower_until
     )
     select array_agg(f.scope) as scopes, array_agg(f.key) as keys, array_agg(f.job_id) as jobs,
-        array_agg(f.follower_id) as followers
+        array_agg(f.follower_id) as followers, array_agg(f.follower_until) as untils
     into v_followed from freed f where f.follower_id is not null;
     if v_followed.followers is not null then
-        perform jobkit.follow(
-            v_followed.scopes, v_followed.keys, v_followed.jobs, v_followed.followers);
+        perform jobkit.follow(v_followed.scopes, v_followed.keys, v_followed.jobs,
+            v_followed.followers, v_followed.untils);
     end if;
 end
 $$;

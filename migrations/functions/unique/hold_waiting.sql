@@ -1,6 +1,7 @@
 -- hold_waiting: a job that waits stays there until the caller's transaction ends: claims and the
 -- promoter pass over it. Any number of callers may hold it. Where its place is in other hands it
--- waits for them, or (not p_wait) does without. Whether it holds it.
+-- waits for them, or (not p_wait) does without. Whether it holds it: one that was marked as
+-- cancelled meanwhile is only to be ended.
 create or replace function jobkit.hold_waiting(p_job bigint, p_wait boolean) returns boolean
 language plpgsql as $$
 declare
@@ -17,21 +18,23 @@ begin
     if found then
         -- Who passed over it is told when it may be had.
         perform jobkit.wake(array[v_job.queue]);
-        return true;
-    end if;
-    if p_wait then
-        perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
-        for key share;
     else
-        perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
-        for key share skip locked;
+        if p_wait then
+            perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
+            for key share;
+        else
+            perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
+            for key share skip locked;
+        end if;
+        if not found then
+            return false;
+        end if;
+        if v_job.run_at <= clock_timestamp() then
+            perform jobkit.wake_due(v_job.run_at);
+        end if;
     end if;
-    if not found then
-        return false;
-    end if;
-    if v_job.run_at <= clock_timestamp() then
-        perform jobkit.wake_due(v_job.run_at);
-    end if;
-    return true;
+    return not exists (
+        select from jobkit.jobs j where j.id = p_job and j.cancel_requested_at is not null
+    );
 end
 $$;

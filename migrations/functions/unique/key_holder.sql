@@ -2,29 +2,43 @@
 --   waits      until it is claimed, and may be changed (`changeable`)
 --   blocked    for a permit, or it has one already: it is not changed any more
 --   runs
+--   ends       it is marked as cancelled, and has the key until it has ended
 --   kept       it has ended, or runs and had its key while it was queued: for `unique_for`
 --   yields     it waits for another attempt and had its key while it ran: a new job takes its place
 --   free       it does not: its row was left behind
--- No row: nobody has it. One that is marked as cancelled holds nothing.
+-- No row: nobody has it. A row whose job has another key, or that is kept for longer than any job
+-- may ask for, holds nothing. Of one that waits `late` says that it has been due for too long to be
+-- held (`patience`), and that it is its turn; of any job `kept` that `unique_for` is not over.
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
-    out kind text
+    out kind text, out late boolean, out kept boolean
 )
 language plpgsql as $$
 begin
     select u.job_id, case
-            when h.place is null then case when u.held_until > clock_timestamp() then 'kept'
+            when h.place is null then case when w.kept and u.job_id > 0 then 'kept'
                 else 'free' end
             when h.place = 'runs' and j.unique_while = 'queued' then
-                case when u.held_until > clock_timestamp() then 'kept' else 'free' end
+                case when w.kept and j.cancel_requested_at is null then 'kept' else 'free' end
+            when j.cancel_requested_at is not null then 'ends'
             when h.place = 'waits' and j.unique_while = 'running' and j.attempt + j.snoozes > 0
-                and j.dead_letter_id is null then 'yields'
-            else h.place end, j.dead_letter_id is null, j.kind
-    into job_id, state, changeable, kind
+                and j.dead_letter_id is null and not w.kept then 'yields'
+            else h.place end, j.dead_letter_id is null, j.kind,
+        case when h.place = 'waits' and j.run_at <= clock_timestamp()
+                and coalesce(j.due_since, j.run_at) < clock_timestamp() - jobkit.patience()
+            then jobkit.next_of_kind(
+                j.queue, j.priority, jobkit.versioned(j.kind, j.version), j.id)
+            else false end, w.kept
+    into job_id, state, changeable, kind, late, kept
     from jobkit.unique_keys u
     left join lateral (
-        select * from jobkit.jobs j where j.id = u.job_id and j.cancel_requested_at is null offset 0
+        select * from jobkit.jobs j
+        where j.id = u.job_id and j.unique_scope = u.scope and j.unique_key = u.key offset 0
     ) j on true
+    cross join lateral (
+        select (u.held_until > clock_timestamp()
+            and u.held_until < clock_timestamp() + interval '367 days') is true as kept
+    ) w
     cross join lateral (
         select case
             when j.id is null then null

@@ -1,4 +1,5 @@
--- put_back: a job that `take_waiting` took waits again, until another time.
+-- put_back: a job that `take_waiting` took waits again, until another time. One that was due and is
+-- so again remembers since when, so that no stream of changes hides that it is late.
 create or replace function jobkit.put_back(p_job bigint, p_run_at timestamptz) returns void
 language plpgsql as $$
 declare
@@ -6,7 +7,9 @@ declare
     v_job record;
 begin
     perform jobkit.require_time(p_run_at);
-    update jobkit.jobs j set run_at = greatest(p_run_at, v_now)
+    update jobkit.jobs j set run_at = greatest(p_run_at, v_now),
+        due_since = case when j.run_at <= v_now and p_run_at <= v_now
+            then coalesce(j.due_since, j.run_at) end
     where j.id = p_job returning j.queue, j.attempt, j.run_at into v_job;
     if v_job.run_at = v_now then
         perform jobkit.make_ready(array[p_job]);

@@ -14,18 +14,25 @@ begin
     insert into jobkit.unique_keys as u (scope, key, job_id) values (p_scope, p_key, p_job)
     on conflict (scope, key) do update set job_id = u.job_id;
     select * into v_holder from jobkit.key_holder(p_scope, p_key);
-    if v_holder.job_id <> p_job and v_holder.state = 'free' then
+    if v_holder.state in ('free', 'ends') then
         -- One that follows has it already: `follow_left` will see to that.
         select f.id into v_follower from jobkit.unique_keys u
-        join jobkit.jobs f on f.id = u.follower_id and f.cancel_requested_at is null
+        join jobkit.jobs f on f.id = u.follower_id and f.unique_scope = u.scope
+            and f.unique_key = u.key and f.cancel_requested_at is null
         where u.scope = p_scope and u.key = p_key;
         if found then
             return v_follower;
         end if;
-        update jobkit.unique_keys u set job_id = p_job, held_until = null, follower_id = null
+    end if;
+    if v_holder.job_id <> p_job then
+        if v_holder.state = 'ends' then
+            raise lock_not_available using message = 'jobkit: a job that ends has the key';
+        elsif v_holder.state <> 'free' then
+            return v_holder.job_id;
+        end if;
+        update jobkit.unique_keys u set job_id = p_job, held_until = null, follower_id = null,
+            follower_until = null
         where u.scope = p_scope and u.key = p_key;
-    elsif v_holder.job_id <> p_job then
-        return v_holder.job_id;
     end if;
     return null;
 end

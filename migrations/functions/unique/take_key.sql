@@ -3,7 +3,8 @@
 --   existing   of job_id; one that waits stays where it waits until this transaction ends, so that
 --              it runs only after what the caller writes is there
 --   replaced   job_id waited and has left its place: the caller changes it and puts it back
---   parked, repeated   as `take_last` says: the job runs after another one
+--   parked, repeated   as `take_last` says: the job runs after another one, which runs, ends, or is
+--              late, and not to be held any longer
 --   null       it would have to wait, and may not (not p_wait)
 -- With p_wait it waits for whoever has the key in an open transaction: its insert, a change of its
 -- job, or the claim or the end of that job. A worker never waits for it in turn: what it locks here
@@ -18,6 +19,7 @@ language plpgsql as $$
 declare
     v_holder record;
     v_change boolean;                            -- it may get another payload or time
+    v_late boolean;                              -- it is not held any more
 begin
     loop
         if p_wait then
@@ -32,12 +34,16 @@ begin
         select * into v_holder from jobkit.key_holder(p_scope, p_key);
         job_id := v_holder.job_id;
         v_change := v_holder.state = 'waits' and v_holder.changeable and v_holder.kind = p_kind;
-        if v_change and p_on_duplicate <> 'skip'
+        v_late := v_holder.state = 'waits' and v_holder.late;
+        if v_late and v_holder.kept and (p_on_duplicate = 'skip' or not v_change) then
+            answer := 'existing';
+        elsif v_late or v_holder.state = 'ends' or v_change and p_on_duplicate <> 'skip'
             or v_holder.state in ('waits', 'blocked', 'runs') and p_on_duplicate = 'run_again'
         then
             if p_wait then
                 select l.job_id, l.answer into job_id, answer from jobkit.take_last(p_scope, p_key,
-                    job_id, v_holder.state, v_change, p_on_duplicate, p_job, p_kind) l;
+                    job_id, v_holder.state, v_change, v_late, p_on_duplicate, p_job, p_kind,
+                    p_until) l;
             end if;
         elsif v_holder.state in ('blocked', 'runs', 'kept') then
             answer := 'existing';

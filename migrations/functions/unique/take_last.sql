@@ -1,49 +1,80 @@
--- take_last: of a unique key whose job waits, is blocked or runs (p_state, see `key_holder`), the
--- job that a duplicate changes: the one that follows, since that runs last, or the one that waits.
--- p_changeable: the latter may be changed. answer:
+-- take_last: of a unique key whose job is where p_state says (see `key_holder`), the job that a
+-- duplicate changes or comes behind: the one that follows, since that runs last, or the one that
+-- waits. p_changeable: the latter may be changed; p_late: it has waited for too long to be held.
+-- p_until: so long p_job keeps the key at least. answer:
 --   repeated   job_id follows, and is the caller's to change until this transaction ends
 --   replaced   job_id waited, and has left its place, as `take_waiting` says
---   existing   job_id waits, and is held where it waits; or it follows, and is of another kind
+--   existing   job_id waits, and is held where it waits; or it follows, and begins only after this
+--              transaction; or it is late, and none may follow it (`unique_for`)
 --   parked     p_job follows from now on: the caller enqueues it, for `parked`
 --   null       the key has come to something else meanwhile: look again
 -- It waits for whoever has the row of the key: of all that change a key's payload the last one has
--- the last word. (Nobody follows a job that does not have its key until it has ended: there only
--- the job is locked, since retries want the row.) A worker that ends the job meanwhile does not see
--- who follows: `follow_left`.
+-- the last word. (Nobody follows a job that waits and does not have its key until it has ended, but
+-- one that is late: there only the job is locked, since retries want the row.) A worker that ends
+-- the job meanwhile does not see who follows: `follow_left`.
+-- One that is late is changed only where nobody has it in hand, or had a second ago.
 create or replace function jobkit.take_last(
-    p_scope text, p_key text, p_holder bigint, p_state text, p_changeable boolean,
-    p_on_duplicate text, p_job bigint, p_kind text, out job_id bigint, out answer text
+    p_scope text, p_key text, p_holder bigint, p_state text, p_changeable boolean, p_late boolean,
+    p_on_duplicate text, p_job bigint, p_kind text, p_until timestamptz, out job_id bigint,
+    out answer text
 )
 language plpgsql as $$
 declare
+    v_holder record;
     v_follower bigint;
     v_kind text;
 begin
-    if p_state <> 'waits' or exists (
+    if p_on_duplicate = 'skip' then
+        -- One that follows does not begin while its key is locked; those that skip lock it together.
+        select u.follower_id, 'existing' into job_id, answer from jobkit.unique_keys u
+        where u.scope = p_scope and u.key = p_key and u.job_id = p_holder and exists (
+            select from jobkit.jobs f where f.id = u.follower_id and f.cancel_requested_at is null
+                and f.unique_scope = p_scope and f.unique_key = p_key
+        ) for share of u;
+        if found then
+            return;
+        end if;
+    end if;
+    if p_state <> 'waits' or p_late or exists (
         select from jobkit.jobs j where j.id = p_holder and j.unique_while = 'unfinished'
     ) then
         select u.follower_id into v_follower from jobkit.unique_keys u
         where u.scope = p_scope and u.key = p_key and u.job_id = p_holder for update;
-        if not found or (select h.state from jobkit.key_holder(p_scope, p_key) h) <> p_state then
+        if not found then
+            return;
+        end if;
+        select * into v_holder from jobkit.key_holder(p_scope, p_key);
+        if v_holder.state <> p_state or p_late and not v_holder.late then
             return;
         end if;
         -- One of another kind says nothing of a job that can be changed itself.
         select j.kind into v_kind from jobkit.jobs j
-        where j.id = v_follower and j.cancel_requested_at is null
-            and p_on_duplicate <> 'debounce' and (j.kind = p_kind or p_state <> 'waits')
+        where j.id = v_follower and j.unique_scope = p_scope and j.unique_key = p_key
+            and j.cancel_requested_at is null
+            and (p_late or p_on_duplicate <> 'debounce' or p_state = 'ends')
+            and (p_late or p_state <> 'waits' or j.kind = p_kind)
         for no key update;
     end if;
     job_id := case when v_kind is null then p_holder else v_follower end;
-    if v_kind = p_kind then
+    if v_kind = p_kind and p_on_duplicate in ('replace', 'run_again') then
         answer := 'repeated';
-    elsif p_state = 'waits' and p_changeable then
-        answer := case when jobkit.take_waiting(job_id) then 'replaced' end;
-    elsif p_state = 'waits' then
-        answer := case when jobkit.hold_waiting(job_id, true) then 'existing' end;
     elsif v_kind is not null then
         answer := 'existing';
+    elsif p_state = 'waits' and not p_late then
+        answer := case when p_changeable
+            then case when jobkit.take_waiting(job_id, true) then 'replaced' end
+            else case when jobkit.hold_waiting(job_id, true) then 'existing' end end;
+    elsif p_changeable and p_on_duplicate <> 'skip' and not exists (
+            select from jobkit.jobs j
+            where j.id = p_holder and j.run_at > clock_timestamp() - interval '1 second'
+        ) and jobkit.take_waiting(p_holder, false)
+    then
+        answer := 'replaced';
+    elsif p_state = 'waits' and v_holder.kept then
+        answer := 'existing';
     else
-        update jobkit.unique_keys u set follower_id = p_job
+        update jobkit.unique_keys u set follower_id = p_job, follower_until = p_until,
+            held_until = case when p_state <> 'ends' then u.held_until end
         where u.scope = p_scope and u.key = p_key;
         job_id := p_job;
         answer := 'parked';

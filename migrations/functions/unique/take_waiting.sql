@@ -1,12 +1,24 @@
--- take_waiting: takes a job without a permit from where it waits, waiting for whoever has it in
--- hand. Whether it was there; one that was marked as cancelled meanwhile holds no key any more, and
--- goes back to be ended. For producers: workers have `withdraw`, which waits for nobody.
-create or replace function jobkit.take_waiting(p_job bigint) returns boolean
+-- take_waiting: takes a job without a permit from where it waits. With p_wait it waits for whoever
+-- has it in hand, else it takes none that somebody has. Whether it was there; one that was marked
+-- as cancelled meanwhile is only to be ended, and goes back. For producers: workers have
+-- `withdraw`, which waits for nobody.
+create or replace function jobkit.take_waiting(p_job bigint, p_wait boolean) returns boolean
 language plpgsql as $$
 declare
     v_job record;
 begin
     select j.queue, j.priority, j.run_at into v_job from jobkit.jobs j where j.id = p_job;
+    if not p_wait then
+        perform from jobkit.ready r where r.queue = v_job.queue and r.priority = v_job.priority
+            and r.without_permit and r.job_id = p_job for update skip locked;
+        if not found then
+            perform from jobkit.scheduled s where s.run_at = v_job.run_at and s.job_id = p_job
+            for update skip locked;
+        end if;
+        if not found then
+            return false;
+        end if;
+    end if;
     delete from jobkit.ready r where r.queue = v_job.queue and r.priority = v_job.priority
         and r.without_permit and r.job_id = p_job;
     if not found then

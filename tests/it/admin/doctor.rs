@@ -292,18 +292,55 @@ async fn a_clock_that_is_behind_what_it_wrote_is_a_warning() {
     assert_eq!(desk.findings(Check::Clock).await, []);
 }
 
+/// As in a copy by logical replication: whatever tables there are. A new one is looked at, too.
 #[tokio::test]
-async fn a_sequence_that_went_back_is_critical() {
+async fn sequences_that_went_back_are_critical_and_one_call_sets_all() {
     let desk = Desk::without_worker().await;
+    desk.lab.run("create table jobkit.newer (id bigint generated always as identity)").await;
     assert_eq!(desk.findings(Check::Ids).await, []);
+    desk.lab
+        .run("insert into jobkit.newer default values; insert into jobkit.newer default values")
+        .await;
     for _ in 0..3 {
         Noop.enqueue(desk.lab.pool()).await.unwrap();
     }
-    desk.lab.run("select setval('jobkit.jobs_id_seq', 1)").await;
-    let findings = desk.diagnosis().await.findings;
-    let finding = findings.iter().find(|finding| finding.check == Check::Ids).unwrap();
+    let [mut all, mut names] = [Vec::new(), Vec::new()];
+    for sequence in ["audit", "bounds", "dead_letters", "jobs", "newer", "operations"] {
+        let sequence = format!("{sequence}_id_seq");
+        desk.lab.run(&format!("select setval('jobkit.{sequence}', 7)")).await;
+        names.push(sequence);
+    }
+    desk.lab.run("insert into jobkit.newer default values").await;
+    let dead = "insert into jobkit.dead_letters (kind, job_id, queue, priority, max_attempts,
+            reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
+            first_failed_at, failed_at, args)
+        values ('noop', 1, 'default', 0, 1, 'dead', 'why', 'f', '[]', 1, 1, 0, now(), now(), now(),
+            '{}')";
+    desk.lab.run(dead).await;
+    desk.lab.run("insert into jobkit.bounds (queue, announced) values ('default', 9)").await;
+    desk.lab.run("select jobkit.note(null, 'pause', 'queue', 1, '{}')").await;
+    Noop.enqueue(desk.lab.pool()).await.unwrap();
+    desk.lab
+        .run(
+            "insert into jobkit.operations (verb, filter, idempotency_key, up_to, until)
+            values ('cancel', '{}', 'k', 0, now())",
+        )
+        .await;
+    for name in &names {
+        desk.lab.run(&format!("select setval('jobkit.{name}', 1)")).await;
+        all.push(format!("{name} by 7"));
+    }
+    let finding = desk.finding(Check::Ids).await;
     assert_eq!(finding.severity, Severity::Critical);
-    assert_eq!(finding.found, "the sequence of job ids is 2 behind the ids of jobs");
+    let found = format!("sequences are behind the ids that are there: {}", all.join(", "));
+    assert_eq!(finding.found, found);
+    assert!(finding.advice.contains("`select jobkit.set_sequences()`"), "{}", finding.advice);
+    let set = "select array_agg(s order by s) from jobkit.set_sequences() s";
+    assert_eq!(desk.lab.value::<Vec<String>>(set).await, names);
+    assert_eq!(desk.findings(Check::Ids).await, []);
+    let next = Noop.enqueue(desk.lab.pool()).await.unwrap();
+    assert_eq!(next.0, 9);
+    assert_eq!(desk.lab.count("jobkit.set_sequences()").await, 0);
 }
 
 #[tokio::test]

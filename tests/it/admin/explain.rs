@@ -1,5 +1,6 @@
 //! Why a job does not run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jobkit::admin::brakes::{Rate, Scope};
@@ -261,6 +262,39 @@ async fn a_job_that_runs_again_after_the_one_that_has_its_key() {
     let follows = format!("Runs once job {first}, which has its unique key, has ended");
     assert_eq!((sentence, &*reasons[0]), (follows, "Follows"));
     assert!(!reasons.contains(&"Scheduled".to_owned()), "its time is no time: {reasons:?}");
+}
+
+/// A producer that found it has not ended its transaction; two have.
+#[tokio::test]
+async fn a_job_that_producers_have_in_hand() {
+    let desk = Desk::new().await;
+    let once = || Noop.options().unique_key("k");
+    for delayed in [false, true] {
+        let job = match delayed {
+            false => once().enqueue(desk.lab.pool()).await.unwrap(),
+            true => once().after(Duration::from_millis(1)).enqueue(desk.lab.pool()).await.unwrap(),
+        };
+        let mut open = Vec::new();
+        for sessions in 1..=2 {
+            let mut session = desk.lab.session("shop").await;
+            session.run("begin").await.unwrap();
+            once().enqueue(&mut session.connection).await.unwrap();
+            open.push(session);
+            let why = explain(&desk, job).await;
+            let [Reason::InHand(hands)] = &why.reasons[..1] else { panic!("{why:?}") };
+            let pids = |pids: &mut dyn Iterator<Item = i32>| pids.collect::<BTreeSet<_>>();
+            let held = pids(&mut hands.iter().map(|hand| hand.pid));
+            assert_eq!(held, pids(&mut open.iter().map(|session| session.pid)));
+            assert!(hands.len() == sessions && hands.iter().all(|hand| hand.since.is_some()));
+            assert!(why.sentence.contains(&format!("session {} (", open[0].pid)), "{why:?}");
+        }
+        for mut session in open {
+            session.run("commit").await.unwrap();
+        }
+        assert!(!told(&desk, job).await.1.contains(&"InHand".to_owned()));
+        desk.lab.run("delete from jobkit.ready; delete from jobkit.scheduled").await;
+        desk.lab.run("delete from jobkit.unique_keys; delete from jobkit.jobs").await;
+    }
 }
 
 /// A pause of its kind comes before what it waits for; a limit or a rate counts once it is ready.

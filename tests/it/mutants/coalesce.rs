@@ -1,7 +1,9 @@
 //! Mutants of jobs that coalesce, and of those that run again.
 
 use super::Mutant;
-use crate::races::{coalesce, coalesce_ends, unique_again, unique_last};
+use crate::races::{
+    coalesce, coalesce_ends, unique_again, unique_last, unique_late, unique_marked,
+};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a claim sees of a key.
@@ -64,36 +66,42 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
     coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention_discarded",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
+    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
+        "b.job_id < b.newest)", coalesce_ends::a_blocked_one_in_other_hands_is_left_where_it_is;
+    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
+        "b.job_id < b.newest)\n        for update",
+        coalesce_ends::a_blocked_one_in_other_hands_is_left_where_it_is;
     // What runs again.
+    take_last: "        for no key update;" => ";",
+        unique_again::a_change_behind_a_cancel_of_the_one_that_follows_is_not_lost;
     take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
         unique_again::of_two_that_would_follow_one_does;
     take_last: "u.job_id = p_holder for update" => "u.job_id = p_holder",
         unique_last::a_newer_payload_waits_for_the_one_that_follows;
     take_last: "<> p_state" => "is null",
         unique_last::a_newer_payload_looks_again_where_its_job_has_ended;
-    take_last: "if v_kind = p_kind then" => "if v_kind = p_kind and p_state <> 'waits' then",
+    take_last: "if v_kind = p_kind and" => "if v_kind = p_kind and p_state <> 'waits' and",
         unique_last::while_one_follows_that_one_is_changed;
-    take_last: "and p_on_duplicate <> 'debounce'" => "",
+    take_last: "and (p_late or p_on_duplicate <> 'debounce' or p_state = 'ends')" => "",
         unique_last::while_one_follows_that_one_is_changed;
-    take_last: "(j.kind = p_kind or p_state <> 'waits')" => "true",
+    take_last: "(p_late or p_state <> 'waits' or j.kind = p_kind)" => "true",
         unique_last::while_one_of_another_kind_follows_the_job_is_changed;
-    take_last: "p_state = 'waits' and p_changeable" => "p_state = 'waits'",
+    take_last: "case when p_changeable" => "case when true",
         unique_last::one_that_follows_a_replay_is_changed;
     take_last: "case when jobkit.hold_waiting(job_id, true) then 'existing' end" => "'existing'",
         unique_last::one_that_follows_a_replay_is_changed;
-    take_last: "if p_state <> 'waits' or exists (" =>
+    take_last: "if p_state <> 'waits' or p_late or exists (" =>
         "if p_on_duplicate <> 'debounce' and p_state <> 'waits' or p_on_duplicate <> 'debounce'
             and exists (",
         unique_last::a_second_change_in_a_transaction_waits_for_none_that_waits_for_the_first;
-    take_last: "if p_state <> 'waits' or exists (" => "if true or exists (",
+    take_last: "if p_state <> 'waits' or p_late or exists (" => "if true or exists (",
         unique_last::a_retry_waits_for_no_change_of_the_job_that_has_its_key;
     take_last: "v_kind = p_kind" => "true", unique_again::while_a_job_waits_it_is_changed;
-    take_last: "j.id = v_follower and j.cancel_requested_at is null" => "j.id = v_follower",
+    take_last: "            and j.cancel_requested_at is null\n" => "",
         unique_again::one_that_is_cancelled_does_not_follow;
     free_keys: "if v_followed.followers is not null then" => "if false then",
         unique_again::whatever_ends_a_job_lets_one_run_again;
-    follow: "j.id = any (p_follower) for no key update skip locked" =>
-        "j.id = any (p_follower) for no key update",
+    follow: ") for no key update skip locked" => ") for no key update",
         unique_again::one_that_is_cancelled_does_not_follow;
     sweep_begin: "perform jobkit.follow_left(10000)" => "perform 1",
         unique_again::an_end_behind_an_open_duplicate_lets_it_run_soon;
@@ -111,4 +119,62 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
     reschedule: "j.run_at <> jobkit.parked()" => "true",
         unique_again::one_that_follows_is_not_rescheduled;
+    // What is late, and what is marked as cancelled.
+    patience: "interval '5 seconds'" => "interval '1 hour'",
+        unique_late::t261_what_comes_late_follows_and_holds_nothing;
+    patience: "interval '5 seconds'" => "interval '0'",
+        unique_late::a_job_whose_turn_has_not_come_is_held;
+    next_of_kind: "n.kind = p_kind and n.held = '0'" => "false",
+        unique_late::a_job_whose_turn_has_not_come_is_held;
+    next_of_kind: "exists (select from jobkit.serving(p_queue, p_kind))" => "true",
+        unique_late::a_job_whose_turn_has_not_come_is_held;
+    key_holder: "coalesce(j.due_since, j.run_at)" => "j.run_at",
+        unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
+    put_back: "then coalesce(j.due_since, j.run_at) end" => "then null end",
+        unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
+    take_last: "j.run_at > clock_timestamp() - interval '1 second'" => "false",
+        unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
+    take_last: "j.run_at > clock_timestamp() - interval '1 second'" => "true",
+        unique_late::t263_a_late_job_that_nobody_has_is_changed;
+    take_last: "jobkit.take_waiting(p_holder, false)" => "jobkit.take_waiting(p_holder, true)",
+        unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
+    take_last: ") for share of u" => ")",
+        unique_late::t262_those_that_skip_hold_the_one_that_follows_together;
+    take_last: ") for share of u" => ") for update of u",
+        unique_late::t262_those_that_skip_hold_the_one_that_follows_together;
+    take_last: "p_state = 'waits' and v_holder.kept" => "false",
+        unique_late::t264_where_none_may_follow_a_late_job_is_not_held;
+    follow_left: "(jobkit.key_holder(u.scope, u.key)).state <> 'free'" => "true",
+        unique_late::a_job_that_had_its_key_while_queued_is_followed_once_it_runs;
+    retake_key: "if v_holder.state in ('free', 'ends') then" =>
+        "if v_holder.job_id <> p_job and v_holder.state in ('free', 'ends') then",
+        unique_late::t261_an_end_behind_a_late_duplicate_lets_it_run_soon;
+    cancel_mark: "and m.id = any (v_waiting)" => "",
+        unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
+    stay_waiting: "r.job_id = j.id\n            for update skip locked" => "r.job_id = j.id",
+        unique_marked::t265_a_cancel_beside_a_claim_lets_none_run_beside_it;
+    hold_waiting: "j.id = p_job and j.cancel_requested_at is not null" => "false",
+        unique_marked::t265_a_duplicate_behind_a_cancel_is_no_duplicate_of_a_cancelled_job;
+    key_holder: "when j.cancel_requested_at is not null then 'ends'" => "",
+        unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
+    key_holder: "when j.cancel_requested_at is not null then 'ends'" =>
+        "when j.cancel_requested_at is not null then 'free'",
+        unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
+    retake_key: "if v_holder.state = 'ends' then" => "if false then",
+        unique_marked::a_retry_whose_key_is_of_a_cancelled_job_is_put_off;
+    follow: "not l.later then f.until" => "false then f.until",
+        unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
+    key_holder: "and not w.kept then 'yields'" => "then 'yields'",
+        unique_marked::what_unique_for_keeps_it_keeps_through_a_retry;
+    // Rows that say what is not so.
+    key_holder: "j.id = u.job_id and j.unique_scope = u.scope and j.unique_key = u.key" =>
+        "j.id = u.job_id", unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
+    follow: " and (j.id, j.unique_scope, j.unique_key) in (" => " and (j.id, 'act', 'k') in (",
+        unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
+    take_last: "j.id = v_follower and j.unique_scope = p_scope and j.unique_key = p_key" =>
+        "j.id = v_follower", unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
+    key_holder: "w.kept and u.job_id > 0" => "w.kept",
+        unique_marked::t266_a_row_of_no_job_holds_nothing;
+    key_holder: "and u.held_until < clock_timestamp() + interval '367 days'" => "",
+        unique_marked::t266_a_row_of_no_job_holds_nothing;
 };

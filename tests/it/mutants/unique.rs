@@ -8,7 +8,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What a producer holds.
     hold_waiting: "r.job_id = p_job for key share;" => "r.job_id = p_job;",
         unique::a_duplicate_keeps_the_job_it_found_where_it_waits;
-    hold_waiting: "s.job_id = p_job\n        for key share;" => "s.job_id = p_job;",
+    hold_waiting: "s.job_id = p_job\n            for key share;" => "s.job_id = p_job;",
         unique::a_duplicate_keeps_the_job_it_found_where_it_waits;
     hold_waiting: "r.job_id = p_job for key share;" => "r.job_id = p_job for update;",
         unique::a_duplicate_keeps_the_job_it_found_where_it_waits;
@@ -18,7 +18,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     take_key: "v_holder.kind = p_kind" => "true", unique::a_job_of_another_kind_is_not_changed;
     take_key: "v_holder.changeable" => "true",
         unique_ends::a_replay_that_clashes_says_with_which_job;
-    take_last: "case when jobkit.take_waiting(job_id) then 'replaced' end" => "'replaced'",
+    take_last: "case when jobkit.take_waiting(job_id, true) then 'replaced' end" => "'replaced'",
         unique::t122_a_replacement_behind_a_claim_changes_no_running_job;
     take_key: "jobkit.hold_waiting(job_id, p_wait)" => "true",
         unique::t87_an_enqueue_behind_a_claim_is_told_what_the_claim_decides;
@@ -35,11 +35,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_ends::of_two_that_take_a_key_over_one_waits;
     take_over: "v_state not in ('free', 'yields')" => "false",
         unique_ends::a_key_is_looked_at_again_by_whoever_takes_it_over;
-    take_over: "not jobkit.take_waiting(p_old)" => "false",
+    take_over: "not jobkit.take_waiting(p_old, true)" => "false",
         unique_ends::a_job_that_waits_for_another_attempt_yields;
     retake_key: "do update set job_id = u.job_id" => "do nothing",
         unique_ends::an_enqueue_behind_a_retry_is_told_of_the_job_that_waits_again;
-    retake_key: "v_holder.state = 'free'" => "true",
+    retake_key: "v_holder.state <> 'free'" => "false",
         unique_ends::a_retry_that_finds_its_key_taken_ends_as_superseded;
     retake_key: "SET lock_timeout TO '1ms'" => "SET lock_timeout TO '2min'",
         unique_ends::a_retry_behind_an_open_enqueue_of_its_key_is_put_off;
@@ -71,8 +71,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         elsewhere::t160_no_key_is_held_by_a_job_that_is_gone;
     bury: "if p_job.unique_key is not null then" => "if false then",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    cancel_mark: "perform jobkit.free_keys(v_marked.scopes, v_marked.keys, v_marked.ids, false)" =>
-        "perform 1",
+    cancel_mark: "if array_remove(v_marked.keys, null) <> '{}' then" => "if false then",
         unique::a_cancel_frees_a_key_in_its_transaction;
     prune_keys: "skip locked" => "", unique_ends::what_was_left_behind_is_in_nobodys_way;
     prune_keys: "not exists (select from jobkit.jobs j where j.id = k.job_id offset 0)" => "true",

@@ -14,6 +14,7 @@ in_a_lab![
     an_end_behind_an_open_duplicate_lets_it_run_soon,
     a_duplicate_finds_one_whose_turn_came_unnoticed,
     one_that_is_cancelled_does_not_follow,
+    a_change_behind_a_cancel_of_the_one_that_follows_is_not_lost,
     one_that_follows_is_not_rescheduled,
     a_producer_that_dies_leaves_the_key_as_it_was,
     t171_those_that_follow_are_looked_through_some_at_a_time,
@@ -45,7 +46,11 @@ pub(crate) async fn whatever_ends_a_job_lets_one_run_again(lab: Lab) {
         assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
         world.lab.check_invariants().await;
         match outcome {
-            "mark" => assert_eq!(world.call(cancel_mark(job)).await, "true"),
+            "mark" => {
+                assert_eq!(world.call(cancel_mark(job)).await, "true");
+                assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
+                assert_eq!(world.call(settle(1, n, job, "retry")).await, format!("{job} cancel"));
+            }
             "crash" => world.crash(1, n).await,
             _ => assert_eq!(world.call(settle(1, n, job, outcome)).await, ""),
         }
@@ -174,6 +179,24 @@ pub(crate) async fn one_that_is_cancelled_does_not_follow(lab: Lab) {
     world.call(sweep()).await;
     assert_eq!(world.call(claim(2, next_n(), 9)).await, follower.to_string());
     world.lab.check_invariants().await;
+}
+
+/// It waits for the mark, and another one follows.
+pub(crate) async fn a_change_behind_a_cancel_of_the_one_that_follows_is_not_lost(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ENDS {
+        let job = id(&world.call(again(0)).await);
+        world.claim(1, &[job]).await;
+        let follower = id(&world.call(again(1)).await);
+        let cancel = world.hold(cancel_mark(follower)).await;
+        let change = cancel.waiter(again(2)).await;
+        cancel.end(end).await;
+        let answer = change.answer().await.unwrap();
+        assert_eq!(answer == format!("replaced {follower}"), end == End::Rollback, "{answer}");
+        assert_eq!(payload(&world, id(&answer)).await, "2");
+        world.lab.check_invariants().await;
+        world.clear().await;
+    }
 }
 
 pub(crate) async fn one_that_follows_is_not_rescheduled(lab: Lab) {

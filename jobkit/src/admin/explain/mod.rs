@@ -7,11 +7,13 @@ use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
 use crate::{Error, JobId};
 
+mod hands;
 mod held;
 mod pace;
 mod reason;
 pub(super) mod statements;
 
+pub use self::hands::InHand;
 pub use self::pace::KeyPace;
 pub use self::reason::{KeyUse, Reason};
 
@@ -30,7 +32,7 @@ impl Admin {
     /// was, or is not kept any more.
     ///
     /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
-    /// statements (four for a live job) may make the numbers differ by that.
+    /// statements (five for a live job) may make the numbers differ by that.
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
         let mut link = self.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
@@ -40,7 +42,8 @@ impl Admin {
                 let ahead = link.call(&statements::ahead(job, &live)).await?;
                 let ends = ends(&live);
                 let held = link.call(&statements::held(&live.queue, &live.kind)).await?;
-                Some(waiting(live, ahead, held).into_iter().chain(ends).collect())
+                let hands = link.call(&statements::hands(job.0)).await?;
+                Some(waiting(live, ahead, held, hands).into_iter().chain(ends).collect())
             }
             None => link
                 .call(&statements::explain_ended(job.0))
@@ -78,7 +81,7 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 
 /// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are
 /// served only.
-fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>) -> Vec<Reason> {
+fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     let scheduled = |until| Reason::Scheduled { until };
     if let Some(job) = job.follows {
@@ -89,6 +92,7 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>) -> Vec<Reason> {
     let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
     reasons.extend(paused.into_iter().map(Reason::Held));
     reasons.extend(unserved(&job));
+    reasons.extend((!hands.is_empty()).then_some(Reason::InHand(hands)));
     reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));
     if job.scheduled.is_some() {
         return reasons;

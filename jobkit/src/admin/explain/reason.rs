@@ -4,6 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
+use super::hands::{InHand, in_hand};
 use super::held::held;
 use super::pace::KeyPace;
 use crate::JobId;
@@ -53,6 +54,9 @@ pub enum Reason {
         /// That job.
         job: JobId,
     },
+    /// Producers that found or changed it have not ended their transactions: until then claims
+    /// pass over it.
+    InHand(Vec<InHand>),
     /// Its queue is paused.
     Paused(PausedQueue),
     /// Its kind, its queue or everything is held back: paused, or limited to so many at a time or
@@ -188,6 +192,7 @@ impl fmt::Display for Reason {
             Self::Follows { job } => {
                 write!(f, "Runs once job {job}, which has its unique key, has ended")
             }
+            Self::InHand(sessions) => in_hand(sessions, f),
             Self::Paused(paused) => paused.fmt(f),
             Self::Held(brake) => held(brake, f),
             Self::Stuck(stuck) => stuck.fmt(f),

@@ -3,6 +3,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::postgres::PgRow;
 
+use super::hands::InHand;
 use crate::JobId;
 use crate::admin::brakes::Brake;
 use crate::admin::columns::{concurrency, progress};
@@ -18,8 +19,15 @@ statements! {
     /// What holds back its queue or its kind.
     fn held(queue: &str, kind: &str) -> Vec<Brake> = include_str!("sql/jobs_held.sql");
 
+    /// Who has a waiting job in hand.
+    fn hands(job: i64) -> Vec<InHand> = include_str!("sql/jobs_hands.sql");
+
     /// How a job ended.
     fn explain_ended(job: i64) -> Option<EndedJob> = include_str!("sql/jobs_ended.sql");
+}
+
+from_row! {
+    InHand { pid, application, since }
 }
 
 /// What the database knows of a live job.

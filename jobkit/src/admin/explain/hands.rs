@@ -1,0 +1,39 @@
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+
+use super::reason::Time;
+
+/// A session with an open transaction that has a waiting job in hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InHand {
+    /// The session's process, as `pg_terminate_backend` takes it.
+    pub pid: i32,
+    /// The name of the application, where it gave one.
+    pub application: String,
+    /// Since when the transaction is open, where the role that asks may see it.
+    pub since: Option<DateTime<Utc>>,
+}
+
+impl fmt::Display for InHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "session {}", self.pid)?;
+        if !self.application.is_empty() {
+            write!(f, " ({})", self.application)?;
+        }
+        self.since.as_ref().map_or(Ok(()), |since| write!(f, " since {}", Time(since)))
+    }
+}
+
+/// Who has a waiting job in hand.
+pub(super) fn in_hand(sessions: &[InHand], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "Not claimed while transactions are open that enqueued a duplicate or have it in hand"
+    )?;
+    for (at, session) in sessions.iter().enumerate() {
+        write!(f, "{} {session}", if at == 0 { ":" } else { "," })?;
+    }
+    Ok(())
+}

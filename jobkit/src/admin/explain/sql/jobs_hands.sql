@@ -1,0 +1,2 @@
+-- explain: the sessions with open transactions that have a waiting job ($1) in hand, ten at most.
+select h.pid, h.application, h.since from jobkit.key_hands($1) h order by h.since, h.pid limit 10
