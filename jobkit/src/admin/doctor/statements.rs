@@ -41,12 +41,6 @@ statements! {
     /// What workers do automatically, and how that goes.
     fn upkeep() -> One<Upkeep> = include_str!("sql/doctor_upkeep.sql");
 
-    /// The rules of time zones that live workers go by, and the first name of those.
-    fn zones() -> Vec<(String, String)>
-        = "select w.zones, min(w.name) from jobkit.workers w
-            where w.zones is not null and not w.stopping and w.lease_until > now()
-            group by w.zones order by w.zones limit 20";
-
     /// The names of tables in which a publication lets nothing be changed.
     fn unpublishable() -> Vec<String> = include_str!("sql/doctor_publications.sql");
 
@@ -75,8 +69,10 @@ pub(crate) struct Upkeep {
     pub(crate) behind: Option<Duration>,
     /// How far the ids of jobs that are there are ahead of those given out; `None` without jobs.
     pub(crate) ids_behind: Option<i64>,
+    /// The rules of time zones that live workers go by, each with one of them.
+    pub(crate) zones: Vec<String>,
 }
 
 from_row! {
-    Upkeep { found, ahead, swept_ago, behind, ids_behind }
+    Upkeep { found, ahead, swept_ago, behind, ids_behind, zones }
 }

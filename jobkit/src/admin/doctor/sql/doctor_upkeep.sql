@@ -1,7 +1,8 @@
 -- What the sweeps found that nothing explains; how many days of history the partitions are ahead (0
 -- without one for tomorrow, null before the first worker has made any); how long ago the last sweep
 -- was (null before the first), and how far the clock is behind the newest that it wrote, both in
--- microseconds; how many ids of jobs are taken that the sequence has not given out.
+-- microseconds; how many ids of jobs are taken that the sequence has not given out; by which rules
+-- of time zones live workers go, each with one of them.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
     (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
     case when isfinite(n.newest) then
@@ -10,7 +11,12 @@ select s.found, d.ahead, case when s.began_at > '-infinity' then
         (select j.id from jobkit.jobs j order by j.id desc limit 1),
         (select f.job_id from jobkit.finished f order by f.job_id desc limit 1),
         (select d.job_id from jobkit.dead_letters d order by d.job_id desc limit 1)
-    ) - coalesce(pg_sequence_last_value('jobkit.jobs_id_seq'), 0) as ids_behind
+    ) - coalesce(pg_sequence_last_value('jobkit.jobs_id_seq'), 0) as ids_behind,
+    array(
+        select w.zones || ' (' || min(w.name) || ')' from jobkit.workers w
+        where w.zones is not null and not w.stopping and w.lease_until > now()
+        group by w.zones order by w.zones limit 20
+    ) as zones
 from jobkit.sweeps s
 cross join (
     select case when bool_or(d.day = t.today + 1) then max(d.day) - t.today
