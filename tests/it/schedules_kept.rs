@@ -24,16 +24,14 @@ async fn next_at(lab: &Lab) -> DateTime<Utc> {
     lab.value("select next_at from jobkit.schedules").await
 }
 
-/// As other rules of time zones, another binary or a clock that was ahead have stored it, or none
-/// could be found.
+/// As other rules of time zones, another binary or a clock that was ahead have stored it.
 #[tokio::test]
 async fn a_next_instant_that_is_later_than_the_times_say_is_brought_forward() {
     let lab = Lab::new().await;
     let yearly = || worker(&lab).schedule("yearly", "0 3 1 7 * Europe/Berlin", Noop);
     declare(yearly()).await;
     let next = next_at(&lab).await;
-    let later = ["next_at + interval '1 h'", "next_at + interval '1 year'", "null"];
-    for later in later {
+    for later in ["next_at + interval '1 h'", "next_at + interval '1 year'"] {
         // By a start that declares the same.
         lab.run(&format!("update jobkit.schedules set next_at = {later}")).await;
         declare(yearly()).await;

@@ -66,7 +66,7 @@ from_row! {
 pub(crate) struct WaitingSchedule {
     pub(crate) name: String,
     pub(crate) times: String,
-    pub(crate) next_at: Option<DateTime<Utc>>,
+    pub(crate) next_at: DateTime<Utc>,
     /// The database's clock.
     pub(crate) now: DateTime<Utc>,
 }

@@ -16,8 +16,8 @@ begin
     v_taken := array(
         select s.name from unnest(p_names, p_seen, p_times, p_next) as c (name, seen, times, next)
         join jobkit.schedules s on s.name = c.name and s.times = c.times
-            and s.next_at is not distinct from c.seen
-        where s.removed_at is null and (s.next_at > c.next or s.next_at is null)
+            and s.next_at = c.seen
+        where s.removed_at is null and s.next_at > c.next
         order by s.name for update of s skip locked
     );
     update jobkit.schedules s set next_at = c.next

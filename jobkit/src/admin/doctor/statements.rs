@@ -41,12 +41,6 @@ statements! {
     /// What workers do automatically, and how that goes.
     fn upkeep() -> One<Upkeep> = include_str!("sql/doctor_upkeep.sql");
 
-    /// The rules of time zones that live workers go by, and the first name of those.
-    fn zones() -> Vec<(String, String)>
-        = "select w.zones, min(w.name) from jobkit.workers w
-            where w.zones is not null and not w.stopping and w.lease_until > now()
-            group by w.zones order by w.zones limit 20";
-
     /// Sequences that will give out ids that are taken, and how many of those.
     fn sequences() -> Vec<(String, i64)> = include_str!("sql/doctor_sequences.sql");
 
@@ -76,8 +70,10 @@ pub(crate) struct Upkeep {
     pub(crate) swept_ago: Option<Duration>,
     /// How far the clock is behind the newest that it wrote; `None` where nothing is written.
     pub(crate) behind: Option<Duration>,
+    /// The rules of time zones that live workers go by, each with one of them.
+    pub(crate) zones: Vec<String>,
 }
 
 from_row! {
-    Upkeep { found, ahead, swept_ago, behind }
+    Upkeep { found, ahead, swept_ago, behind, zones }
 }

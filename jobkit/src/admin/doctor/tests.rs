@@ -52,8 +52,10 @@ fn a_table_is_bloated_when_most_of_many_row_versions_are_dead() {
 #[test]
 fn a_history_that_ends_today_and_sweeps_that_stopped_are_found() {
     let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
-    let number =
-        |found, ahead, swept_ago| upkeep(&Upkeep { found, ahead, swept_ago, behind: None }).len();
+    let number = |found, ahead, swept_ago| {
+        let (behind, zones) = (None, Vec::new());
+        upkeep(&Upkeep { found, ahead, swept_ago, behind, zones }).len()
+    };
     assert_eq!(number(0, None, None), 0);
     assert_eq!(number(0, Some(1), hours(1)), 0);
     assert_eq!((number(0, Some(0), None), number(1, None, None)), (1, 1));

@@ -1,11 +1,17 @@
 -- What the sweeps found that nothing explains; how many days of history the partitions are ahead (0
 -- without one for tomorrow, null before the first worker has made any); how long ago the last sweep
 -- was (null before the first), and how far the clock is behind the newest that it wrote, both in
--- microseconds.
+-- microseconds; by which rules of
+-- time zones live workers go, each with one of them.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
     (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
     case when isfinite(n.newest) then
-        (extract(epoch from n.newest - clock_timestamp()) * 1000000)::bigint end as behind
+        (extract(epoch from n.newest - clock_timestamp()) * 1000000)::bigint end as behind,
+    array(
+        select w.zones || ' (' || min(w.name) || ')' from jobkit.workers w
+        where w.zones is not null and not w.stopping and w.lease_until > now()
+        group by w.zones order by w.zones limit 20
+    ) as zones
 from jobkit.sweeps s
 cross join (
     select case when bool_or(d.day = t.today + 1) then max(d.day) - t.today

@@ -73,8 +73,7 @@ async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, E
         let hastened = link.call(&hasten_schedules(&found)).await?;
         for (schedule, next) in found.iter().filter(|(it, _)| hastened.contains(&it.name)) {
             let WaitingSchedule { name, times, next_at, now } = schedule;
-            let old = next_at.map(|at| at.to_rfc3339());
-            let new = next.to_rfc3339();
+            let (old, new) = (next_at.to_rfc3339(), next.to_rfc3339());
             tracing::warn!(
                 schedule = name,
                 times,
@@ -94,5 +93,5 @@ fn late(schedule: WaitingSchedule) -> Option<(WaitingSchedule, chrono::DateTime<
     // What this binary cannot read, another can.
     let times: Times = schedule.times.parse().ok()?;
     let next = times.next_after(schedule.now)?;
-    schedule.next_at.is_none_or(|stored| next < stored).then_some((schedule, next))
+    (next < schedule.next_at).then_some((schedule, next))
 }
