@@ -242,9 +242,7 @@ fn works(program: &str, arguments: &[&str]) -> bool {
 
 /// How each program is run; or what is missing.
 fn programs() -> [(&'static str, Result<Command, &'static str>); 3] {
-    let python = ["python3", "/usr/bin/python3"];
-    let python = python.into_iter().find(|it| works(it, &["-c", "import psycopg"]));
-    let python = python.map(Command::new).ok_or("apt-get install python3-psycopg");
+    let python = clients::python("psycopg").map(Command::new);
     let go = Path::new("/usr/share/gocode/src/github.com/lib/pq").exists() && works("go", &["env"]);
     let go = if go { Ok(Command::new("go")) } else { Err("golang-go golang-github-lib-pq-dev") };
     let go = go.map(|mut go| {

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use jobkit::admin::explain::Reason;
-use jobkit::policy::encryption::{self, Keyring};
+use jobkit::policy::encryption::{self, Keyring, KeyringError};
 use jobkit::testing::{Drain, Outcome, advance, assert_enqueued};
 use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
-use crate::connect::{CANARY, Connect, found_in, keyring, nothing_lies_open, ran, turn, worker};
+use crate::connect::{
+    CANARY, Connect, found_in, key, keyring, nothing_lies_open, ran, turn, worker,
+};
 
 #[tokio::test]
 async fn what_is_sealed_lies_open_nowhere_and_the_handler_has_it() {

@@ -90,7 +90,7 @@ async fn who_has_the_keys_seals_for_operators() {
     let refused = command(lab.url(), &enqueue).output().await.unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("encrypted"), "{said}");
-    let key = "key-1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    let key = "key-1:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=";
     let taken = command(lab.url(), &enqueue).env("JOBKIT_KEYS", key).output().await.unwrap();
     assert!(taken.status.success(), "{taken:?}");
     let job = ScheduledJob::new("connect", args(104));

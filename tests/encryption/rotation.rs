@@ -80,8 +80,8 @@ async fn what_cannot_be_opened_is_left_and_said() {
 async fn the_command_line_counts_and_reseals() {
     let _turn = turn(keyring(&[7])).await;
     let (lab, _) = stored().await;
-    let old = "key-7:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
-    let new = "key-8:CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg=";
+    let old = "key-7:BwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSY=";
+    let new = "key-8:CAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJic=";
     let run = async |args: &[&str], keys: &str| {
         let mut command = command(lab.url(), args);
         command.env_remove("JOBKIT_KEYS");

@@ -20,11 +20,11 @@ pub(crate) fn clients() -> Vec<(&'static str, Run)> {
     let mut all: Vec<_> =
         modules.iter().zip(packages).map(|(file, package)| (*file, node(package, file))).collect();
     all.extend([
-        ("with_psycopg2.py", python("psycopg2", "with_psycopg2.py")),
-        ("with_asyncpg.py", python("asyncpg", "with_asyncpg.py")),
-        ("with_pg8000.py", python("pg8000", "with_pg8000.py")),
-        ("with_sqlalchemy.py", python("sqlalchemy, psycopg", "with_sqlalchemy.py")),
-        ("with_django.py", python("django, psycopg", "with_django.py")),
+        ("with_psycopg2.py", with_python("psycopg2", "with_psycopg2.py")),
+        ("with_asyncpg.py", with_python("asyncpg", "with_asyncpg.py")),
+        ("with_pg8000.py", with_python("pg8000", "with_pg8000.py")),
+        ("with_sqlalchemy.py", with_python("sqlalchemy, psycopg", "with_sqlalchemy.py")),
+        ("with_django.py", with_python("django, psycopg", "with_django.py")),
         ("WithJdbc.java", java()),
         ("with_ruby_pg.rb", ruby()),
         ("with_pdo.php", php()),
@@ -39,13 +39,18 @@ fn of(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-fn python(modules: &str, file: &str) -> Run {
-    let own = repository().join("target/producers/bin/python");
-    let pythons = [own.to_str().unwrap_or_default(), "python3", "/usr/bin/python3"];
-    let import = format!("import {modules}");
-    let python = pythons.into_iter().find(|python| works(python, &["-c", &import]));
+fn with_python(modules: &str, file: &str) -> Run {
     // It leaves nothing beside the programs.
-    python.map(|python| of(python, &["-B", file])).ok_or("tests/producers/requirements.txt")
+    python(modules).map(|python| of(&python, &["-B", file]))
+}
+
+/// A Python that has these modules.
+pub(crate) fn python(modules: &str) -> Result<String, &'static str> {
+    let own = repository().join("target/producers/bin/python").display().to_string();
+    let import = format!("import {modules}");
+    let pythons = [own, "python3".to_owned(), "/usr/bin/python3".to_owned()];
+    let python = pythons.into_iter().find(|python| works(python, &["-c", &import]));
+    python.ok_or("tests/producers/requirements.txt")
 }
 
 fn java() -> Run {

@@ -23,7 +23,7 @@
 //! // Once, before the first enqueue and the first worker. The first key seals, all of them open:
 //! // JOBKIT_KEYS="2026b:<32 bytes in base64>,2026a:<…>"
 //! # // No test sets the environment of a process with threads.
-//! # let text = "2026b:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+//! # let text = "2026b:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=";
 //! # let from_env = || text.parse::<Keyring>();
 //! # if false {
 //! encryption::keys(Keyring::from_env()?);
