@@ -126,8 +126,8 @@ impl JobError {
         Self::new(Verdict::Release, "released")
     }
 
-    /// Whether it says that something failed: not that the job is discarded, snoozed, told to wait or
-    /// released.
+    /// Whether it says that something failed: not that the job is discarded, snoozed, told to wait
+    /// or released.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(

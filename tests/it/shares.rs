@@ -271,7 +271,8 @@ async fn of_each_tenant(queue: impl Fn(usize) -> String, serves: &str) -> Vec<i6
             select j.concurrency_key from jobkit.jobs j where j.id = any (new.job_ids);
             return null;
         end $$;
-        create trigger note after insert on jobkit.claims for each row execute function note_begin()",
+        create trigger note after insert on jobkit.claims
+            for each row execute function note_begin()",
     )
     .await;
     for tenant in 0..10 {

@@ -1,6 +1,6 @@
-//! The clock steps back or ahead, by an hour and by a day, under all that goes by a stored time. As
-//! in `clock.rs` the tests move what is stored. What was to wait for seconds goes on within seconds;
-//! what is meant for a time of the calendar comes late by the step, and is not lost.
+//! The clock steps back or ahead, by an hour and by a day, under all that goes by a stored time.
+//! As in `clock.rs` the tests move what is stored. What was to wait for seconds goes on within
+//! seconds; what is meant for a time of the calendar comes late by the step, and is not lost.
 
 use std::time::Duration;
 

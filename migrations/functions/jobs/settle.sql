@@ -1,8 +1,8 @@
 -- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
 --   (p_worker, p_n[i])  the claim under which job p_job[i] ran
 --   p_outcome[i]  finish | retry | wait | snooze | bury | discard | cancel | expire | release
---   p_error[i]    for retry, wait, bury, discard, cancel; p_error_type[i] its Rust type, if it has one;
---                 p_reason[i] for bury, and for retry in case no attempt is left
+--   p_error[i]    for retry, wait, bury, discard, cancel; p_error_type[i] its Rust type, if it has
+--                 one; p_reason[i] for bury, and for retry in case no attempt is left
 --   p_delay[i]    for retry, wait, snooze, release (null = at once)
 --   p_keep[i]     how long an ended job is kept; null = not at all
 --   p_result[i]   for finish: what it returned, as JSON; p_reason[i] why that is not kept

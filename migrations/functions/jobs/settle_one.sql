@@ -1,5 +1,5 @@
--- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a snooze
--- for so long as its budget lasts, which begins when the job is told so first (`retry_for`, or a
+-- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a
+-- snooze for so long as its budget lasts, which begins when the job is told so first (`retry_for`, or a
 -- day); from then on it is a retry. One that is given
 -- back with an error cannot be opened by this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(

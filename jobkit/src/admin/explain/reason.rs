@@ -118,7 +118,7 @@ pub enum Reason {
         /// When.
         at: DateTime<Utc>,
     },
-    /// Somebody told it to wait, which is no failure, for a day or for its time for retries at most.
+    /// Somebody told it to wait, which is no failure, for a day or its time for retries at most.
     ToldToWait {
         /// Since when.
         since: DateTime<Utc>,

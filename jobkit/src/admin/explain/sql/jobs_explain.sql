@@ -12,18 +12,16 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
     ) end as without_permit,
     case when p.attempt = 0 and p.snoozes = 0 and (y.metadata ? 'jobkit' or k.expires > '0')
         then p.run_at + (jobkit.terms(p.kind, y.metadata)).expires end as expires_at,
-    case when (p.attempt > 0 or p.waits_since is not null)
-            and (y.metadata ? 'jobkit' or k.retry_for > '0') then
-        jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs,
-            to_jsonb(y) || jsonb_build_object('waits_since', p.waits_since)))
-    end as retry_until, case when j.state = 'scheduled' then p.waits_since end as waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.serving, w.knowing,
-    w.knows_kind, w.slots
+    case when (p.attempt > 0 or p.waits_since > '-infinity') and (y.metadata ? 'jobkit'
+            or k.retry_for > '0') then jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs,
+        to_jsonb(y) || jsonb_build_object('waits_since', p.waits_since))) end as retry_until,
+    p.waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.*
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
-left join jobkit.reports r on (r.job_id, r.attempt, r.worker_id)
-    = (j.id, p.attempt + 1, c.worker_id)
+left join jobkit.reports r
+    on (r.job_id, r.attempt, r.worker_id) = (j.id, p.attempt + 1, c.worker_id)
 left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,
