@@ -45,8 +45,7 @@ begin
     perform jobkit.require_options(coalesce(p_queue, v_kind.queue),
         coalesce(p_priority, v_kind.priority), coalesce(p_max_attempts, v_kind.max_attempts),
         p_concurrency_key, p_dead_letter_key),
-        case when v_kind.redact || v_kind.encrypt <> '{}'
-            then jobkit.require_sealed(p_kind, p_args) end;
+        case when v_kind.redact <> '{}' then jobkit.require_sealed(p_kind, p_args) end;
     perform jobkit.refuse(case when p_args is null then 'the payload is null'
         when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
