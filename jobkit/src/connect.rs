@@ -9,9 +9,9 @@ use crate::store::{Deadlines, Link, Source};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A pool of connections to the database at this address, such as
-/// `postgres://user:password@host:5432/database`, for a program that makes one for jobkit: it has at
-/// most 16 connections, and what the address leaves out is taken from the environment as libpq does
-/// (`PGHOST`, `PGPASSWORD`, …).
+/// `postgres://user:password@host:5432/database`, for a program that makes one for jobkit: it has
+/// at most 16 connections, and what the address leaves out is taken from the environment as libpq
+/// does (`PGHOST`, `PGPASSWORD`, …).
 ///
 /// Unlike a pool of sqlx it says in a sentence what is wrong when it cannot connect, and at once. A
 /// pool of yours serves as well; of several hosts in the address this is for the one that takes

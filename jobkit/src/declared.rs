@@ -130,8 +130,8 @@ pub fn scheduled<J: Scheduled>() -> J {
 #[derive(Debug)]
 pub struct Way<'a, T: ?Sized>(pub &'a T);
 
-/// What is inside of options, lists and boxes: for the compiler, which looks whether it has a field.
-/// The expansion of `#[job]` names it, and nobody calls it.
+/// What is inside of options, lists and boxes: for the compiler, which looks whether it has a
+/// field. The expansion of `#[job]` names it, and nobody calls it.
 pub trait Through<'a> {
     /// What is inside.
     type To: ?Sized + 'a;

@@ -41,15 +41,17 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// (`PREPARE TRANSACTION`): say `set local jobkit.notify = 'off'` in it before. The job is
     /// found by the next poll then.
     ///
-    /// A handler gets what was enqueued: the payload is read back once, and where that fails or gives
-    /// something else (NaN, which JSON lacks; a `u128` in a tagged enum) it is [`Error::Encode`], which
-    /// names the field. (A release build reads back what has at most 1 KiB, or a null in it.)
+    /// A handler gets what was enqueued: the payload is read back once, and where that fails or
+    /// gives something else (NaN, which JSON lacks; a `u128` in a tagged enum) it is
+    /// [`Error::Encode`], which names the field. (A release build reads back what has at most
+    /// 1 KiB, or a null in it.)
     ///
     /// # Errors
     /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and
-    /// [`Error::Nul`] before anything is sent, so that your transaction stays usable; [`Error::SchemaMissing`] when
-    /// [`migrate`](crate::migrate()) has not run, [`Error::SchemaUnfit`] when it has to run again,
-    /// or has gone beyond this binary; otherwise what the database says.
+    /// [`Error::Nul`] before anything is sent, so that your transaction stays usable;
+    /// [`Error::SchemaMissing`] when [`migrate`](crate::migrate()) has not run,
+    /// [`Error::SchemaUnfit`] when it has to run again, or has gone beyond this binary; otherwise
+    /// what the database says.
     fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,

@@ -1,7 +1,7 @@
-use std::fmt;
 use std::time::Duration;
 
 use crate::error_text::{full, is_of_a_standby, names_ours, said, unreachable};
+pub use crate::problems::StartProblems;
 
 /// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -257,24 +257,6 @@ pub enum Error {
     /// Any other answer of the database.
     #[error("database error: {}", said(.0))]
     Database(#[source] sqlx::Error),
-}
-
-/// Every problem that keeps a worker from starting or from running what is stored, or jobs from
-/// being announced, found in one pass; shown one to a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartProblems(pub(crate) Vec<String>);
-
-impl StartProblems {
-    /// The problems, each a sentence that says what to do.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
-}
-
-impl fmt::Display for StartProblems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|problem| write!(f, "\n  - {problem}"))
-    }
 }
 
 impl From<sqlx::Error> for Error {

@@ -32,6 +32,7 @@ mod panics;
 pub mod policy;
 #[doc(hidden)]
 pub mod private;
+mod problems;
 mod reach;
 mod redact;
 mod registration;

@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// From RFC 7617, and the same at other places of the three bytes that four characters stand for.
+    /// From RFC 7617, and the same at other places of the three bytes that four characters mean.
     #[test]
     fn a_value_is_found_in_base64() {
         let hidden = ["open sesame".to_owned()];

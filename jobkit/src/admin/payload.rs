@@ -21,9 +21,9 @@ pub(crate) enum Hides {
 
 /// JSON as it is stored, with every digit of its numbers.
 ///
-/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. What has
-/// another form than that says is hidden as a whole: a payload that is no object, and a value on the
-/// way to what is redacted that is no object with the next key. Of a kind that no worker has
+/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. What
+/// has another form than that says is hidden as a whole: a payload that is no object, and a value
+/// on the way to what is redacted that is no object with the next key. Of a kind that no worker has
 /// announced only keys are shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {

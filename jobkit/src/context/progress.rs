@@ -51,7 +51,8 @@ impl<S> JobContext<S> {
     /// # Errors
     /// [`Error::ClaimLost`] when the job is not this attempt's any more: then nothing is stored,
     /// and the handler had better return. [`Error::Checkpoint`] when the value does not become
-    /// JSON (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the database.
+    /// JSON (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the
+    /// database.
     pub async fn checkpoint<T: Serialize + Sync + ?Sized>(&self, value: &T) -> Result<(), Error> {
         let json = serde_json::to_string(value).map_err(Error::Checkpoint)?;
         exact::finite(value, &json).map_err(Error::Checkpoint)?;

@@ -47,8 +47,7 @@ begin
         v_kind.concurrency_group, p_concurrency_key, p_dead_letter_key,
         case when p_args is not null then '{}' end, null, p_version)),
         jobkit.require_shape(p_kind, v_kind.takes_text, p_args),
-        case when v_kind.redact || v_kind.encrypt <> '{}'
-            then jobkit.require_sealed(p_kind, p_args) end;
+        case when v_kind.redact <> '{}' then jobkit.require_sealed(p_kind, p_args) end;
     perform jobkit.refuse(case
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)

@@ -1,8 +1,8 @@
 -- has_args: whether a payload has these values at these paths. Without p_reveal no value counts
--- that its kind redacts, none of a payload in which nobody can tell where that is, and none of a kind
--- that nobody has announced. A value is compared as jsonb writes it, which is how it is shown: only
--- what is found is made that. A payload that jsonb has no room for (`as_jsonb`) has no values; no
--- path leads into one that escapes what jsonb does not take.
+-- that its kind redacts, none of a payload in which nobody can tell where that is, and none of a
+-- kind that nobody has announced. A value is compared as jsonb writes it, which is how it is shown:
+-- only what is found is made that. A payload that jsonb has no room for (`as_jsonb`) has no values;
+-- no path leads into one that escapes what jsonb does not take.
 create or replace function jobkit.has_args(
     p_kind text, p_args json, p_paths text[], p_values text[], p_reveal boolean
 ) returns boolean

@@ -40,7 +40,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
             "            for update\n        ));",
         reseal::t243_a_promote_passes_over_a_note_in_hand;
     // What lies open of a kind that encrypts.
-    enqueue: "case when v_kind.redact || v_kind.encrypt <> '{}'" => "case when false",
+    enqueue: "case when v_kind.redact <> '{}' then" => "case when false then",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     fan_out: "unnest(v_to.sealed)" => "unnest('{}'::text[])",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;

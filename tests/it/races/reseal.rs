@@ -88,7 +88,8 @@ pub(crate) async fn what_lies_open_is_refused_whoever_names_the_kind(lab: Lab) {
     world.running::<1>().await;
     fill(&world).await;
     let lab = &world.lab;
-    lab.run("update jobkit.kinds set encrypt = '{token}' where kind = 'act'").await;
+    let hidden = "update jobkit.kinds set encrypt = '{token}', redact = '{token}'";
+    lab.run(&format!("{hidden} where kind = 'act'")).await;
     lab.run("insert into jobkit.subscriptions (topic, kind) values ('done', 'act')").await;
     let schedule = "jsonb_build_object('name', 'other', 'kind', 'act', 'times', '@daily',
         'next_at', now() + interval '1 h', 'catch_up', 'latest', 'catch_up_max', 1,

@@ -1,8 +1,7 @@
 -- What the sweeps found that nothing explains; how many days of history the partitions are ahead (0
 -- without one for tomorrow, null before the first worker has made any); how long ago the last sweep
 -- was (null before the first), and how far the clock is behind the newest that it wrote, both in
--- microseconds; by which rules of
--- time zones live workers go, each with one of them.
+-- microseconds; by which rules of time zones live workers go, each with one of them.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
     (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
     case when isfinite(n.newest) then
