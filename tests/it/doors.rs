@@ -118,7 +118,7 @@ async fn a_job_that_no_worker_could_run_is_refused_at_every_door() {
     roles.end().await;
 }
 
-/// A client that may write to the tables has looked at its jobs; half a key is refused all the same.
+/// A client that may write to the tables has looked at its jobs; half a key is refused even so.
 #[tokio::test]
 async fn whoever_may_write_to_the_tables_is_refused_half_a_key() {
     let lab = Lab::new().await;

@@ -135,7 +135,7 @@ async fn an_outcome_counts_although_what_it_lets_run_cannot_be_read() {
     lab.check_invariants().await;
 }
 
-/// What json takes and jsonb does not. No door of jobkit lets it in: it comes by the owner's INSERT.
+/// What json takes and jsonb does not. No door lets it in: it comes by the owner's INSERT.
 const NO_JSONB: [&str; 4] = [
     r#"{"a": "\u0000", "b": "1"}"#,
     r#"{"a": "\ud800", "b": "1"}"#,
