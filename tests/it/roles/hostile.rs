@@ -56,6 +56,7 @@ $$";
 
 /// A row of each thing that a view shows.
 const ROWS: &str = "
+select jobkit.finished_prepare(15);
 insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('k', 'q', 0, 5);
 insert into jobkit.subscriptions (topic, kind) values ('t', 'k');
 insert into jobkit.sleepers (worker_id, until, queues) values (9, 'infinity', '{q}');
