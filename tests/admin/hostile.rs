@@ -197,3 +197,38 @@ async fn a_time_beyond_all_calendars_costs_no_page() {
         }
     }
 }
+
+/// json takes it and jsonb does not: one such payload stands in nobody's way.
+#[tokio::test]
+async fn a_payload_that_is_no_jsonb_breaks_no_page() {
+    let lab = Lab::new().await;
+    lab.run(
+        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('k', 'q', 0, 1);
+        select jobkit.enqueue('k', '{\"b\": \"1\"}') from generate_series(1, 4);
+        update jobkit.jobs set args = '{\"a\": \"\\u0000\", \"b\": \"1\"}' where id in (1, 2);
+        delete from jobkit.ready where job_id in (1, 3);
+        select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j where id in (1, 3)",
+    )
+    .await;
+    let app = dashboard(&lab, Permissions::admin());
+    for path in [
+        "/jobs/2",
+        "/jobs/1",
+        "/dead/1",
+        "/dead",
+        "/dead/export",
+        "/api/v1/jobs/2",
+        "/api/v1/dead-letters/1",
+        "/jobs?q=args.b%3A1",
+        "/jobs?q=state%3Aready+args.b%3A1",
+        "/api/v1/jobs?q=args.b%3A1",
+    ] {
+        let reply = get(&app, path).await;
+        assert_eq!(reply.status, StatusCode::OK, "{path}: {}", reply.body);
+    }
+    let lines = get(&app, "/dead/export").await.body;
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(lines.contains("unreadable: ") && lines.contains("\"b\""), "{lines}");
+    let page = get(&app, "/dead/1").await.body;
+    assert!(page.contains("unreadable: ") && !page.contains("name=\"args\""), "{page}");
+}

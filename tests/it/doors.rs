@@ -1,8 +1,10 @@
 //! What no worker could run is refused by whichever door it comes.
 
-use jobkit::{Error, migrate};
+use jobkit::{Error, Registration, migrate};
 use jobkit_tests::{Lab, Roles};
 use sqlx::AssertSqlSafe;
+
+use crate::jobs::Noop;
 
 /// The parts of a job, each as SQL.
 struct Parts {
@@ -118,7 +120,7 @@ async fn a_job_that_no_worker_could_run_is_refused_at_every_door() {
     roles.end().await;
 }
 
-/// A client that may write to the tables has looked at its jobs; half a key is refused all the same.
+/// A client that may write to the tables has looked at its jobs; half a key is refused even so.
 #[tokio::test]
 async fn whoever_may_write_to_the_tables_is_refused_half_a_key() {
     let lab = Lab::new().await;
@@ -221,7 +223,13 @@ async fn a_payload_that_a_driver_has_quoted_once_more_is_refused() {
 #[tokio::test]
 async fn kinds_say_whether_they_take_a_string() {
     let lab = Lab::new().await;
-    jobkit::announce(lab.pool()).await.unwrap();
+    let jobs = [
+        Registration::of::<Noop, _>(),
+        Registration::of::<kinds::Text, _>(),
+        Registration::of::<kinds::Word, _>(),
+        Registration::of::<kinds::Struct, _>(),
+    ];
+    lab.worker().jobs(jobs).queue("default", 1).start().await.unwrap().stop().await;
     let takes = "select jsonb_object_agg(kind, takes_text) from jobkit.kinds
         where kind in ('noop', 'door_text', 'door_word', 'door_struct')";
     let found: serde_json::Value = sqlx::query_scalar(takes).fetch_one(lab.pool()).await.unwrap();
@@ -237,21 +245,21 @@ mod kinds {
 
     #[derive(Serialize, Deserialize)]
     #[job(kind = "door_text")]
-    struct Text(String);
+    pub(super) struct Text(String);
 
     #[derive(Serialize, Deserialize)]
-    enum Answer {
+    pub(super) enum Answer {
         Yes,
         No,
     }
 
     #[derive(Serialize, Deserialize)]
     #[job(kind = "door_word")]
-    struct Word(Answer);
+    pub(super) struct Word(Answer);
 
     #[derive(Serialize, Deserialize)]
     #[job(kind = "door_struct")]
-    struct Struct {
+    pub(super) struct Struct {
         #[serde(default)]
         text: String,
     }

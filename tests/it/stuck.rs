@@ -205,7 +205,8 @@ async fn jobs_run_beside_one_whose_claim_is_refused() {
             "with job as (
                 insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
                     created_at, concurrency_group, concurrency_key, args)
-                values ({id}, 'noop', 'default', {priority}, 3, now(), now(), {group}, {key}, 'null')
+                values ({id}, 'noop', 'default', {priority}, 3, now(), now(), {group}, {key},
+                    'null')
                 returning *
             )
             insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,

@@ -37,7 +37,7 @@ impl Payload {
     }
 
     /// In the place of one that the server stores, and cannot take apart: it has a NUL, half a
-    /// surrogate or a number beyond all bounds. Who enqueues is refused such a payload; this one was
+    /// surrogate or a number beyond all bounds. Who enqueues is refused such a payload; this was
     /// written past the functions of jobkit, or by a release that did not look.
     pub(crate) fn unreadable() -> Self {
         Self { json: format!("\"{UNREADABLE}\""), hides: Hides::Paths(Vec::new()) }

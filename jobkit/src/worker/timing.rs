@@ -45,8 +45,8 @@ impl Worker {
         self
     }
 
-    /// How long the audit of what operators did is kept, up to ten years, and a day at least whatever
-    /// is said here; 90 days by default.
+    /// How long the audit of what operators did is kept, up to ten years, and a day at least
+    /// whatever is said here; 90 days by default.
     pub fn keep_audit(mut self, keep: Duration) -> Self {
         self.settings.keep_audit = keep;
         self

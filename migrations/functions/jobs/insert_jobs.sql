@@ -21,7 +21,7 @@ declare
     v_due timestamptz[] := '{}';                 -- where some are not due at once
     v_later timestamptz;                         -- when the first that has to wait is due
     v_all_later boolean := false;
-    v_ids bigint[] := p_ids;
+    v_ids bigint[];
 begin
     if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
         v_due := array(
@@ -43,10 +43,8 @@ begin
         where b.queue = any (p_queue)
             and b.open_until not between v_now and v_now + interval '5 s';
     end if;
-    if v_ids is null then
-        v_ids := array(
-            select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind)));
-    end if;
+    v_ids := coalesce(p_ids, array(
+        select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))));
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
         unique_scope, unique_key, unique_while)

@@ -13,7 +13,8 @@ as $$
         select from unnest(p_paths, p_values) as w (path, value)
         where (jobkit.as_jsonb((
                 case when strpos(p_args::text, '\u') = 0
-                    or jobkit.as_jsonb(p_args::text) is not null then p_args end #> string_to_array(w.path, '.'))::text) #>> '{}')
+                    or jobkit.as_jsonb(p_args::text) is not null then p_args end
+                #> string_to_array(w.path, '.'))::text) #>> '{}')
                 is distinct from w.value
             or not p_reveal and coalesce(
                 (select jobkit.hides(k.redact, w.path) or exists (

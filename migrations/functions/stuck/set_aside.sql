@@ -14,6 +14,7 @@ set jit = off
 as $$
 declare
     v_ready record;
+    v_read boolean;
     v_at tid[] := '{}';
     v_jobs bigint[] := '{}';
     v_errors text[] := '{}';
@@ -31,12 +32,15 @@ begin
             limit q.slots for update skip locked
         ) f
     loop
+        v_read := false;
         begin
             perform j::text, j.attempt + 1 from jobkit.jobs j where j.id = v_ready.id;
+            v_read := true;
             perform jobkit.try_claim(p_worker, v_ready.id, v_ready.at, p_queues, p_kinds);
-        exception when sqlstate 'JK011' or lock_not_available or transaction_rollback then
-            -- It could be claimed, or somebody is in the way.
-        when others then
+        exception when others then
+            -- It could be claimed; or somebody is in the way; or the server refuses all alike.
+            continue when v_read and (sqlstate = 'JK011'
+                or left(sqlstate, 2) in ('25', '40', '42', '53', '55', '57'));
             v_at := v_at || v_ready.at;
             v_jobs := v_jobs || v_ready.id;
             v_errors := v_errors || sqlerrm;

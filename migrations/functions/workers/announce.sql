@@ -1,6 +1,6 @@
 -- announce: what a binary says of its kinds; the last one wins. Sorted, so that starting workers do
 -- not deadlock; unchanged rows are not written. A binary that knows nothing of optional keys, or of
--- the last four, leaves those as they are.
+-- the last five, leaves those as they are.
 create or replace function jobkit.announce(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_retention interval[], p_group text[], p_limit integer[],
@@ -23,7 +23,8 @@ language sql as $$
         case when p_retention_discarded = '{}' then before.retention_discarded
             else i.retention_discarded end,
         case when p_encrypt = '{}' then coalesce(before.encrypt, '{}')
-            else coalesce(string_to_array(i.encrypt, ','), '{}') end, i.takes_text
+            else coalesce(string_to_array(i.encrypt, ','), '{}') end,
+        case when p_takes_text = '{}' then before.takes_text else i.takes_text end
     from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
             p_auto_replay, p_max_cycles, p_redact, p_key_optional, p_expires, p_retry_for,
             p_retention_discarded, p_encrypt, p_takes_text)

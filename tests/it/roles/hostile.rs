@@ -1,10 +1,10 @@
-//! A schema of the caller's own, with everything that `pg_catalog` has: what runs with the rights of
-//! the owner finds none of it.
+//! A schema of the caller's own, with everything that `pg_catalog` has: what runs with the rights
+//! of the owner finds none of it.
 
 use jobkit_tests::{Lab, Roles};
 
-/// Functions and operators with the names and the types of those of `pg_catalog`. Each fails, and so
-/// tells that it was called.
+/// Functions and operators with the names and the types of those of `pg_catalog`. Each fails, and
+/// so tells that it was called.
 const HOSTILE: &str = "
 create schema hostile;
 grant usage on schema hostile to public;
@@ -56,24 +56,28 @@ $$";
 
 /// A row of each thing that a view shows.
 const ROWS: &str = "
+select jobkit.finished_prepare(15);
 insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('k', 'q', 0, 5);
 insert into jobkit.subscriptions (topic, kind) values ('t', 'k');
 insert into jobkit.sleepers (worker_id, until, queues) values (9, 'infinity', '{q}');
 insert into jobkit.audit (action, subject, detail)
 values ('a', 'b', '{\"args\": \"canary\"}'), ('a', 'b', '{}');
 select jobkit.bound_queue('bounded', 1000, 'me');
-select jobkit.enqueue('k', '{\"x\": \"canary\"}', p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
+select jobkit.enqueue('k', '{\"x\": \"canary\"}',
+    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
 select jobkit.create_schedule('{\"name\": \"s\", \"times\": \"@hourly\", \"kind\": \"k\",
     \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"1 h\",
     \"overlap\": \"allow\", \"jitter\": \"0\", \"metadata\": {\"jobkit\": {}, \"b\": \"canary\"}}',
     '{\"x\": \"canary\"}', 'me');
 select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j;
-select jobkit.enqueue('k', '{\"x\": \"canary\"}', p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
+select jobkit.enqueue('k', '{\"x\": \"canary\"}',
+    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
 insert into jobkit.finished (job_id, expires_at, finished_at, outcome, kind, queue, priority,
     attempt, max_attempts, run_at, created_at, snoozes, errors, args, metadata)
-select j.id, now() + '1 h', now(), 'finish', j.kind, j.queue, 0, 1, 1, now(), now(), 0, '[]', j.args,
-    j.metadata from jobkit.jobs j limit 1;
-select jobkit.enqueue('k', '{\"x\": \"canary\"}', p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}')";
+select j.id, now() + '1 h', now(), 'finish', j.kind, j.queue, 0, 1, 1, now(), now(), 0, '[]',
+    j.args, j.metadata from jobkit.jobs j limit 1;
+select jobkit.enqueue('k', '{\"x\": \"canary\"}',
+    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}')";
 
 const JOB: &str = "'k', 'q', 0::int2, 3::int2, null, null, null, '{}', null, null, null";
 

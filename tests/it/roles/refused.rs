@@ -189,7 +189,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "v",
-        "select jobkit.enqueue_all('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+        "select jobkit.enqueue_all('{}', '{}', '{}', '{}', '{}', '{}', '{}',
+        '{}', '{}', '{}', '{}')",
     ),
     ("v", "select jobkit.publish('t')"),
     ("v", "select jobkit.fan_out('t', '{}', null, null)"),
@@ -316,7 +317,8 @@ async fn producers_set_nothing_that_is_not_theirs() {
         .unwrap();
     let stored = "jobkit.jobs where id > 1 and attempt = 0 and crashes = 0 and snoozes = 0
         and cancel_requested_at is null and dead_letter_id is null and generation is null
-        and not awaited and created_at between now() - interval '1 min' and now() + interval '1 min'";
+        and awaited is not true
+        and created_at between now() - interval '1 min' and now() + interval '1 min'";
     assert_eq!(lab.count(stored).await, 1);
     drop(session);
     roles.end().await;
