@@ -13,6 +13,7 @@ in_a_lab![
     a_retry_whose_key_is_of_a_cancelled_job_is_put_off,
     what_unique_for_keeps_it_keeps_through_a_retry,
     t266_a_row_that_says_another_job_changes_nothing_of_it,
+    t266_a_row_that_says_who_follows_changes_nothing_of_that_one,
     t266_a_row_of_no_job_holds_nothing,
 ];
 
@@ -140,14 +141,11 @@ pub(crate) async fn what_unique_for_keeps_it_keeps_through_a_retry(lab: Lab) {
     }
 }
 
-/// T266: neither one without a key, nor one with another key, nor the one that follows there.
+/// T266: neither one without a key, nor one with another key.
 pub(crate) async fn t266_a_row_that_says_another_job_changes_nothing_of_it(lab: Lab) {
     let world = World::new(lab).await;
-    let forge = |job: i64, follower: &str| {
-        format!(
-            "insert into jobkit.unique_keys (scope, key, job_id, follower_id)
-            values ('act', 'k', {job}, {follower})"
-        )
+    let forge = |job: i64| {
+        format!("insert into jobkit.unique_keys (scope, key, job_id) values ('act', 'k', {job})")
     };
     for holds in ["queued", "running", "unfinished"] {
         for on_duplicate in ["skip", "replace", "debounce"] {
@@ -158,7 +156,7 @@ pub(crate) async fn t266_a_row_that_says_another_job_changes_nothing_of_it(lab: 
             world.call(settle(1, n, theirs, "snooze")).await;
             world.call(settle(1, n, plain, "snooze")).await;
             for job in [theirs, plain] {
-                world.lab.run_unguarded(&forge(job, "null")).await;
+                world.lab.run_unguarded(&forge(job)).await;
                 let mine = id(&world.call(duplicate(holds, on_duplicate, 7)).await);
                 assert_ne!(mine, job, "{holds} {on_duplicate}");
                 world.expect(job, "scheduled, charged 0").await;
@@ -171,7 +169,11 @@ pub(crate) async fn t266_a_row_that_says_another_job_changes_nothing_of_it(lab: 
             world.clear().await;
         }
     }
-    // The one that follows another job, by a sweep, an end, a duplicate and a retry.
+}
+
+/// T266: by a sweep, an end, a duplicate or a change.
+pub(crate) async fn t266_a_row_that_says_who_follows_changes_nothing_of_that_one(lab: Lab) {
+    let world = World::new(lab).await;
     let again = |key| enqueue_unique(&[Once { on_duplicate: "run_again", ..Once::of(key) }]);
     for by in ["sweep", "end", "duplicate", "change"] {
         let theirs = id(&world.call(again("other")).await);
