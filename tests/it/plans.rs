@@ -476,3 +476,13 @@ async fn a_worker_has_one_plan_for_every_call_and_that_by_indexes() {
         assert_eq!(lab.count("made").await > 0, few);
     }
 }
+
+/// A scan that is priced out makes a plan look so dear that the server compiles it, for a quarter
+/// of a second each time.
+#[tokio::test]
+async fn what_prices_scans_out_is_not_compiled() {
+    let lab = Lab::new().await;
+    let compiled = "pg_proc where pronamespace = 'jobkit'::regnamespace
+        and 'enable_seqscan=off' = any (proconfig) and 'jit=off' <> all (proconfig)";
+    assert_eq!(lab.count(compiled).await, 0);
+}

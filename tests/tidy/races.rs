@@ -9,7 +9,8 @@ use crate::sources::{self, Source};
 const TABLE: &str = "tests/RACES.md";
 
 /// The rows there are.
-const ROWS: [RangeInclusive<u32>; 17] = [
+const ROWS: [RangeInclusive<u32>; 0] = [
+const ROWS: [RangeInclusive<u32>; 0] = [
     1..=38,
     40..=61,
     70..=105,
@@ -27,6 +28,7 @@ const ROWS: [RangeInclusive<u32>; 17] = [
     250..=256,
     270..=272,
     290..=292,
+    260..=266,
 ];
 
 /// The rows of the table: id, and the column with the tests or the reason.

@@ -12,6 +12,7 @@ create or replace function jobkit.completion(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     perform jobkit.require_read_committed();

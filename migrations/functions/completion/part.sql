@@ -7,6 +7,7 @@ returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set lock_timeout = '1s'
 as $$
 declare

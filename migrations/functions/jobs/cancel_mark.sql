@@ -1,9 +1,9 @@
 -- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
 -- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
 -- Returns those that were marked. One that waits has no unique key any more; one that runs, or may,
--- has it until it has ended. Of one job it waits for whoever has it in hand. Of many it waits for nobody while it holds others, since a producer may
--- have one (`replace`) for as long as its transaction is open: it tries for a fifth of a second,
--- and leaves it.
+-- has it until it has ended. Of one job it waits for whoever has it in hand. Of many it waits for
+-- nobody while it holds others, since a producer may have one (`replace`) for as long as its
+-- transaction is open: it tries for a fifth of a second, and leaves it.
 --   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
 create or replace function jobkit.cancel_mark(
     p_jobs bigint[], p_action text default 'cancel', p_actor text default null,

@@ -3,7 +3,8 @@
 -- left out: it may run by the end of that transaction.
 create or replace function jobkit.stay_waiting(p_jobs bigint[]) returns bigint[]
 language plpgsql
-set enable_seqscan = off as $$
+set enable_seqscan = off
+set jit = off as $$
 begin
     return array(
         select j.id from jobkit.jobs j

@@ -24,6 +24,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 -- A session keeps its plans, those from when there were few keys, too.
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_how text;

@@ -1,6 +1,7 @@
 -- follow_left: makes jobs ready that follow one which has ended unnoticed, since a producer had the
--- key in hand just then, or which has begun and had its key while it was queued. It looks at p_limit keys that are followed, in the order of the jobs that
--- have them, and goes on behind those the next time. Returns how many it found.
+-- key in hand just then, or which has begun and had its key while it was queued. It looks at
+-- p_limit keys that are followed, in the order of the jobs that have them, and goes on behind those
+-- the next time. Returns how many it found.
 create or replace function jobkit.follow_left(p_limit integer) returns integer
 language plpgsql as $$
 declare

@@ -6,7 +6,8 @@ create or replace function jobkit.free_keys(
     p_scope text[], p_key text[], p_job bigint[], p_kept boolean
 ) returns void
 language plpgsql
-set enable_seqscan = off as $$
+set enable_seqscan = off
+set jit = off as $$
 declare
     v_followed record;
 begin

@@ -7,6 +7,7 @@ returns table (pid integer, application text, since timestamptz)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_lock xid;

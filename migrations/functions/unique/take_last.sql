@@ -25,7 +25,7 @@ declare
     v_kind text;
 begin
     if p_on_duplicate = 'skip' then
-        -- One that follows does not begin while its key is locked; those that skip lock it together.
+        -- One that follows does not begin while its key is locked. Those that skip share that.
         select u.follower_id, 'existing' into job_id, answer from jobkit.unique_keys u
         where u.scope = p_scope and u.key = p_key and u.job_id = p_holder and exists (
             select from jobkit.jobs f where f.id = u.follower_id and f.cancel_requested_at is null

@@ -170,9 +170,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     key_holder: "j.id = u.job_id and j.unique_scope = u.scope and j.unique_key = u.key" =>
         "j.id = u.job_id", unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
     follow: " and (j.id, j.unique_scope, j.unique_key) in (" => " and (j.id, 'act', 'k') in (",
-        unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
+        unique_marked::t266_a_row_that_says_who_follows_changes_nothing_of_that_one;
     take_last: "j.id = v_follower and j.unique_scope = p_scope and j.unique_key = p_key" =>
-        "j.id = v_follower", unique_marked::t266_a_row_that_says_another_job_changes_nothing_of_it;
+        "j.id = v_follower",
+        unique_marked::t266_a_row_that_says_who_follows_changes_nothing_of_that_one;
     key_holder: "w.kept and u.job_id > 0" => "w.kept",
         unique_marked::t266_a_row_of_no_job_holds_nothing;
     key_holder: "and u.held_until < clock_timestamp() + interval '367 days'" => "",

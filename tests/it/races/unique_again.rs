@@ -281,8 +281,7 @@ pub(crate) async fn t171_one_that_fails_holds_up_none_behind_it(lab: Lab) {
     let world = World::new(lab).await;
     left(&world, &["a", "b"], 0).await;
     let follower = left(&world, &["c", "d"], 0).await;
-    let look_at =
-        "perform jobkit.follow(v_left.scopes, v_left.keys, v_left.jobs, v_left.followers);";
+    let look_at = "perform jobkit.follow(";
     let fails = format!("if v_left.keys[1] = 'a' then raise 'damaged'; end if; {look_at}");
     world.lab.mutate("follow_left", look_at, &fails).await;
     assert_eq!(world.call(look(1)).await, "0");

@@ -99,6 +99,7 @@ async fn few_functions_run_with_the_rights_of_their_owner() {
         "prune_audit",
         "publish",
         "require_room",
+        "set_sequences",
     ];
     let expected = expected.map(|name| format!("{name} search_path=pg_catalog, pg_temp"));
     assert_eq!(lab.value::<String>(DEFINERS).await, expected.join("\n"));

@@ -91,8 +91,7 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
     reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
     let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
     reasons.extend(paused.into_iter().map(Reason::Held));
-    reasons.extend(unserved(&job));
-    reasons.extend((!hands.is_empty()).then_some(Reason::InHand(hands)));
+    reasons.extend(unserved(&job).chain((!hands.is_empty()).then_some(Reason::InHand(hands))));
     reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));
     if job.scheduled.is_some() {
         return reasons;

@@ -4,7 +4,7 @@
 with jobs as (
     update jobkit.jobs set created_at = created_at - $1::interval,
         run_at = case when run_at = jobkit.parked() then run_at else run_at - $1 end,
-        waits_since = waits_since - $1
+        waits_since = waits_since - $1, due_since = due_since - $1
 ), scheduled as (
     update jobkit.scheduled set run_at = run_at - $1 where run_at <> jobkit.parked()
 ), attempts as (
@@ -12,7 +12,9 @@ with jobs as (
 ), blocked as (
     update jobkit.blocked_executions set since = since - $1
 ), held as (
-    update jobkit.unique_keys set held_until = held_until - $1 where held_until is not null
+    update jobkit.unique_keys
+    set held_until = held_until - $1, follower_until = follower_until - $1
+    where num_nonnulls(held_until, follower_until) > 0
 ), semaphores as (
     update jobkit.semaphores set tat = tat - $1, paused_until = paused_until - $1
     where tat is not null or paused_until is not null
