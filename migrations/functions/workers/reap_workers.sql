@@ -43,7 +43,7 @@ begin
         delete from jobkit.stopped_workers o
         where (o.stopped_at, o.id) in (
             select k.stopped_at, k.id from jobkit.stopped_workers k
-            where k.stopped_at < clock_timestamp() - interval '1 day' for update skip locked
+            where k.stopped_at < now() - interval '1 day' for update skip locked
         )
     )
     delete from jobkit.workers w using lapsed l

@@ -151,6 +151,41 @@ async fn a_key_at_its_limit_needs_attention_when_a_job_waits_for_long() {
     assert!(about(Some(*blocked_age), Duration::from_secs(360)));
 }
 
+/// One whose name comes after those of thousands that have just come, or whose urgent jobs never
+/// wait.
+#[tokio::test]
+async fn the_key_that_waits_the_longest_is_met_among_thousands() {
+    let desk = Desk::new().await;
+    desk.running("z").await;
+    let job = desk.blocked("z").await;
+    desk.lab
+        .run(
+            "with job as (
+                insert into jobkit.jobs (kind, queue, priority, max_attempts, concurrency_group,
+                    concurrency_key, created_at, run_at, args)
+                select 'pay', 'default', -1, 3, 'pay', key, now(), now(), 'null'
+                from (select 'z' as key union all select 'a' || i from generate_series(1, 3500) i) k
+                returning id, concurrency_key as key
+            )
+            insert into jobkit.blocked_executions (concurrency_group, concurrency_key, priority,
+                job_id, queue, kind)
+            select 'pay', key, -1, id, 'default', 'pay' from job",
+        )
+        .await;
+    desk.lab
+        .run(&format!(
+            "update jobkit.blocked_executions set since = now() - interval '20 min'
+            where job_id = {job}"
+        ))
+        .await;
+    let attention = desk.attention().await;
+    let [Attention::HeldKey { key, blocked_age, .. }] = &attention[..] else {
+        panic!("{attention:?}");
+    };
+    assert_eq!(&**key, "z");
+    assert!(about(Some(*blocked_age), Duration::from_secs(20 * 60)));
+}
+
 #[tokio::test]
 async fn a_worker_needs_attention_when_little_of_its_lease_is_left() {
     let desk = Desk::new().await;

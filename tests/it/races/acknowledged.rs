@@ -24,7 +24,7 @@ pub(crate) async fn an_outage_is_no_broken_promise(lab: Lab) {
 }
 
 fn acknowledge(up_to: &str, actor: &str) -> String {
-    format!("select jobkit.acknowledge('late_queue', 'mail', {up_to}, 'seen', '{actor}')")
+    format!("select jobkit.acknowledge('late_queue', 'mail', {up_to}, 'seen', '{actor}')::text")
 }
 
 /// Somebody saw the page an hour ago, and sends the form behind another.

@@ -38,8 +38,8 @@ pub struct Overview {
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,
-    /// How long the one of them has waited that has longest; the first of each of 10,000 keys and
-    /// priorities are looked at, and the oldest 1,000 live jobs.
+    /// How long the one of them has waited that has longest; the first of each of 3,000 keys and
+    /// priorities are looked at, and the oldest 5,000 live jobs.
     pub blocked_age: Option<Duration>,
     /// For how long the schedule has been overdue that has been longest.
     pub overdue: Option<Duration>,

@@ -4,7 +4,7 @@
 -- or held back by their rate.
 -- $1 how long that is
 with met as materialized (
-    select l.grp, l.key, min(l.since) as since from jobkit.blocked_lanes(10000, 1000) l
+    select l.grp, l.key, min(l.since) as since from jobkit.blocked_lanes(3000, 5000) l
     group by l.grp, l.key
 )
 select (extract(epoch from now() - o.since) * 1000000)::bigint as oldest, k.*,
@@ -20,7 +20,7 @@ left join lateral (
     select h.*, l.effective_limit, l.taken, l.rate, l.burst, greatest(l.due_at, now()) as next_at,
         case when l.paused_until > now() then l.paused_until end as paused_until
     from (
-        select m.* from met m where m.since < now() - $1::interval
+        (select m.* from met m where m.since < now() - $1::interval order by m.since limit 1000)
         union
         select b.concurrency_group, b.concurrency_key, coalesce(m.since, b.since)
         from (select d.* from jobkit.due_keys d where d.due_at > now() + $1::interval
