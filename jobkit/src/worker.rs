@@ -17,6 +17,7 @@ mod serves;
 mod settings;
 mod settle;
 mod signals;
+mod some;
 mod start;
 mod tell;
 mod ticker;
