@@ -265,7 +265,8 @@ impl Worker {
         self
     }
 
-    /// What this process is called where workers are listed; by default host and process id.
+    /// What this process is called where workers are listed, in 1 to 128 bytes; by default host and
+    /// process id.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.settings.name = name.into();
         self

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::limits::NAME_BYTES;
 use crate::store::Deadlines;
 
 /// The longest of them: one day.
@@ -118,6 +119,8 @@ impl Settings {
 
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
+        let name = crate::limits::name("worker's name", &self.name, NAME_BYTES);
+        problems.extend(name.err().map(|error| format!("`Worker::name`: {error}")));
         if self.heartbeat().is_zero() || self.heartbeat() > self.lease / 2 {
             problems.push(
                 "the heartbeat must be above zero and at most half the lease, or one late beat \
