@@ -18,6 +18,7 @@ use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, witho
 use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
+use crate::context::Attempt;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
@@ -104,7 +105,7 @@ impl Execution {
                 executed.unwrap_or_else(|panic| {
                     let (outcome, Begun { ran, seen }) = (panicked(panic), begun);
                     let settlement = Settlement { ran, ..Settlement::of(claim, id, outcome) };
-                    this.logged(settlement.seen(seen))
+                    settlement.seen(seen)
                 })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
@@ -203,7 +204,7 @@ impl Execution {
         }
         let opened = opened(job, known);
         if let Some(why) = missing_key(&opened) {
-            return unrun(withheld(job, why));
+            return unrun(withheld(why));
         }
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
@@ -211,7 +212,7 @@ impl Execution {
         let start = |()| self.start(known, take(&mut job.payload), attempt.clone());
         let started = match opened.map_err(|why| why.to_string()).and_then(start) {
             Ok(started) => started,
-            Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
+            Err(error) => return closed(ended(undecodable(&error, policy, number)), attempt),
         };
         let run = self.run_started(started, policy.timeout, handler, &attempt.span).await;
         let took = began.elapsed();
@@ -219,29 +220,9 @@ impl Execution {
         let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
+            Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen)
         });
-        attempt.report.close();
-        settlement
-    }
-
-    /// The settlement, after a failed attempt has been logged. The event itself names the job,
-    /// because the span may be filtered out or not shown. After the last attempt there is no delay.
-    fn logged(&self, settlement: Settlement) -> Settlement {
-        let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
-            return settlement;
-        };
-        let is_last = settlement.ran.is_some_and(|ran| ran.attempt >= ran.max_attempts);
-        tracing::warn!(
-            job.id = settlement.job,
-            job.kind = settlement.ran.map(|ran| ran.kind),
-            queue = settlement.ran.map(|ran| self.slots.name(ran.queue)).as_deref(),
-            attempt = settlement.ran.map(|ran| ran.attempt),
-            error = failure.error,
-            delay = (!is_last).then(|| tracing::field::debug(delay)),
-            "jobkit: attempt failed"
-        );
-        settlement
+        closed(settlement, attempt)
     }
 
     /// Runs what was started, and waits until nothing of it is left.
@@ -313,10 +294,18 @@ impl Execution {
     }
 }
 
+/// The outcome of an attempt that has ended. One that failed has yet to say so.
+fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
+    if let Outcome::Retry { .. } = settlement.outcome {
+        return Settlement { failed: Some(attempt), ..settlement };
+    }
+    attempt.report.close();
+    settlement
+}
+
 /// The attempt that begins.
 fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
-    let (queue, attempt, max_attempts) = (job.queue, job.attempt, job.max_attempts);
-    Ran { queue, kind: policy.kind, attempt, max_attempts, waited }
+    Ran { queue: job.queue, kind: policy.kind, attempt: job.attempt, waited }
 }
 
 /// How long a job is kept that ends like this.
