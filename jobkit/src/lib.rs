@@ -48,6 +48,7 @@ mod terms;
 pub mod testing;
 pub mod unique;
 mod version;
+mod work;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]

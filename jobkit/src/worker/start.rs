@@ -277,6 +277,7 @@ impl Parts {
             reports: Arc::clone(&self.reports),
             kinds: self.kinds.clone(),
             stopping: self.stops.claims.clone(),
+            in_order: self.stops.in_order.clone(),
             stop_seen: false,
         }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, without_a_run};
@@ -61,6 +61,9 @@ struct Begun {
 /// How long a job that was claimed ahead may wait here for a slot.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// After how long blocking work that outlasts its handler is worth a word.
+const LONG: Duration = Duration::from_secs(1);
+
 /// What has to happen before a job may begin.
 pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -102,6 +105,7 @@ impl Execution {
                 let mut begun = Begun::default();
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut begun);
                 let executed = guard(pin!(run)).await;
+                handler.stop.work_over().await;
                 executed.unwrap_or_else(|panic| {
                     let (outcome, Begun { ran, seen }) = (panicked(panic), begun);
                     let settlement = Settlement { ran, ..Settlement::of(claim, id, outcome) };
@@ -110,7 +114,7 @@ impl Execution {
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
-            this.running.leave(&handler);
+            drop(handler);
             this.give_back(queue, suspect);
         }));
     }
@@ -214,7 +218,7 @@ impl Execution {
             Ok(started) => started,
             Err(error) => return closed(ended(undecodable(&error, policy, number)), attempt),
         };
-        let run = self.run_started(started, policy.timeout, handler, &attempt.span).await;
+        let run = self.run_started(started, policy.timeout, handler, &attempt).await;
         let took = began.elapsed();
         begun.seen = self.seen(claim, &attempt, handler).await;
         let settlement = attempt.span.in_scope(|| {
@@ -231,17 +235,21 @@ impl Execution {
         (future, inside): Started,
         limit: Option<Duration>,
         handler: &Handler,
-        span: &Span,
+        attempt: &Attempt,
     ) -> Run {
-        let Some(inside) = inside else {
-            return self.run(future, limit, handler).instrument(span.clone()).await;
+        let run = match inside {
+            None => self.run(future, limit, handler).instrument(attempt.span.clone()).await,
+            // Layers give the span its parent, which they could not once it has been entered.
+            Some(inside) => {
+                let run = self.run(future, limit, handler).await;
+                match Box::pin(async move { inside.end().await }).await {
+                    Ok(()) => run,
+                    Err(panic) => Run::Panicked(panic),
+                }
+            }
         };
-        // Layers give the span its parent, which they could not once it has been entered.
-        let run = self.run(future, limit, handler).await;
-        match Box::pin(async move { inside.end().await }).await {
-            Ok(()) => run,
-            Err(panic) => Run::Panicked(panic),
-        }
+        blocking_over(attempt, handler).await;
+        run
     }
 
     /// Polls the handler until it ends or must.
@@ -301,6 +309,26 @@ fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
     }
     attempt.report.close();
     settlement
+}
+
+/// Waits for blocking work that the handler has left behind: it goes on, so its job stays claimed,
+/// and keeps its permit and its slot.
+async fn blocking_over(attempt: &Attempt, handler: &Handler) {
+    if handler.stop.is_working() {
+        Box::pin(async {
+            let over = timeout(LONG, handler.stop.work_over()).await;
+            if over.is_err() {
+                tracing::warn!(
+                    job.id = attempt.id.0,
+                    job.kind = attempt.kind,
+                    "jobkit: the handler has ended, and its blocking work has not: the job stays \
+                     claimed until it does"
+                );
+                handler.stop.work_over().await;
+            }
+        })
+        .await;
+    }
 }
 
 /// The attempt that begins.
