@@ -14,6 +14,7 @@ mod error;
 mod error_text;
 mod error_type;
 mod histogram;
+mod hold;
 pub mod hooks;
 mod id;
 mod job;

@@ -1,7 +1,9 @@
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::hold::{Held, Hold};
 use crate::lock::Lock;
 use crate::work::{UnderWay, Work};
 
@@ -34,6 +36,8 @@ pub(crate) struct WorkerWide {
     pub(crate) stopping: CancellationToken,
     /// The blocking work of all of them.
     pub(crate) work: Arc<Work>,
+    /// The kinds of which the log says that they hold their threads.
+    holders: Lock<HashSet<&'static str>>,
 }
 
 /// What tells one attempt to end: that it should, as its worker stops; that it must. And what there
@@ -46,6 +50,7 @@ pub(crate) struct Stop {
     reason: Lock<Option<StopReason>>,
     /// Its blocking work, once there is some.
     work: OnceLock<Arc<Work>>,
+    pub(crate) hold: Hold,
 }
 
 impl Stop {
@@ -73,6 +78,13 @@ impl Stop {
     pub(crate) async fn work_over(&self) {
         if let Some(work) = self.work.get() {
             work.over().await;
+        }
+    }
+
+    /// Says in the log that handlers of a kind hold their threads, unless that was said.
+    pub(crate) fn warn_once(&self, held: Held) {
+        if self.worker.holders.lock().insert(held.kind) {
+            held.warn();
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use jobkit::admin::jobs::Cancelled;
 use jobkit::batch::{BatchJob, Member};
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, StopReason, Worker, job};
-use jobkit_tests::{Lab, wait};
+use jobkit_tests::{Lab, Log, wait};
 use serde::{Deserialize, Serialize};
+use tracing::Level;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -108,6 +109,18 @@ impl Job<Arc<Hand>> for Timed {
     }
 }
 
+/// Holds its thread beyond its timeout.
+#[derive(Serialize, Deserialize)]
+#[job(timeout = "100ms", retention = "1h")]
+struct Holds;
+
+impl Job for Holds {
+    async fn run(self, _: JobContext) -> jobkit::Result {
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(())
+    }
+}
+
 /// Two in a call, which blocks its thread, or that of a closure.
 #[derive(Serialize, Deserialize)]
 #[job(batch = 2, linger = "200ms", max_attempts = 2, backoff = fixed("1h"), timeout = "500ms")]
@@ -129,6 +142,7 @@ fn worker(lab: &Lab, hand: &Arc<Hand>) -> Worker {
     let jobs = [
         Registration::of::<Block, _>(),
         Registration::of::<Timed, _>(),
+        Registration::of::<Holds, _>(),
         Registration::of_batch::<Together, _>(),
     ];
     let worker = lab.worker().jobs(jobs).state(Arc::clone(hand)).queue("default", 10);
@@ -258,4 +272,19 @@ async fn t295_a_job_is_kept_beyond_the_stop_of_its_worker() {
     lab.until("(select count(*) from jobkit.workers) = 1").await;
     other.stop().await;
     lab.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_kind_that_holds_its_thread_beyond_its_timeout_is_named_once() {
+    let (log, _guard) = Log::listen(Level::WARN);
+    let lab = Lab::guarded().await;
+    let worker = worker(&lab, &Arc::default()).start().await.unwrap();
+    jobkit::enqueue_all([Holds, Holds], lab.pool()).await.unwrap();
+    lab.until("(select count(*) from jobkit.finished) = 2").await;
+    worker.stop().await;
+    let said = log.lines("held its thread without an await");
+    assert_eq!(said.len(), 1, "{said:?}");
+    for fact in ["job.kind=\"holds\"", "held=", "timeout=100ms"] {
+        assert!(said[0].contains(fact), "{said:?}");
+    }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Answers, BatchJob, Member, copies};
+use crate::hold::timed;
 use crate::lock::Lock;
 use crate::panics::{guard, message};
 use crate::reports::Report;
@@ -224,7 +225,8 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
         let stop = Arc::clone(&first.attempt.stop);
         let member = |(seat, job, cx)| Member { job, cx, call: Arc::<Self>::clone(&self), seat };
         let batch: Vec<_> = gathered.into_iter().map(member).collect();
-        let run = at_work(&stop, guard(async { J::run(batch).await })).instrument(span);
+        let run = at_work(&stop, guard(async { J::run(batch).await }));
+        let run = timed(&stop, run).instrument(span);
         tokio::select! {
             biased;
             () = self.left.cancelled() => {}

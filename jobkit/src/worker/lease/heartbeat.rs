@@ -261,10 +261,12 @@ const STATEMENTS: usize = 8;
 /// How often it is looked whether the machine has slept, whose timers slept as well.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end.
+/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end. And
+/// looks for those that hold their threads.
 async fn watch(lease: &Lease, running: &Running) {
     loop {
         lease.slept();
+        running.warn_of_holders();
         let (ask_at, drop_at) = lease.ends();
         let now = Instant::now();
         if now >= drop_at {

@@ -19,6 +19,7 @@ use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
 use crate::context::Attempt;
+use crate::hold::timed;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
@@ -261,7 +262,7 @@ impl Execution {
     ) -> Run {
         let ended = tokio::select! {
             biased;
-            ended = guard(future.as_mut()) => match ended {
+            ended = timed(&handler.stop, guard(future.as_mut())) => match ended {
                 Ok(result) => Run::Returned(result),
                 Err(panic) => Run::Panicked(panic),
             },

@@ -85,6 +85,15 @@ impl Running {
         self.handlers.lock().iter().map(|(job, _)| *job).collect()
     }
 
+    /// Says in the log which kinds hold their threads for long, each once.
+    pub(crate) fn warn_of_holders(&self) {
+        let handlers = self.handlers.lock();
+        let long = |(_, stop): &(_, Arc<Stop>)| Some((Arc::clone(stop), stop.hold.is_long()?));
+        let long: Vec<_> = handlers.iter().filter_map(long).collect();
+        drop(handlers);
+        long.into_iter().for_each(|(stop, held)| stop.warn_once(held));
+    }
+
     /// Whether a handler runs, or blocking work that one has begun.
     pub(crate) fn is_busy(&self) -> bool {
         self.count() > 0 || self.worker.work.is_under_way()

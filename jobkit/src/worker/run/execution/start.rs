@@ -75,6 +75,7 @@ impl Execution {
             attempt = job.attempt, otel.kind = tracing::field::Empty
         );
         let hidden = hidden(&job.payload, policy);
+        handler.stop.hold.is_of(policy.kind, policy.timeout);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
             kind: take(&mut job.kind),
