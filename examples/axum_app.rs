@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 use tokio::net::TcpListener;
-use tokio::task::spawn_blocking;
 use tracing_subscriber::filter::LevelFilter;
 use walkdir::WalkDir;
 
@@ -44,7 +43,7 @@ impl Job<PgPool> for ListFolder {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         let find = sqlx::query_scalar("select path from folders where id = $1");
         let path: String = find.bind(self.folder).fetch_one(cx.state()).await?;
-        let paths = match spawn_blocking(|| list(path)).await? {
+        let paths = match cx.blocking(|_| list(path)).await {
             Ok(paths) => paths,
             Err(error) => {
                 let update = sqlx::query("update folders set error = $2 where id = $1");
@@ -83,7 +82,7 @@ impl Job<PgPool> for HashFile {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         let find = sqlx::query_scalar("select path from files where id = $1");
         let path = OsString::from_vec(find.bind(self.file).fetch_one(cx.state()).await?);
-        match spawn_blocking(|| hash(path)).await? {
+        match cx.blocking(|_| hash(path)).await {
             Ok((bytes, sha256)) => {
                 let update = "update files set bytes = $2, sha256 = $3, error = null where id = $1";
                 let update = sqlx::query(update).bind(self.file).bind(bytes).bind(sha256);

@@ -27,9 +27,9 @@ struct Fingerprint {
 impl Job<Seen> for Fingerprint {
     async fn run(self, cx: JobContext<Seen>) -> jobkit::Result {
         cx.state().count(&self.account, 1);
-        let hashed = tokio::task::spawn_blocking(move || hash(&self.path)).await;
+        let hashed = cx.blocking(move |_| hash(&self.path)).await;
         cx.state().count(&self.account, -1);
-        hashed?.map(drop).map_err(JobError::discard) // it is gone by now, or not ours to read
+        hashed.map(drop).map_err(JobError::discard) // it is gone by now, or not ours to read
     }
 }
 

@@ -23,7 +23,7 @@ impl Job<PgPool> for HashFile {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         let find = sqlx::query_scalar("select path from quickstart where id = $1");
         let path = OsString::from_vec(find.bind(self.0).fetch_one(cx.state()).await?);
-        let hashed = tokio::task::spawn_blocking(|| hash(path)).await?;
+        let hashed = cx.blocking(|_| hash(path)).await; // on a thread of its own
         let error = hashed.as_ref().err().map(ToString::to_string);
         let (bytes, sha256) = hashed.ok().unzip();
         let update = "update quickstart set bytes = $2, sha256 = $3, error = $4 where id = $1";

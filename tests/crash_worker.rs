@@ -11,6 +11,7 @@ mod program;
 #[path = "crash/written.rs"]
 mod written;
 
+use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::diary::Diary;
 use crate::jobs::{
@@ -31,14 +34,19 @@ use crate::program::Program;
 use crate::written::{Change, Newest, Pay, Stairs};
 
 fn main() -> Result<()> {
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .init();
     let program = std::env::args().nth(1).context("usage: crash-worker PROGRAM")?;
     let program: Program = serde_json::from_str(&program)?;
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(program.threads).enable_all().build()?;
+    let (filter, log) = match &program.log {
+        Some(file) => (EnvFilter::new("jobkit=info"), BoxMakeWriter::new(File::create(file)?)),
+        None => (EnvFilter::from_default_env(), BoxMakeWriter::new(std::io::stderr)),
+    };
+    let format = tracing_subscriber::fmt().with_ansi(program.log.is_none());
+    format.with_env_filter(filter).with_writer(log).init();
+    let mut runtime = match program.threads {
+        0 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = runtime.worker_threads(program.threads.max(1)).enable_all().build()?;
     let (said, lines) = tokio::sync::mpsc::unbounded_channel();
     // A thread of its own: this process must hear even when its handlers block the runtime.
     std::thread::spawn(move || {

@@ -119,9 +119,9 @@ impl<J, S> Member<J, S> {
         self.cx.state()
     }
 
-    /// Says how this job ended, whatever becomes of the others. It is recorded at once, and its
-    /// slot is free; of the last member of a batch once the call has returned. The first answer
-    /// counts.
+    /// Says how this job ended, whatever becomes of the others. It is recorded, and its slot free,
+    /// when the call next awaits and has no [blocking work](JobContext::blocking) under way; of the
+    /// last member of a batch once the call has returned. The first answer counts.
     pub fn answer(&self, outcome: Result) {
         self.call.answer(self.seat, outcome);
     }

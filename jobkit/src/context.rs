@@ -1,3 +1,4 @@
+mod blocking;
 mod completion;
 mod progress;
 

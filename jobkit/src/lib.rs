@@ -17,6 +17,7 @@ mod error_text;
 mod error_type;
 mod exact;
 mod histogram;
+mod hold;
 pub mod hooks;
 mod id;
 mod job;
@@ -52,6 +53,7 @@ mod terms;
 pub mod testing;
 pub mod unique;
 mod version;
+mod work;
 mod worker;
 
 #[doc = include_str!("docs/job.md")]

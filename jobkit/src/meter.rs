@@ -37,6 +37,12 @@ pub(crate) fn lost() {
     metrics::counter!("jobkit_lost_outcomes_total").increment(1);
 }
 
+/// A handler held its thread for long.
+pub(crate) fn held(kind: &'static str) {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("jobkit_held_threads_total", "kind" => kind).increment(1);
+}
+
 /// A call that asks the database for jobs.
 pub(crate) async fn claim<F: Future>(call: F) -> F::Output {
     timed(call, "jobkit_claim_seconds").await

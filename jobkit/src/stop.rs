@@ -1,8 +1,11 @@
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::hold::{Held, Hold};
 use crate::lock::Lock;
+use crate::work::{UnderWay, Work};
 
 /// Why an attempt is to end; from [`JobContext::stopping`](crate::JobContext::stopping) and
 /// [`JobContext::cancelled`](crate::JobContext::cancelled).
@@ -26,19 +29,63 @@ pub enum StopReason {
     Ended,
 }
 
-/// What tells one attempt to end: that it should, as its worker stops; that it must.
+/// What the attempts of a worker have in common.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerWide {
+    /// Tells them all that the worker stops.
+    pub(crate) stopping: CancellationToken,
+    /// The blocking work of all of them.
+    pub(crate) work: Arc<Work>,
+    /// The kinds of which the log says that they hold their threads.
+    holders: Lock<HashSet<&'static str>>,
+}
+
+/// What tells one attempt to end: that it should, as its worker stops; that it must. And what there
+/// is of it that heeds nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
-    /// Tells all attempts of the worker.
-    stopping: Arc<CancellationToken>,
+    worker: Arc<WorkerWide>,
     /// Asks this one, and what it has left behind.
     cancel: CancellationToken,
     reason: Lock<Option<StopReason>>,
+    /// Its blocking work, once there is some.
+    work: OnceLock<Arc<Work>>,
+    pub(crate) hold: Hold,
 }
 
 impl Stop {
-    pub(crate) fn of_worker(stopping: &Arc<CancellationToken>) -> Self {
-        Self { stopping: Arc::clone(stopping), ..Self::default() }
+    pub(crate) fn of_worker(worker: &Arc<WorkerWide>) -> Self {
+        Self { worker: Arc::clone(worker), ..Self::default() }
+    }
+
+    /// Blocking work begins: it is this attempt's, and its worker's.
+    pub(crate) fn begin_work(&self) -> [UnderWay; 2] {
+        [self.work.get_or_init(Arc::default).begin(), self.worker.work.begin()]
+    }
+
+    /// The blocking work of each of these is that of all: one call runs them.
+    pub(crate) fn work_together<'a>(stops: impl Iterator<Item = &'a Self>) {
+        let work = Arc::default();
+        stops.for_each(|stop| drop(stop.work.set(Arc::clone(&work))));
+    }
+
+    /// Whether blocking work of this attempt is under way.
+    pub(crate) fn is_working(&self) -> bool {
+        self.work.get().is_some_and(|work| work.is_under_way())
+    }
+
+    /// Completes when no blocking work of this attempt is under way.
+    pub(crate) async fn work_over(&self) {
+        if let Some(work) = self.work.get() {
+            work.over().await;
+        }
+    }
+
+    /// Says in the log that handlers of a kind hold their threads, unless that was said.
+    pub(crate) fn warn_once(&self, held: Held) {
+        if self.worker.holders.lock().insert(held.kind) {
+            held.warn();
+        }
     }
 
     pub(crate) fn token(&self) -> &CancellationToken {
@@ -68,7 +115,7 @@ impl Stop {
 
     /// Why it is to end, now or before long.
     pub(crate) fn reason(&self) -> Option<StopReason> {
-        let told = || self.stopping.is_cancelled().then_some(StopReason::Stopping);
+        let told = || self.worker.stopping.is_cancelled().then_some(StopReason::Stopping);
         let ended = || self.cancel.is_cancelled().then_some(StopReason::Ended);
         self.asked().or_else(told).or_else(ended)
     }
@@ -83,7 +130,7 @@ impl Stop {
     pub(crate) async fn until_told(&self) -> StopReason {
         tokio::select! {
             () = self.cancel.cancelled() => {}
-            () = self.stopping.cancelled() => {}
+            () = self.worker.stopping.cancelled() => {}
         }
         self.reason().unwrap_or(StopReason::Ended)
     }

@@ -18,6 +18,7 @@ mod serves;
 mod settings;
 mod settle;
 mod signals;
+mod some;
 mod start;
 mod tell;
 mod ticker;

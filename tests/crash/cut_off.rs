@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use jobkit_tests::{Network, Proxy, wait};
 
 use crate::jobs::Act;
-use crate::outage::{nobody_is_charged, recover};
+use crate::outage::{both_may_reap, nobody_is_charged, recover};
 use crate::process::{Counts, Process};
 use crate::program::Program;
 use crate::stage::{PATIENCE, all_done, clock, enqueue, lab, light_turn, traces};
@@ -107,7 +107,7 @@ async fn a_network_that_fails_everybody_charges_nobody() {
         let proxy = Proxy::new(lab.url()).await.unwrap();
         let program = Program { url: proxy.url().to_owned(), ..Program::quick(lab.url()) };
         let mut workers = [Process::start(&program).await, Process::start(&program).await];
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        both_may_reap(&lab).await;
         enqueue(&lab, 60, Act::Sleep(Duration::from_secs(1))).await;
         traces(&lab, 20, "what = 'begin'").await;
         proxy.set(network);

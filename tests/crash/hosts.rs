@@ -157,6 +157,13 @@ async fn a_fail_over_that_takes_three_leases_charges_nobody() {
     fail_over(Duration::from_secs(2), Duration::from_secs(6)).await;
 }
 
+/// The load goes on for a while.
+async fn more_finish(promoted: &Lab) {
+    let finished = promoted.count("jobkit.finished").await;
+    let more = format!("count(*) > {} from jobkit.finished", finished + 500);
+    promoted.until_within(PATIENCE, &more).await;
+}
+
 /// The standby is promoted so long after the primary froze. With synchronous replication nothing
 /// that was acknowledged is lost.
 async fn fail_over(lease: Duration, down: Duration) {
@@ -179,7 +186,7 @@ async fn fail_over(lease: Duration, down: Duration) {
     assert!(after < Duration::from_secs(30), "progress only after {after:?}");
     let before = promoted.count("jobkit.jobs").await;
     println!("{before} jobs were live then");
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    more_finish(&promoted).await;
     enough.store(true, Ordering::Relaxed);
     let mut acknowledged = Vec::new();
     for producer in producers {
@@ -217,7 +224,7 @@ async fn an_idempotency_key_does_not_come_again_after_a_fail_over() {
     let (promoted, after) = pair.take_over().await;
     println!("progress {:.1} s after the promotion", after.as_secs_f64());
     assert!(after < Duration::from_secs(30), "progress only after {after:?}");
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    more_finish(&promoted).await;
     enough.store(true, Ordering::Relaxed);
     producer.await.unwrap();
     all_done(&promoted).await;

@@ -44,6 +44,10 @@ pub(crate) enum Act {
     WaitOnce,
     /// Blocks its thread, and says so on standard output before.
     Block(Duration),
+    /// The first attempt blocks a thread of its own that long, and heeds nothing.
+    BlockApart(Duration),
+    /// Blocks its thread until it sees that the worker stops, and gives the job back.
+    BlockUntilTold,
     /// Fails, whatever the attempt.
     Fail,
     /// Ends the process.
@@ -172,6 +176,8 @@ impl Act {
                 say("cancelled", &json!({ "job": cx.id().0, "at": now() }));
                 return Err("stopped when asked".into());
             }
+            Self::BlockApart(time) if first => cx.blocking(move |_| std::thread::sleep(time)).await,
+            Self::BlockUntilTold => return block_until_told(&cx),
             Self::Fail => return Err("failed as told".into()),
             Self::Abort => std::process::abort(),
             Self::Chance(seed) => {
@@ -182,11 +188,18 @@ impl Act {
             Self::PauseKey(pause) => {
                 cx.pause_key(pause).await?;
             }
-            Self::Tally | Self::HangOnce | Self::HangIn(_) | Self::WaitOnce | Self::Block(_) => {}
+            _ => {}
         }
         note(&cx, "end").await;
         Ok(())
     }
+}
+
+fn block_until_told(cx: &JobContext<Scene>) -> jobkit::Result {
+    while cx.stop_reason().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err(JobError::release())
 }
 
 /// Succeeds, fails, panics, snoozes, is slow or ends the process: always the same for one attempt.

@@ -18,8 +18,7 @@ async fn an_outage_of_three_leases_charges_nobody() {
     let mut workers = [Process::start(&program).await, Process::start(&program).await];
     let mut runs = 0;
     for mode in [Mode::Immediate, Mode::Fast] {
-        // Long enough for both to be entitled to reap.
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        both_may_reap(&lab).await;
         enqueue(&lab, 60, Act::Sleep(Duration::from_secs(1))).await;
         traces(&lab, runs + 20, "what = 'begin'").await;
         with(&cluster, move |cluster| cluster.stop(mode)).await;
@@ -40,6 +39,12 @@ async fn an_outage_of_three_leases_charges_nobody() {
         worker.stop().await;
     }
     lab.check_invariants().await;
+}
+
+/// Waits until two workers have been up for so long that either may reap the other.
+pub(crate) async fn both_may_reap(lab: &Lab) {
+    lab.until("count(*) = 2 from jobkit.workers where steady_since + lease < clock_timestamp()")
+        .await;
 }
 
 /// Waits until a worker finishes more than `before`, and gives it something to do.

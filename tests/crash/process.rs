@@ -31,6 +31,7 @@ impl Program {
             concurrency: 10,
             workers: 1,
             threads: 2,
+            log: None,
             diary: None,
         }
     }

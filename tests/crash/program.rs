@@ -25,8 +25,10 @@ pub(crate) struct Program {
     pub(crate) concurrency: usize,
     /// `Worker`s in the process.
     pub(crate) workers: usize,
-    /// Threads of the runtime.
+    /// Threads of the runtime; with none the main thread is all that there is.
     pub(crate) threads: usize,
+    /// The file in which it logs, from INFO on; else the standard error, as `RUST_LOG` says.
+    pub(crate) log: Option<PathBuf>,
     /// Where the diaries of all processes are, if they keep any.
     pub(crate) diary: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::outage::nobody_is_charged;
 use crate::permits::enqueue_keyed;
 use crate::process::Process;
 use crate::program::Program;
-use crate::stage::{all_done, enqueue, heavy_turn, lab, light_turn, traces};
+use crate::stage::{PATIENCE, all_done, enqueue, heavy_turn, lab, light_turn, traces};
 
 const STOPS: usize = 6;
 /// What a container has.
@@ -103,6 +103,54 @@ async fn a_second_signal_ends_handlers_at_once_and_charges_nobody() {
     assert!(again.elapsed() < Duration::from_secs(5), "it took {:?}", again.elapsed());
     let given_back = "jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
     assert_eq!(lab.count(given_back).await, 5);
+    assert_eq!(lab.count("jobkit.workers").await, 0);
+    lab.check_invariants().await;
+}
+
+/// T296: blocking work that heeds nothing. The process ends in time, which ends the work; only then
+/// may the job begin elsewhere, and it takes the lease to know.
+#[tokio::test]
+async fn t296_blocking_work_ends_with_its_process_before_its_job_begins_elsewhere() {
+    let _turn = light_turn().await;
+    let lab = lab().await;
+    let limit = Duration::from_secs(3);
+    let program = Program { stop_within: Some(limit), ..Program::quick(lab.url()) };
+    let mut first = Process::start(&program).await;
+    let act = Act::BlockApart(Duration::from_secs(60));
+    enqueue_keyed(&lab, 1, [7], act).await;
+    traces(&lab, 1, "what = 'begin'").await;
+    let mut second = Process::start(&program).await;
+    let told = Instant::now();
+    first.terminate();
+    assert!(first.ended().await);
+    let took = told.elapsed();
+    assert_eq!(lab.count("effects where what = 'begin'").await, 1, "it began beside itself");
+    assert!(took < 2 * limit, "the process took {took:?}");
+    println!("a process with blocking work ended after {took:?} of {limit:?}");
+    all_done(&lab).await;
+    assert_eq!(lab.count("jobkit.finished where attempt = 2").await, 1, "its end was a crash");
+    contain(&mut second).await;
+    lab.check_invariants().await;
+}
+
+/// T297: a signal is heard although a handler blocks the only thread of the runtime, and so is what
+/// it asks for. The log says of that handler what it does.
+#[tokio::test]
+async fn t297_a_signal_reaches_a_handler_that_blocks_the_only_thread() {
+    let _turn = light_turn().await;
+    let lab = lab().await;
+    let log = std::env::temp_dir().join(format!("jobkit-log-{:016x}", fastrand::u64(..)));
+    let program = Program { threads: 0, log: Some(log.clone()), ..contained(lab.url()) };
+    let mut process = Process::start(&program).await;
+    enqueue(&lab, 1, Act::BlockUntilTold).await;
+    let logged = |text: &str| std::fs::read_to_string(&log).unwrap().contains(text);
+    let holds = || async { logged("job.kind=\"deed\" held=") };
+    jobkit_tests::wait(PATIENCE, "the log names who holds the thread", holds).await;
+    contain(&mut process).await;
+    assert!(logged("a signal: the worker stops"));
+    std::fs::remove_file(&log).unwrap();
+    let given_back = "jobkit.ready r join jobkit.jobs j on j.id = r.job_id where attempt = 0";
+    assert_eq!(lab.count(given_back).await, 1);
     assert_eq!(lab.count("jobkit.workers").await, 0);
     lab.check_invariants().await;
 }

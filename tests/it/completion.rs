@@ -1,6 +1,7 @@
 //! Handlers that complete their job in a transaction of their own: effect and completion agree,
 //! whatever becomes of the transaction, its answer, the handler and the worker.
 
+mod meanwhile;
 mod random;
 
 use std::sync::Arc;
@@ -459,36 +460,4 @@ async fn a_lost_answer_to_the_commit_is_looked_up() {
         worker.stop().await;
         lab.check_invariants().await;
     }
-}
-
-/// The claim row is one for a batch, and a transaction may be open for long.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batch_mates_are_settled_meanwhile() {
-    let lab = Lab::new().await;
-    lab.run("create table effects (job bigint, attempt integer)").await;
-    let hand = hand(&lab, "");
-    let worker = start(&lab, &hand).await;
-    let mut times = Vec::new();
-    for round in 1..=9 {
-        let mates = (0..20).map(|at| if at == 0 { How::Linger } else { How::Wait });
-        jobkit::enqueue_all(mates.map(|how| Pay { how }), lab.pool()).await.unwrap();
-        hand.until_waiting(round * 20).await;
-        let before = lab.count("jobkit.finished").await;
-        let began = Instant::now();
-        hand.ends.add_permits(19);
-        while lab.count("jobkit.finished").await < before + 19 {
-            assert!(began.elapsed() < Duration::from_secs(30), "mates wait for the transaction");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        times.push(began.elapsed());
-        assert_eq!(lab.count("jobkit.claims where cardinality(job_ids) = 1").await, 1);
-        hand.go_on.notify_one();
-        lab.until("not exists (select from jobkit.claims)").await;
-    }
-    worker.stop().await;
-    times.sort();
-    let median = times[times.len() / 2];
-    println!("19 batch mates were settled within {median:?} (median of {})", times.len());
-    assert!(median < Duration::from_millis(50), "{times:?}");
-    lab.check_invariants().await;
 }

@@ -83,6 +83,36 @@ async fn a_warning_says_which_job_failed_and_which_is_dead() {
     assert_eq!(buried.len(), 3, "{buried:#?}");
 }
 
+/// Fails after somebody has cancelled it, of which its worker has not heard.
+#[derive(Serialize, Deserialize)]
+#[job(max_attempts = 3, backoff = fixed("1h"))]
+struct Overtaken;
+
+impl Job<sqlx::PgPool> for Overtaken {
+    async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
+        let mark = "select from jobkit.cancel_mark(array[$1])";
+        sqlx::query(mark).bind(cx.id().0).execute(cx.state()).await?;
+        Err("in vain".into())
+    }
+}
+
+#[tokio::test]
+async fn a_failed_attempt_of_a_job_that_ends_as_cancelled_is_no_warning() {
+    let (log, _guard) = Log::listen(Level::INFO);
+    let lab = Lab::new().await;
+    let worker = lab.worker().state(lab.pool().clone()).queue("default", 1);
+    let worker =
+        worker.jobs([Registration::of::<Overtaken, _>()]).heartbeat(Duration::from_secs(4));
+    let worker = worker.start().await.unwrap();
+    let job = Overtaken.enqueue(lab.pool()).await.unwrap();
+    let said = || async { !log.lines("settled otherwise").is_empty() };
+    jobkit_tests::wait(Duration::from_secs(30), "its end is logged", said).await;
+    worker.stop().await;
+    assert_eq!(log.lines("attempt failed"), Vec::<String>::new());
+    let facts = [&*format!("job.id={job} "), "ending=Cancelled", "error=\"in vain\"", "INFO"];
+    all_say(&log.lines("settled otherwise"), 1, &facts);
+}
+
 #[tokio::test]
 async fn a_reaper_says_which_crashed_jobs_are_dead() {
     let lab = Lab::new().await;

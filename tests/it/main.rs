@@ -18,6 +18,7 @@ mod ahead;
 mod around;
 mod badinput;
 mod batches;
+mod blocking;
 mod bounds;
 mod brakes;
 mod causes;

@@ -80,6 +80,25 @@ async fn a_worker_serves_no_more_queues_than_a_call_can_ask() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_the_server_would_refuse_is_named_before_it_is_asked() {
+    let lab = Lab::guarded().await;
+    for (name, expected) in [
+        ("", "the worker's name has 0 bytes; 1 to 128 are allowed"),
+        ("a\0b", "the worker's name contains a NUL character"),
+        (&*"n".repeat(129), "the worker's name has 129 bytes; 1 to 128 are allowed"),
+    ] {
+        let worker = noop_worker(&lab).queue("ma\0il", 1).name(name);
+        let problems = problems(worker.max_backlog("b\0x", 7)).await;
+        assert!(problems[0].contains(expected), "{problems:?}");
+        for (problem, queue) in problems[1..].iter().zip([r#""ma\0il""#, r#""b\0x""#]) {
+            assert!(problem.contains(&format!("{queue} contains a NUL")), "{problems:?}");
+        }
+        assert_eq!(problems.len(), 3, "{problems:?}");
+    }
+    noop_worker(&lab).name("n".repeat(128)).start().await.unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_gap_is_named_at_once() {
     let lab = Lab::empty().await;
     let problems = problems(flawed(lab.pool())).await;
@@ -270,6 +289,23 @@ async fn waiting_jobs_of_an_unserved_queue_are_mentioned() {
     assert_eq!(warned(&log, "synchronous_commit"), 0);
     worker.stop().await;
     other.stop().await;
+}
+
+#[tokio::test]
+async fn of_many_unserved_queues_and_unknown_kinds_a_few_are_named() {
+    let (log, _guard) = Log::listen(Level::INFO);
+    let lab = Lab::guarded().await;
+    let jobs = (0..25).map(|n| Act::then(Then::Succeed).options().queue(format!("q{n}")));
+    jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
+    let worker = noop_worker(&lab).start().await.unwrap();
+    assert_eq!(warned(&log, "jobs wait in a queue that no worker serves"), 10);
+    assert_eq!(warned(&log, "in more queues that no worker serves queues=15"), 1);
+    worker.stop().await;
+    let worker = noop_worker(&lab).queue("q*", 1).start().await.unwrap();
+    let counted = "of more kinds, versions and queues more=15";
+    wait(Duration::from_secs(30), counted, async || warned(&log, counted) == 1).await;
+    assert_eq!(warned(&log, "this binary does not know are left alone"), 10);
+    worker.stop().await;
 }
 
 #[tokio::test]

@@ -60,6 +60,23 @@ async fn a_context_stops_when_it_is_told() {
     assert_eq!(told.await.unwrap().1, StopReason::LeaseLost);
 }
 
+#[tokio::test]
+async fn blocking_work_in_a_context_hears_of_its_stop_and_returns() {
+    let cx = context(7);
+    let stops = cx.stops();
+    let cx = cx.build();
+    let work = cx.blocking(|cx| {
+        while cx.stop_reason().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (*cx.state(), cx.stop_reason())
+    });
+    let (returned, ()) = tokio::join!(work, async { stops.cancel(StopReason::TimedOut) });
+    assert_eq!(returned, (7, Some(StopReason::TimedOut)));
+    let panics = tokio::spawn(async move { cx.blocking(|_| panic!("in the closure")).await });
+    assert!(panics.await.unwrap_err().is_panic());
+}
+
 #[test]
 fn an_error_says_its_verdict() {
     let second = Duration::from_secs(1);

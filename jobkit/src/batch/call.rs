@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Answers, BatchJob, Member, copies};
+use crate::hold::timed;
 use crate::lock::Lock;
 use crate::panics::{guard, message};
 use crate::reports::Report;
+use crate::stop::Stop;
 use crate::{JobContext, JobError, Result};
 
 /// Where the jobs of a worker meet that run in batches: a place for each type and queue.
@@ -218,9 +221,12 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
             span.follows_from(cx.span());
         }
         Report::hide_together(gathered.iter().map(|(_, _, cx)| &cx.attempt.report));
+        Stop::work_together(gathered.iter().map(|(_, _, cx)| &*cx.attempt.stop));
+        let stop = Arc::clone(&first.attempt.stop);
         let member = |(seat, job, cx)| Member { job, cx, call: Arc::<Self>::clone(&self), seat };
         let batch: Vec<_> = gathered.into_iter().map(member).collect();
-        let run = guard(async { J::run(batch).await }).instrument(span);
+        let run = at_work(&stop, guard(async { J::run(batch).await }));
+        let run = timed(&stop, run).instrument(span);
         tokio::select! {
             biased;
             () = self.left.cancelled() => {}
@@ -252,6 +258,17 @@ impl<J: Send, S: Send + Sync> Answers for Call<J, S> {
         seats.tell[seat] = Some(tell);
         seats.held.get_or_insert(outcome);
     }
+}
+
+/// Polls the call as work of its members: what becomes of one while it holds its thread is recorded
+/// after that.
+async fn at_work<F: Future>(stop: &Stop, call: F) -> F::Output {
+    let mut call = pin!(call);
+    std::future::poll_fn(|cx| {
+        let _until_the_next_await = stop.begin_work();
+        call.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// One that waits for what becomes of it.

@@ -1,5 +1,6 @@
 mod ending;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{PgConnection, Row};
@@ -10,6 +11,7 @@ use super::call::sparse;
 use super::lane::Lane;
 use super::time::interval;
 use super::{Call, ClaimId, ClaimedJob};
+use crate::context::Attempt;
 use crate::error_type::ErrorType;
 use crate::returned::Returned;
 
@@ -157,8 +159,7 @@ pub(crate) struct Settlement {
     pub(crate) outcome: Outcome,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
-    /// The queue, by its place among those served, of a job with a concurrency key: the one that
-    /// has its permit next may run in its slot.
+    /// The queue of a job with a concurrency key: who has its permit next may run in its slot.
     pub(crate) keyed_in: Option<usize>,
     /// Set when the handler ran, or came too late to.
     pub(crate) ran: Option<Ran>,
@@ -167,6 +168,8 @@ pub(crate) struct Settlement {
     /// It was refused on its own, and noted as stuck.
     pub(crate) stuck: bool,
     pub(crate) written: Written,
+    /// The attempt, if it failed: what is recorded of that is said in its span.
+    pub(crate) failed: Option<Arc<Attempt>>,
 }
 
 /// Whether an outcome is written already.
@@ -197,8 +200,6 @@ pub(crate) struct Ran {
     pub(crate) kind: &'static str,
     /// The number of the attempt, from 1.
     pub(crate) attempt: u32,
-    /// How many attempts the job has.
-    pub(crate) max_attempts: u32,
     /// How long the job had been due when its handler began.
     pub(crate) waited: Duration,
 }
@@ -217,6 +218,7 @@ impl Settlement {
             stand_in: false,
             stuck: false,
             written: Written::No,
+            failed: None,
         }
     }
 

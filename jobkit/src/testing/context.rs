@@ -3,10 +3,9 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::context::Attempt;
-use crate::stop::Stop;
+use crate::stop::{Stop, WorkerWide};
 use crate::{JobContext, JobId, StopReason};
 
 /// A context for calling [`Job::run`](crate::Job::run) in a test: job 0, first attempt of 20, not
@@ -179,7 +178,7 @@ impl<S> ContextBuilder<S> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Stops {
-    worker: Arc<CancellationToken>,
+    worker: Arc<WorkerWide>,
     stop: Arc<Stop>,
 }
 
@@ -193,7 +192,7 @@ impl Default for Stops {
 impl Stops {
     /// The worker stops: [`JobContext::stopping`] completes, and the handler has its grace.
     pub fn stop(&self) {
-        self.worker.cancel();
+        self.worker.stopping.cancel();
     }
 
     /// The attempt must end, for this reason: [`JobContext::cancelled`] completes, and so does

@@ -4,6 +4,7 @@ use sqlx::PgPool;
 
 use super::declared::Declared;
 use super::settings::Settings;
+use super::some::some;
 use super::ticker;
 use crate::error::StartProblems;
 use crate::policy::{Policy, Subscription};
@@ -44,19 +45,18 @@ pub async fn announce(pool: &PgPool) -> Result<(), Error> {
 
 /// Tells the database of these kinds, with their limits.
 pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Error> {
-    for (group, old, new) in ticker::insist(link, &store::announce_limits(policies)).await? {
-        match old {
-            Some(old) if old == new => {
-                tracing::warn!(
-                    group,
-                    "jobkit: this binary changed the rate of a concurrency group"
-                );
-            }
-            Some(old) => {
-                tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
-            }
-            None => {}
+    let changed = ticker::insist(link, &store::announce_limits(policies)).await?;
+    let changed = changed.into_iter().filter_map(|(group, old, new)| Some((group, old?, new)));
+    let (first, more) = some(changed);
+    for (group, old, new) in first {
+        if old == new {
+            tracing::warn!(group, "jobkit: this binary changed the rate of a concurrency group");
+        } else {
+            tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
         }
+    }
+    if more > 0 {
+        tracing::warn!(groups = more, "jobkit: this binary changed more concurrency groups");
     }
     ticker::insist(link, &store::announce(policies)).await
 }
@@ -115,8 +115,12 @@ pub(super) async fn limiters(
     if limiters.is_empty() {
         return Ok(());
     }
-    for limiter in ticker::insist(link, &store::announce_limiters(limiters)).await? {
+    let (first, more) = some(ticker::insist(link, &store::announce_limiters(limiters)).await?);
+    for limiter in first {
         tracing::warn!(limiter, "jobkit: this binary changed the rate of a limiter");
+    }
+    if more > 0 {
+        tracing::warn!(limiters = more, "jobkit: this binary changed the rates of more limiters");
     }
     Ok(())
 }

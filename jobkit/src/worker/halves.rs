@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::some::some;
 use crate::Error;
 use crate::store::{Call, Link, stick};
 
@@ -45,8 +46,12 @@ pub(crate) async fn report(
     if stuck.is_empty() {
         return Vec::new();
     }
-    for (job, error) in stuck {
+    let (first, more) = some(stuck);
+    for (job, error) in first {
         tracing::warn!(job.id = job, transition, %error, "jobkit: a job is stuck");
+    }
+    if more > 0 {
+        tracing::warn!(jobs = more, transition, "jobkit: more jobs are stuck");
     }
     let (jobs, errors): (Vec<_>, Vec<_>) =
         stuck.iter().map(|(job, error)| (*job, error.to_string())).unzip();

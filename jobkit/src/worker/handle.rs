@@ -1,12 +1,10 @@
 use std::io;
-use std::mem::replace;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::{Counters, Counts};
@@ -50,6 +48,8 @@ pub(super) struct Engine {
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     pub(super) claims: CancellationToken,
+    /// The owner has stopped the worker and its handlers: what outlasts it goes back in the end.
+    pub(super) in_order: CancellationToken,
     /// End handlers without their graces.
     pub(super) hurry: CancellationToken,
     pub(super) duties: CancellationToken,
@@ -118,8 +118,11 @@ impl WorkerHandle {
     /// within the stop grace; then they are asked to ([`JobContext::cancelled`]), dropped after the
     /// cancel grace and given back without charging an attempt; outcomes are written; the heartbeat
     /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are
-    /// given.
+    /// given. What nothing can stop, a handler that blocks its thread or what
+    /// [`JobContext::blocking`] runs, is left behind then: the lease is renewed for its job until
+    /// it is back and the job goes back, or until the process ends.
     ///
+    /// [`JobContext::blocking`]: crate::JobContext::blocking
     /// [`JobContext::stopping`]: crate::JobContext::stopping
     /// [`JobContext::cancelled`]: crate::JobContext::cancelled
     /// [`Worker::stop_within`]: crate::Worker::stop_within
@@ -131,38 +134,49 @@ impl WorkerHandle {
     /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it in order. A
     /// second signal drops what still runs at once; those jobs are given back, uncharged, as well.
     ///
-    /// The signals no longer end the process from then on: what comes after this call has to.
+    /// The signals no longer end the process from then on: what comes after this call has to. They
+    /// are heard on a thread of their own, and handlers are told at once, even where one of them
+    /// blocks the only thread of the runtime; but then this call cannot return before it does, nor
+    /// can any runtime end. What [`JobContext::blocking`] runs holds up neither.
     ///
     /// # Errors
     /// When signals cannot be heard; the worker is stopped then.
+    ///
+    /// [`JobContext::blocking`]: crate::JobContext::blocking
     pub async fn run_until_signal(mut self) -> io::Result<()> {
-        let mut signals = match Signals::listen() {
+        let _signals = match Signals::listen(self.engine.on_signal()) {
             Ok(signals) => signals,
             Err(error) => {
                 self.stop().await;
                 return Err(error);
             }
         };
-        let mut told = tokio::select! {
-            () = signals.next() => true,
-            () = self.stopping() => false,
-        };
-        let hurry = self.engine.stops.hurry.clone();
-        let mut stop = pin!(self.engine.stop());
-        loop {
-            tokio::select! {
-                () = &mut stop => return Ok(()),
-                () = signals.next() => {
-                    if replace(&mut told, true) {
-                        hurry.cancel();
-                    }
-                }
-            }
-        }
+        self.stopping().await;
+        self.engine.stop().await;
+        Ok(())
     }
 }
 
 impl Engine {
+    /// What each signal does, by its number, on the thread that hears them: all that a stop does in
+    /// time and that the runtime, if it is blocked, could not. To do it twice does no harm.
+    fn on_signal(&self) -> impl FnMut(u32) + Send + use<> {
+        let (claims, hurry) = (self.stops.claims.clone(), self.stops.hurry.clone());
+        let running = Arc::clone(&self.running);
+        let (grace, cancel_grace) = (self.settings.stop_grace(), self.settings.cancel_grace());
+        let limit = grace + cancel_grace + self.settings.last_writes();
+        let limit = limit.max(self.settings.stop_within);
+        move |number| match number {
+            1 => {
+                tracing::info!(jobs = running.count(), "jobkit: a signal: the worker stops");
+                claims.cancel();
+                running.close();
+                tokio::spawn(hold_to(Arc::clone(&running), grace, limit));
+            }
+            _ => hurry.cancel(),
+        }
+    }
+
     async fn stop(&mut self) {
         self.stops.claims.cancel();
         self.stops.duties.cancel();
@@ -170,6 +184,7 @@ impl Engine {
         let ask_at = Instant::now() + self.settings.stop_grace();
         let drop_at = ask_at + self.settings.cancel_grace();
         self.end_handlers(ask_at, drop_at).await;
+        self.stops.in_order.cancel();
         self.end_services(drop_at).await;
         if let Some(hooks) = &self.hooks {
             let stopped = Event::Stopped { worker: self.ledger.worker() };
@@ -188,7 +203,11 @@ impl Engine {
             let leaving = LEAVING.min(self.settings.last_writes() / 2);
             if timeout(leaving, self.running.empty()).await.is_err() {
                 let jobs = self.running.count();
-                tracing::warn!(jobs, "jobkit: handlers block their threads; left to the lease");
+                tracing::warn!(
+                    jobs,
+                    "jobkit: jobs block their threads; the lease is kept until they end, or the \
+                     process does"
+                );
             }
         }
     }
@@ -234,12 +253,30 @@ impl Engine {
     }
 }
 
+/// Asks handlers to stop when their grace is over, and says so when the limit is.
+async fn hold_to(running: Arc<Running>, grace: Duration, limit: Duration) {
+    let limit_at = Instant::now() + limit;
+    sleep(grace).await;
+    running.ask_all(StopReason::Stopping);
+    sleep_until(limit_at).await;
+    let jobs = running.count();
+    if jobs > 0 {
+        tracing::warn!(
+            jobs,
+            "jobkit: the worker has not stopped in time, since handlers block its runtime; the \
+             lease is kept until they end, or the process does"
+        );
+    }
+}
+
 /// Also when `stop` is dropped half-way. After a complete stop there is nothing left to end.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.claimers.iter().for_each(JoinHandle::abort);
         self.running.close();
-        self.running.abort_all(StopReason::LeaseLost);
+        let in_order = self.stops.in_order.is_cancelled();
+        let reason = if in_order { StopReason::Stopping } else { StopReason::LeaseLost };
+        self.running.abort_all(reason);
         self.settler.abort();
         self.duties.iter().for_each(JoinHandle::abort);
         self.stops.heartbeat.cancel();

@@ -94,7 +94,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]
     /// for the times; [`Error::Signals`] when signals cannot be heard.
     pub async fn run_until_signal(self) -> Result<(), Error> {
-        let mut signals = Signals::listen().map_err(Error::Signals)?;
+        let mut signals = Signals::listen(log).map_err(Error::Signals)?;
         self.run_until(async move { signals.next().await }).await
     }
 
@@ -188,6 +188,10 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         link.close().await;
         next
     }
+}
+
+fn log(_number: u32) {
+    tracing::info!("jobkit: a signal: the worker stops");
 }
 
 /// Whether a start that failed may go well later without anybody's mending it.

@@ -56,6 +56,11 @@ fn name_problem(name: &str) -> Option<String> {
     if name.is_empty() || name.len() > NAME_BYTES {
         return Some(format!("the queue name `{name}` must have 1 to {NAME_BYTES} bytes"));
     }
+    if name.contains('\0') {
+        return Some(format!(
+            "the queue name {name:?} contains a NUL, which PostgreSQL cannot store"
+        ));
+    }
     let prefix = name.strip_suffix('*').unwrap_or(name);
     let begin = prefix.split('*').next()?;
     prefix.contains('*').then(|| {
@@ -105,6 +110,7 @@ mod tests {
         assert!(of(&["mail-*-bulk"]).contains("write `mail-*`"));
         assert!(of(&["**"]).contains("write `*`"));
         assert!(of(&["mail*", "mail*"]).contains("given twice"));
+        assert!(of(&["ma\0il"]).contains(r#""ma\0il" contains a NUL"#));
     }
 
     #[test]

@@ -119,6 +119,8 @@ impl Settings {
 
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
+        let name = limits::name("worker's name", &self.name, limits::NAME_BYTES);
+        problems.extend(name.err().map(|error| format!("`Worker::name`: {error}")));
         if self.heartbeat().is_zero() || self.heartbeat() > self.lease / 2 {
             problems.push(
                 "the heartbeat must be above zero and at most half the lease, or one late beat \
@@ -142,9 +144,6 @@ impl Settings {
                     "`Worker::{name}` is {time:?}; {shortest:?} to {LONGEST:?} are allowed"
                 ));
             }
-        }
-        if let Err(error) = limits::name("name of a worker", &self.name, limits::NAME_BYTES) {
-            problems.push(format!("`Worker::name`: {error}"));
         }
         let years = LONGEST * 3650;
         for (name, keep) in [

@@ -5,4 +5,4 @@ pub(crate) mod ledger;
 pub(crate) mod measures;
 pub(crate) mod settler;
 mod stand_in;
-mod told;
+pub(crate) mod told;

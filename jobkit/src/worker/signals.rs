@@ -1,23 +1,63 @@
-use std::io;
+use std::{io, thread};
 
-/// What a supervisor, or somebody at a terminal, ends a process with: SIGTERM and SIGINT.
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+
+/// The signals that a supervisor, or somebody at a terminal, ends a process with. They are heard on
+/// a thread of their own, so that a handler which blocks the runtime does not keep them out. It
+/// ends when this is dropped.
+pub(super) struct Signals(watch::Receiver<u32>);
+
+impl Signals {
+    /// From here on these signals no longer end the process. Each is told to `told`, on the thread
+    /// that hears it and within a runtime, with its number, from 1.
+    pub(super) fn listen(mut told: impl FnMut(u32) + Send + 'static) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let mut raised = {
+            let _entered = runtime.enter();
+            Raised::listen()?
+        };
+        let (tell, heard) = watch::channel(0);
+        let hear = async move {
+            loop {
+                tokio::select! {
+                    () = tell.closed() => return,
+                    () = raised.next() => {}
+                }
+                tell.send_modify(|number| *number += 1);
+                let number = *tell.borrow();
+                told(number);
+            }
+        };
+        let thread = thread::Builder::new().name("jobkit-signals".to_owned());
+        thread.spawn(move || runtime.block_on(hear))?;
+        Ok(Self(heard))
+    }
+
+    /// Completes with the next of them.
+    pub(super) async fn next(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+/// SIGTERM and SIGINT.
 #[cfg(unix)]
-pub(super) struct Signals {
+struct Raised {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
-    /// From here on these signals no longer end the process.
-    pub(super) fn listen() -> io::Result<Self> {
+impl Raised {
+    fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Completes with the next of them.
-    pub(super) async fn next(&mut self) {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -25,18 +65,17 @@ impl Signals {
     }
 }
 
-/// What somebody at a terminal ends a process with: Ctrl-C.
+/// Ctrl-C.
 #[cfg(not(unix))]
-pub(super) struct Signals;
+struct Raised;
 
 #[cfg(not(unix))]
-impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
+impl Raised {
+    fn listen() -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// Completes with the next one.
-    pub(super) async fn next(&mut self) {
+    async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }

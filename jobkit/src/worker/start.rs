@@ -24,6 +24,7 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
+use super::some::some;
 use super::{announce, counters, links, queues, ticker};
 use crate::Error;
 use crate::around::Layers;
@@ -146,15 +147,21 @@ async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
 }
 
 async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
-    for (queue, served_elsewhere) in link.call(&unserved_queues()).await? {
-        let mut names = served.iter().flat_map(|pool| &pool.names);
-        let serves = |named: &Named| match named.prefix() {
-            Some(prefix) => queue.starts_with(prefix),
-            None => *named.name == *queue,
-        };
-        if !served_elsewhere && !names.any(serves) {
-            tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
-        }
+    let waiting = link.call(&unserved_queues()).await?;
+    let serves = |queue: &str, named: &Named| match named.prefix() {
+        Some(prefix) => queue.starts_with(prefix),
+        None => *named.name == *queue,
+    };
+    let names = served.iter().flat_map(|pool| &pool.names);
+    let unserved = waiting.into_iter().filter(|(queue, served_elsewhere)| {
+        !served_elsewhere && !names.clone().any(|named| serves(queue, named))
+    });
+    let (first, more) = some(unserved.map(|(queue, _)| queue));
+    for queue in first {
+        tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
+    }
+    if more > 0 {
+        tracing::warn!(queues = more, "jobkit: jobs wait in more queues that no worker serves");
     }
     Ok(())
 }
@@ -297,6 +304,7 @@ impl Parts {
             kinds: self.kinds.clone(),
             declaration: self.declared.number(),
             stopping: self.stops.claims.clone(),
+            in_order: self.stops.in_order.clone(),
             stop_seen: false,
         }
     }

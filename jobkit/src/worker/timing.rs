@@ -111,7 +111,8 @@ impl Worker {
 
     /// How long after its signal your supervisor kills the process:
     /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) returns before that, whatever handlers and
-    /// database do. 1 s or more; 30 s by default, as in Kubernetes; 10 s for Docker.
+    /// database do (where the runtime can run it: a handler may block its only thread). 1 s or
+    /// more; 30 s by default, as in Kubernetes; 10 s for Docker.
     ///
     /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the
     /// [cancel grace](Self::cancel_grace), the rest is for the last writes and the process's end.

@@ -18,6 +18,7 @@ use super::run::execution::Execution;
 use super::run::reach::Line;
 use super::run::running::Running;
 use super::settle::ledger::Ledger;
+use super::settle::told;
 use crate::StopReason;
 use crate::around::Layers;
 use crate::lock::Lock;
@@ -209,6 +210,7 @@ impl Trial {
             self.dispatch.ledger.settled(settlement.claim, settlement.job);
             let taken = self.claimed.remove(&settlement.job)?;
             let ending = settlement.ending(endings.get(&settlement.job).copied());
+            told::log(&settlement, ending, &self.slots);
             Some((taken, settlement, ending))
         };
         Ok(over.into_iter().chain(batch).filter_map(ended).collect())

@@ -4,7 +4,6 @@ use jobkit::{Job, JobContext, JobError, job};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
-use tokio::task::spawn_blocking;
 
 use crate::Shop;
 
@@ -80,10 +79,9 @@ impl Job<Shop> for IndexProduct {
         let Some(title): Option<String> = find.bind(&self.sku).fetch_optional(pool).await? else {
             return Err(JobError::discard("the product is gone"));
         };
-        // Computing for long on a thread of the runtime holds up every other job on that thread,
-        // though no lease. The span makes what is logged there part of this attempt.
-        let span = cx.span().clone();
-        let words = spawn_blocking(move || span.in_scope(|| words(&title))).await?;
+        // Computing for long on a thread of the runtime holds up every other job on that thread.
+        // On one of its own it holds up nobody, and the job is this attempt's until it is back.
+        let words = cx.blocking(move |_| words(&title)).await;
         let store = sqlx::query("update products set words = $2 where sku = $1");
         store.bind(&self.sku).bind(words).execute(pool).await?;
         Ok(())

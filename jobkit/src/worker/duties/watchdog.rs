@@ -8,6 +8,7 @@ use crate::Error;
 use crate::store::{Link, SchemaCheck, unknown_kinds};
 use crate::version::split;
 use crate::worker::claim::slots::Slots;
+use crate::worker::some::some;
 use crate::worker::ticker::Duty;
 
 /// Notices what nobody would otherwise: jobs of a kind or version this binary does not know (named
@@ -37,10 +38,14 @@ impl Duty for Watchdog {
         let queues: Vec<_> =
             self.slots.queues().iter().map(|queue| queue.name.to_string()).collect();
         let unknown = unknown_kinds(&queues, &self.kinds);
-        for (name, queue) in self.link.call(&unknown).await? {
-            if self.seen.insert((name.clone(), queue.clone())) {
-                self.warn(&name, &queue);
-            }
+        let unknown = self.link.call(&unknown).await?;
+        let new = unknown.into_iter().filter(|found| self.seen.insert(found.clone()));
+        let (first, more) = some(new);
+        for (name, queue) in first {
+            self.warn(&name, &queue);
+        }
+        if more > 0 {
+            tracing::warn!(more, "jobkit: so are those of more kinds, versions and queues");
         }
         self.link.disconnect().await;
         Ok(Duration::from_secs(30))

@@ -1,3 +1,5 @@
+mod keep;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,29 +47,39 @@ pub(crate) struct Heartbeat {
     pub(crate) declaration: Option<i64>,
     /// Set when the worker stops, by its owner or on request.
     pub(crate) stopping: CancellationToken,
+    /// Set when its owner stops the worker in order.
+    pub(crate) in_order: CancellationToken,
     /// Whether an operator's request to stop was seen.
     pub(crate) stop_seen: bool,
 }
 
 impl Heartbeat {
-    /// Starts the thread; the receiver hears when it has ended.
+    /// Starts the thread; the receiver hears when it has ended, or only goes on for what nobody can
+    /// stop.
     pub(crate) fn spawn(self, stop: CancellationToken) -> std::io::Result<oneshot::Receiver<()>> {
         let (ended, end) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::Builder::new().name("jobkit-heartbeat".to_owned()).spawn(move || {
-            runtime.block_on(self.run(stop));
-            let _nobody_waits = ended.send(());
+            runtime.block_on(self.run(stop, ended));
         })?;
         Ok(end)
     }
 
-    async fn run(mut self, stop: CancellationToken) {
+    async fn run(mut self, stop: CancellationToken, ended: oneshot::Sender<()>) {
         let (lease, running) = (Arc::clone(&self.lease), Arc::clone(&self.running));
         tokio::select! {
             () = self.beat_until(&stop) => {}
             () = watch(&lease, &running) => {}
         }
+        let mut ended = Some(ended);
+        let mut tell = || ended.take().map(|ended| ended.send(()));
+        if running.is_busy() {
+            // The worker waits for nothing of this.
+            tell();
+            self.keep().await;
+        }
         self.end().await;
+        tell();
     }
 
     async fn beat_until(&mut self, stop: &CancellationToken) {
@@ -254,10 +266,12 @@ const STATEMENTS: usize = 8;
 /// How often it is looked whether the machine has slept, whose timers slept as well.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end.
+/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end. And
+/// looks for those that hold their threads.
 async fn watch(lease: &Lease, running: &Running) {
     loop {
         lease.slept();
+        running.warn_of_holders();
         let (ask_at, drop_at) = lease.ends();
         let now = Instant::now();
         if now >= drop_at {

@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, without_a_run};
 use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
 use crate::around::Layers;
+use crate::context::Attempt;
+use crate::hold::timed;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
@@ -60,6 +62,9 @@ struct Begun {
 /// How long a job that was claimed ahead may wait here for a slot.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// After how long blocking work that outlasts its handler is worth a word.
+const LONG: Duration = Duration::from_secs(1);
+
 /// What has to happen before a job may begin.
 pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -101,15 +106,16 @@ impl Execution {
                 let mut begun = Begun::default();
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut begun);
                 let executed = guard(pin!(run)).await;
+                handler.stop.work_over().await;
                 executed.unwrap_or_else(|panic| {
                     let (outcome, Begun { ran, seen }) = (panicked(panic), begun);
                     let settlement = Settlement { ran, ..Settlement::of(claim, id, outcome) };
-                    this.logged(settlement.seen(seen))
+                    settlement.seen(seen)
                 })
             };
             // The outcome first: once no handler runs, every outcome is on its way.
             this.send(settlement);
-            this.running.leave(&handler);
+            drop(handler);
             this.give_back(queue, suspect);
         }));
     }
@@ -203,7 +209,7 @@ impl Execution {
         }
         let opened = opened(job, known);
         if let Some(why) = missing_key(&opened) {
-            return unrun(withheld(job, why));
+            return unrun(withheld(why));
         }
         begun.ran = ran;
         let ended = |outcome| Settlement { ran, ..settlement(outcome) };
@@ -211,37 +217,17 @@ impl Execution {
         let start = |()| self.start(known, take(&mut job.payload), attempt.clone());
         let started = match opened.map_err(|why| why.to_string()).and_then(start) {
             Ok(started) => started,
-            Err(error) => return self.logged(ended(undecodable(&error, policy, number))),
+            Err(error) => return closed(ended(undecodable(&error, policy, number)), attempt),
         };
-        let run = self.run_started(started, policy.timeout, handler, &attempt.span).await;
+        let run = self.run_started(started, policy.timeout, handler, &attempt).await;
         let took = began.elapsed();
         begun.seen = self.seen(claim, &attempt, handler).await;
         let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            self.logged(Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen))
+            Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen)
         });
-        attempt.report.close();
-        settlement
-    }
-
-    /// The settlement, after a failed attempt has been logged. The event itself names the job,
-    /// because the span may be filtered out or not shown. After the last attempt there is no delay.
-    fn logged(&self, settlement: Settlement) -> Settlement {
-        let Outcome::Retry { failure, delay, .. } = &settlement.outcome else {
-            return settlement;
-        };
-        let is_last = settlement.ran.is_some_and(|ran| ran.attempt >= ran.max_attempts);
-        tracing::warn!(
-            job.id = settlement.job,
-            job.kind = settlement.ran.map(|ran| ran.kind),
-            queue = settlement.ran.map(|ran| self.slots.name(ran.queue)).as_deref(),
-            attempt = settlement.ran.map(|ran| ran.attempt),
-            error = failure.error,
-            delay = (!is_last).then(|| tracing::field::debug(delay)),
-            "jobkit: attempt failed"
-        );
-        settlement
+        closed(settlement, attempt)
     }
 
     /// Runs what was started, and waits until nothing of it is left.
@@ -250,17 +236,21 @@ impl Execution {
         (future, inside): Started,
         limit: Option<Duration>,
         handler: &Handler,
-        span: &Span,
+        attempt: &Attempt,
     ) -> Run {
-        let Some(inside) = inside else {
-            return self.run(future, limit, handler).instrument(span.clone()).await;
+        let run = match inside {
+            None => self.run(future, limit, handler).instrument(attempt.span.clone()).await,
+            // Layers give the span its parent, which they could not once it has been entered.
+            Some(inside) => {
+                let run = self.run(future, limit, handler).await;
+                match Box::pin(async move { inside.end().await }).await {
+                    Ok(()) => run,
+                    Err(panic) => Run::Panicked(panic),
+                }
+            }
         };
-        // Layers give the span its parent, which they could not once it has been entered.
-        let run = self.run(future, limit, handler).await;
-        match Box::pin(async move { inside.end().await }).await {
-            Ok(()) => run,
-            Err(panic) => Run::Panicked(panic),
-        }
+        blocking_over(attempt, handler).await;
+        run
     }
 
     /// Polls the handler until it ends or must.
@@ -272,7 +262,7 @@ impl Execution {
     ) -> Run {
         let ended = tokio::select! {
             biased;
-            ended = guard(future.as_mut()) => match ended {
+            ended = timed(&handler.stop, guard(future.as_mut())) => match ended {
                 Ok(result) => Run::Returned(result),
                 Err(panic) => Run::Panicked(panic),
             },
@@ -313,10 +303,38 @@ impl Execution {
     }
 }
 
+/// The outcome of an attempt that has ended. One that failed has yet to say so.
+fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
+    if let Outcome::Retry { .. } = settlement.outcome {
+        return Settlement { failed: Some(attempt), ..settlement };
+    }
+    attempt.report.close();
+    settlement
+}
+
+/// Waits for blocking work that the handler has left behind: it goes on, so its job stays claimed,
+/// and keeps its permit and its slot.
+async fn blocking_over(attempt: &Attempt, handler: &Handler) {
+    if handler.stop.is_working() {
+        Box::pin(async {
+            let over = timeout(LONG, handler.stop.work_over()).await;
+            if over.is_err() {
+                tracing::warn!(
+                    job.id = attempt.id.0,
+                    job.kind = attempt.kind,
+                    "jobkit: the handler has ended, and its blocking work has not: the job stays \
+                     claimed until it does"
+                );
+                handler.stop.work_over().await;
+            }
+        })
+        .await;
+    }
+}
+
 /// The attempt that begins.
 fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
-    let (queue, attempt, max_attempts) = (job.queue, job.attempt, job.max_attempts);
-    Ran { queue, kind: policy.kind, attempt, max_attempts, waited }
+    Ran { queue: job.queue, kind: policy.kind, attempt: job.attempt, waited }
 }
 
 /// How long a job is kept that ends like this.

@@ -5,14 +5,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::StopReason;
 use crate::lock::Lock;
-use crate::stop::Stop;
+use crate::stop::{Stop, WorkerWide};
 
 /// The handlers this worker runs, and the way to stop them: told, asked, dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     handlers: Lock<Handlers>,
-    /// Tells them all that the worker stops.
-    stopping: Arc<CancellationToken>,
+    worker: Arc<WorkerWide>,
     left: Notify,
 }
 
@@ -38,9 +37,10 @@ impl Handlers {
     }
 }
 
-/// A handler that runs, and how it is stopped.
+/// A handler that runs, and how it is stopped. It has ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Handler {
+    running: Arc<Running>,
     place: usize,
     /// Tells and asks; the handler sees it through its context.
     pub(crate) stop: Arc<Stop>,
@@ -50,34 +50,60 @@ pub(crate) struct Handler {
 
 impl Running {
     /// The handler of a job begins, unless the worker is done with them.
-    pub(crate) fn enter(&self, job: i64) -> Option<Handler> {
+    pub(crate) fn enter(self: &Arc<Self>, job: i64) -> Option<Handler> {
         let mut handlers = self.handlers.lock();
         if handlers.closed {
             return None;
         }
         let place = handlers.free.pop().unwrap_or(handlers.running.len());
-        let stop = Arc::new(Stop::of_worker(&self.stopping));
+        let stop = Arc::new(Stop::of_worker(&self.worker));
         let entered = Some((job, Arc::clone(&stop)));
         match handlers.running.get_mut(place) {
             Some(free) => *free = entered,
             None => handlers.running.push(entered),
         }
-        Some(Handler { place, stop, abort: Arc::clone(&handlers.abort) })
+        Some(Handler { running: Arc::clone(self), place, stop, abort: Arc::clone(&handlers.abort) })
     }
 
     /// From here on no handler begins, and those that run know that the worker stops.
     pub(crate) fn close(&self) {
         self.handlers.lock().closed = true;
-        self.stopping.cancel();
+        self.worker.stopping.cancel();
     }
 
-    /// A handler has ended.
-    pub(crate) fn leave(&self, handler: &Handler) {
+    fn leave(&self, place: usize) {
         let mut handlers = self.handlers.lock();
-        handlers.running[handler.place] = None;
-        handlers.free.push(handler.place);
+        handlers.running[place] = None;
+        handlers.free.push(place);
         if handlers.count() == 0 {
             self.left.notify_waiters();
+        }
+    }
+
+    /// The jobs whose handlers run.
+    pub(crate) fn jobs(&self) -> Vec<i64> {
+        self.handlers.lock().iter().map(|(job, _)| *job).collect()
+    }
+
+    /// Says in the log which kinds hold their threads for long, each once.
+    pub(crate) fn warn_of_holders(&self) {
+        let handlers = self.handlers.lock();
+        let long = |(_, stop): &(_, Arc<Stop>)| Some((Arc::clone(stop), stop.hold.is_long()?));
+        let long: Vec<_> = handlers.iter().filter_map(long).collect();
+        drop(handlers);
+        long.into_iter().for_each(|(stop, held)| stop.warn_once(held));
+    }
+
+    /// Whether a handler runs, or blocking work that one has begun.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.count() > 0 || self.worker.work.is_under_way()
+    }
+
+    /// Completes when neither does.
+    pub(crate) async fn idle(&self) {
+        while self.is_busy() {
+            self.empty().await;
+            self.worker.work.over().await;
         }
     }
 
@@ -116,5 +142,12 @@ impl Running {
             }
             left.await;
         }
+    }
+}
+
+/// Also when its task is dropped, as those of a runtime that ends are.
+impl Drop for Handler {
+    fn drop(&mut self) {
+        self.running.leave(self.place);
     }
 }

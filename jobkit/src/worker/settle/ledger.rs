@@ -120,6 +120,14 @@ impl Ledger {
         }
     }
 
+    /// Forgets jobs that have ended without an outcome that anybody writes: they go back with the
+    /// claims whose answer was lost.
+    pub(crate) fn forget(&self, jobs: &[i64]) {
+        let mut state = self.0.lock();
+        state.held.values_mut().for_each(|held| held.retain(|job| !jobs.contains(job)));
+        state.held.retain(|_, held| !held.is_empty());
+    }
+
     /// Numbers a claim of its own for a running job, if there are others in its claim. It is held
     /// from here on, whether or not the call is answered; each further call has the same number.
     pub(crate) fn part(&self, ClaimId { worker, n }: ClaimId, job: i64) -> Option<i64> {

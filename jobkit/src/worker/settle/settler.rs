@@ -17,7 +17,7 @@ use crate::Error;
 use crate::hooks::{Event, Hooks};
 use crate::meter;
 use crate::reports::Reports;
-use crate::store::{EXHAUSTED, Ending, Link, Next, Outcome, Settle, Settlement, unstick};
+use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, unstick};
 use crate::worker::claim::slots::{Queue, Slots};
 use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
@@ -253,38 +253,6 @@ impl Settler {
         self.put_off.extend(group.into_iter().map(|settlement| (at, settlement)));
     }
 
-    /// Logs a job that became a dead letter, and one whose end differs from the one requested.
-    fn log(&self, settlement: &Settlement, ending: Option<Ending>) {
-        if ending.is_none() && !matches!(settlement.outcome, Outcome::Bury { .. }) {
-            return;
-        }
-        let kind = settlement.ran.map(|ran| ran.kind);
-        let queue = settlement.ran.map(|ran| self.slots.name(ran.queue));
-        let queue = queue.as_deref();
-        let attempt = settlement.ran.map(|ran| ran.attempt);
-        let (job, requested) = (settlement.job, settlement.outcome.as_str());
-        match ending {
-            Some(Ending::Buried) | None => tracing::error!(
-                job.id = job,
-                job.kind = kind,
-                queue,
-                attempt,
-                reason = settlement.outcome.reason().unwrap_or(EXHAUSTED),
-                error = settlement.outcome.failure().map(|failure| &*failure.error),
-                "jobkit.bury: a dead letter"
-            ),
-            Some(ending) => tracing::info!(
-                job.id = job,
-                job.kind = kind,
-                queue,
-                attempt,
-                requested,
-                ?ending,
-                "jobkit: settled otherwise"
-            ),
-        }
-    }
-
     /// Records what was written: in the ledger, the measures and the counters.
     fn record(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
@@ -292,6 +260,7 @@ impl Settler {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = settlement.ending(endings.get(&settlement.job).copied());
             self.measures.add(settlement, ending);
+            told::log(settlement, ending, &self.slots);
             self.reports.settled(settlement, ending);
             let counter = match (ending, &settlement.outcome) {
                 (Some(Ending::Lost), _) => &self.counters.lost,
@@ -309,7 +278,6 @@ impl Settler {
                 (None, Outcome::Release(_) | Outcome::Withhold { .. }) => &self.counters.released,
             };
             counter.add(1);
-            self.log(settlement, ending);
             told::tell(settlement, ending, &self.slots, self.hooks.as_deref());
         }
     }

@@ -1,11 +1,11 @@
-//! What hooks are told of an outcome that is written.
+//! What the log, the metrics and hooks are told of an outcome that is written.
 
 use std::time::Duration;
 
 use crate::JobId;
 use crate::hooks::{self, Ended, Event, Hooks};
 use crate::meter;
-use crate::store::{Ending, Outcome, Ran, Settlement};
+use crate::store::{EXHAUSTED, Ending, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::Slots;
 
 /// What an attempt ended as; nothing of one whose outcome came too late.
@@ -64,4 +64,55 @@ fn ended(
         error: failure.map(|failure| failure.error.clone()),
         again_in,
     }
+}
+
+/// An event of an attempt. It names the job, because the span may be filtered out or not shown.
+macro_rules! say {
+    ($level:ident, $settlement:ident, $slots:ident, $($more:tt)+) => {
+        tracing::$level!(
+            job.id = $settlement.job,
+            job.kind = $settlement.ran.map(|ran| ran.kind),
+            queue = $settlement.ran.map(|ran| $slots.name(ran.queue)).as_deref(),
+            attempt = $settlement.ran.map(|ran| ran.attempt),
+            $($more)+
+        )
+    };
+}
+
+/// Says in the log what was recorded of an attempt that failed, of a job that became a dead letter
+/// or was put back, and of one that did not end as requested.
+pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots) {
+    let outcome = &settlement.outcome;
+    let error = outcome.failure().map(|failure| &*failure.error);
+    let is_buried = ending == Some(Ending::Buried);
+    match (outcome, ending) {
+        (Outcome::Retry { .. }, None | Some(Ending::Buried)) => {
+            failed(settlement, is_buried, slots)
+        }
+        (Outcome::Withhold { why, .. }, None) => {
+            say!(warn, settlement, slots, why, "jobkit: job put back: this worker lacks its key");
+        }
+        (_, Some(ending)) if !is_buried => {
+            let requested = outcome.as_str();
+            say!(info, settlement, slots, requested, ?ending, error, "jobkit: settled otherwise");
+        }
+        _ => {}
+    }
+    if is_buried || ending.is_none() && matches!(outcome, Outcome::Bury { .. }) {
+        let reason = outcome.reason().unwrap_or(EXHAUSTED);
+        say!(error, settlement, slots, reason, error, "jobkit.bury: a dead letter");
+    }
+    if let Some(attempt) = &settlement.failed {
+        attempt.report.close();
+    }
+}
+
+/// In the attempt's span, for whoever collects what is said there. After the last attempt there is
+/// no delay.
+fn failed(settlement: &Settlement, is_last: bool, slots: &Slots) {
+    let Some(failure) = settlement.outcome.failure() else { return };
+    let delay = settlement.outcome.delay().filter(|_| !is_last).map(tracing::field::debug);
+    let span = settlement.failed.as_ref().map(|attempt| &attempt.span);
+    let _entered = span.map(tracing::Span::enter);
+    say!(warn, settlement, slots, error = failure.error, delay, "jobkit: attempt failed");
 }

@@ -68,13 +68,7 @@ pub(super) fn undecodable(error: &str, policy: &Policy, attempt: u32) -> Outcome
 
 /// A job that is sealed with a key which this worker lacks. Another one may have it: the job is put
 /// back, uncharged however often, and noted with the reason.
-pub(super) fn withheld(job: &ClaimedJob, why: &Unopened) -> Outcome {
-    tracing::warn!(
-        job.id = job.id,
-        job.kind = %job.kind,
-        key = why.missing_key(),
-        "jobkit: job put back: this worker lacks the key that its payload is sealed with"
-    );
+pub(super) fn withheld(why: &Unopened) -> Outcome {
     Outcome::Withhold { why: why.to_string(), delay: PUT_BACK }
 }
 

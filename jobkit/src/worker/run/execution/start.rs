@@ -76,6 +76,7 @@ impl Execution {
             otel.name = tracing::field::Empty
         );
         let hidden = hidden(&job.payload, policy);
+        handler.stop.hold.is_of(policy.kind, policy.timeout);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
             kind: take(&mut job.kind),

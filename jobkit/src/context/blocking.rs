@@ -1,0 +1,83 @@
+//! Work that blocks its thread.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::JobContext;
+
+/// How many threads a process has for blocking work at most, as many as tokio has.
+const THREADS: usize = 512;
+
+static FREE: Semaphore = Semaphore::const_new(THREADS);
+
+impl<S: Send + Sync + 'static> JobContext<S> {
+    /// Runs a closure on a thread of its own, where it may compute or block for as long as it
+    /// takes, and returns what it returns. Whatever happens to the handler meanwhile, **the job is
+    /// this attempt's until the closure is back**, with its permit and its slot: its outcome is
+    /// recorded after that, and the worker renews its lease for it, beyond its own stop if need be.
+    ///
+    /// The closure gets the context, to see that it is to end and to say how far it is:
+    ///
+    /// ```
+    /// # use jobkit::{JobContext, JobError};
+    /// # fn render(page: u64) {}
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// let whole = cx
+    ///     .blocking(|cx| {
+    ///         for page in 0..1_000 {
+    ///             if cx.stop_reason().is_some() {
+    ///                 return false;
+    ///             }
+    ///             render(page);
+    ///             cx.progress(page, 1_000, "rendering");
+    ///         }
+    ///         true
+    ///     })
+    ///     .await;
+    /// if !whole {
+    ///     return Err(JobError::release());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Nothing but its return or the end of the process ends a closure. The timeout and whoever
+    /// cancels the job ask it, by [`stop_reason`](Self::stop_reason); a handler that is dropped
+    /// after its [grace](crate::Worker::cancel_grace) leaves it behind. A worker that stops does
+    /// not wait for it longer than [`stop_within`](crate::Worker::stop_within) says, and no runtime
+    /// waits for its thread (as it would for tokio's `spawn_blocking`): where `main` returns, the
+    /// process ends under it. Then the job runs again after the lease, charged as a crash.
+    ///
+    /// It runs within the attempt's [span](Self::span), and `Handle::current` is the handler's
+    /// runtime. In a batch, the jobs of all its members are kept. A process runs 512 closures at a
+    /// time; more of them wait until one returns, and do not begin if their handler ends before.
+    ///
+    /// # Panics
+    /// When the closure panics; that is a failed attempt, as every panic of a handler.
+    pub async fn blocking<T, F>(&self, work: F) -> T
+    where
+        T: Send + 'static,
+        F: FnOnce(&Self) -> T + Send + 'static,
+    {
+        let Ok(place) = FREE.acquire().await else { return std::future::pending().await };
+        let (tell, told) = oneshot::channel();
+        let (cx, runtime) = (self.clone(), Handle::try_current().ok());
+        let under_way = self.attempt.stop.begin_work();
+        let begun = thread::Builder::new().name("jobkit-blocking".to_owned()).spawn(move || {
+            let _until_it_is_back = (place, under_way);
+            let _entered = runtime.as_ref().map(Handle::enter);
+            let done = cx.span().in_scope(|| catch_unwind(AssertUnwindSafe(|| work(&cx))));
+            let _nobody_waits = tell.send(done);
+        });
+        if let Err(error) = begun {
+            resume_unwind(Box::new(format!("there is no thread for blocking work: {error}")));
+        }
+        match told.await {
+            Ok(Ok(value)) => value,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => resume_unwind(Box::new("the thread of blocking work is gone")),
+        }
+    }
+}

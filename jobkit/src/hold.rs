@@ -1,0 +1,129 @@
+//! Handlers that hold their threads: they compute or block for long without an await.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
+use std::time::{Duration, Instant};
+
+use crate::meter;
+use crate::stop::Stop;
+
+/// From when on a thread is held for long, whatever the kind's timeout.
+const LONG: Duration = Duration::from_secs(2);
+
+/// What the times here are counted from: long ago, so that none is 0.
+static BEGINNING: LazyLock<Instant> =
+    LazyLock::new(|| Instant::now().checked_sub(2 * LONG).unwrap_or_else(Instant::now));
+
+/// Since when a handler has held its thread.
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    /// In microseconds, from 1; 0 while it awaits.
+    since: AtomicU64,
+    /// Its kind, and the timeout of that. Without a kind nobody looks.
+    kind: OnceLock<(&'static str, Option<Duration>)>,
+}
+
+impl Hold {
+    /// Says whose it is.
+    pub(crate) fn is_of(&self, kind: &'static str, timeout: Option<Duration>) {
+        let _known_already = self.kind.set((kind, timeout));
+    }
+
+    /// For how long the handler has held its thread by now, if that is long.
+    pub(crate) fn is_long(&self) -> Option<Held> {
+        let since = Some(self.since.load(Ordering::Relaxed)).filter(|since| *since > 0)?;
+        self.held(since).filter(|held| held.held >= LONG)
+    }
+
+    /// For how long it has since then, if that is long or beyond its timeout.
+    fn held(&self, since: u64) -> Option<Held> {
+        let held = Duration::from_micros(now().saturating_sub(since));
+        let &(kind, timeout) = self.kind.get()?;
+        let least = timeout.map_or(LONG, |timeout| timeout.min(LONG));
+        (held >= least).then_some(Held { kind, held, timeout })
+    }
+}
+
+/// A thread was held for long, or is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) kind: &'static str,
+    pub(crate) held: Duration,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Held {
+    /// Says so in the log.
+    pub(crate) fn warn(self) {
+        let Self { kind, held, timeout } = self;
+        tracing::warn!(
+            job.kind = kind,
+            ?held,
+            timeout = timeout.map(tracing::field::debug),
+            "jobkit: a handler held its thread without an await: meanwhile nothing can stop it, \
+             not even its timeout, and other jobs wait; `JobContext::blocking` is for such work"
+        );
+    }
+}
+
+/// Polls a future, and looks how long each poll holds its thread.
+pub(crate) async fn timed<F: Future>(stop: &Stop, future: F) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| {
+        let since = now();
+        stop.hold.since.store(since, Ordering::Relaxed);
+        let polled = future.as_mut().poll(cx);
+        stop.hold.since.store(0, Ordering::Relaxed);
+        if let Some(held) = stop.hold.held(since) {
+            meter::held(held.kind);
+            stop.warn_once(held);
+        }
+        polled
+    })
+    .await
+}
+
+fn now() -> u64 {
+    u64::try_from(BEGINNING.elapsed().as_micros()).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn micros(time: Duration) -> u64 {
+        u64::try_from(time.as_micros()).expect("it is short")
+    }
+
+    #[tokio::test]
+    async fn a_poll_is_seen_from_elsewhere_while_it_lasts_and_only_then() {
+        let stop = Stop::default();
+        stop.hold.is_of("k", Some(LONG));
+        let seen = || thread::scope(|scope| scope.spawn(|| stop.hold.is_long()).join().ok()?);
+        let polled = timed(&stop, async {
+            // As if it had begun that long ago.
+            stop.hold.since.store(now().saturating_sub(micros(LONG)).max(1), Ordering::Relaxed);
+            let during = seen();
+            tokio::task::yield_now().await;
+            (during, seen())
+        });
+        let (during, after_an_await) = polled.await;
+        let during = during.expect("it holds its thread");
+        assert_eq!((during.kind, during.timeout), ("k", Some(LONG)));
+        assert!(after_an_await.is_none(), "{after_an_await:?}");
+        assert!(seen().is_none(), "it has ended");
+    }
+
+    #[test]
+    fn a_long_timeout_does_not_make_it_short() {
+        let hold = Hold::default();
+        let ago =
+            |time: Duration| now().saturating_sub(u64::try_from(time.as_micros()).unwrap_or(0));
+        assert!(hold.held(ago(LONG)).is_none(), "nobody knows whose it is");
+        hold.is_of("k", Some(10 * LONG));
+        assert!(hold.held(ago(LONG)).is_some() && hold.held(ago(LONG / 2)).is_none());
+    }
+}
