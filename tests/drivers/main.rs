@@ -33,7 +33,7 @@ impl Job for SendReceipt {
 }
 
 /// What is published.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Paid {
     order: i64,
 }
