@@ -10,7 +10,8 @@ const FREE: u32 = 5;
 /// The first wait of a peer; each wrong password doubles it, up to the longest.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(5);
-/// Wrong passwords of all peers in a minute after which all wait, and how long: a peer may have many addresses.
+/// Wrong passwords of all peers in a minute after which all wait, and how long: a peer may have
+/// many addresses.
 const FREE_IN_TOTAL: u32 = 100;
 const IN_TOTAL: Duration = Duration::from_millis(50);
 /// What was wrong so long ago is forgotten.
