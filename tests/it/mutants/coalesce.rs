@@ -160,7 +160,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     key_holder: "when j.cancel_requested_at is not null then 'ends'" =>
         "when j.cancel_requested_at is not null then 'free'",
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
-    retake_key: "if v_holder.state = 'ends' then" => "if false then",
+    retake_key: "if v_holder.state = 'ends' and" => "if false and",
         unique_marked::a_retry_whose_key_is_of_a_cancelled_job_is_put_off;
     follow: "not l.later then f.until" => "false then f.until",
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
