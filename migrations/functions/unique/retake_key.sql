@@ -1,7 +1,7 @@
 -- retake_key: a job that waits again, or is replayed as another one, needs its unique key again.
 -- Returns the job that has it instead, or null. Somebody may be taking it just now, in a
 -- transaction that stays open: that fails with 55P03, after a millisecond, and is tried later,
--- since nobody knows before it ends.
+-- since nobody knows before it ends. So does a retry whose key is of a cancelled job.
 create or replace function jobkit.retake_key(p_scope text, p_key text, p_job bigint) returns bigint
 language plpgsql
 set lock_timeout = '1ms'
@@ -25,7 +25,8 @@ begin
         end if;
     end if;
     if v_holder.job_id <> p_job then
-        if v_holder.state = 'ends' then
+        if v_holder.state = 'ends' and exists (select from jobkit.jobs j where j.id = p_job) then
+            -- That one does nothing any more. (A replay is refused instead.)
             raise lock_not_available using message = 'jobkit: a job that ends has the key';
         elsif v_holder.state <> 'free' then
             return v_holder.job_id;

@@ -153,14 +153,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
     stay_waiting: "r.job_id = j.id\n            for update skip locked" => "r.job_id = j.id",
         unique_marked::t265_a_cancel_beside_a_claim_lets_none_run_beside_it;
-    hold_waiting: "j.id = p_job and j.cancel_requested_at is not null" => "false",
-        unique_marked::t265_a_duplicate_behind_a_cancel_is_no_duplicate_of_a_cancelled_job;
     key_holder: "when j.cancel_requested_at is not null then 'ends'" => "",
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
     key_holder: "when j.cancel_requested_at is not null then 'ends'" =>
         "when j.cancel_requested_at is not null then 'free'",
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;
-    retake_key: "if v_holder.state = 'ends' then" => "if false then",
+    retake_key: "if v_holder.state = 'ends' and" => "if false and",
         unique_marked::a_retry_whose_key_is_of_a_cancelled_job_is_put_off;
     follow: "not l.later then f.until" => "false then f.until",
         unique_marked::t265_a_cancelled_job_that_runs_hands_its_key_on_when_it_ends;

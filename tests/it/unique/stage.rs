@@ -134,6 +134,9 @@ pub(super) async fn place(lab: &Lab, job: i64) -> String {
 pub(super) async fn prepare(lab: &Lab) {
     lab.run(
         "create sequence turns;
+        -- However long it takes, no job is late.
+        create or replace function jobkit.patience() returns interval language sql immutable
+            as 'select interval ''1 day''';
         insert into jobkit.kinds (kind, queue, priority, max_attempts)
         values ('touch', 'default', 0, 3);
         select jobkit.announce_limits('{touch}', '{1}')",

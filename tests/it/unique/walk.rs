@@ -62,7 +62,7 @@ impl Live {
     /// Whether it has its key, or gives it up only to a new job.
     fn is_in_the_way(&self) -> bool {
         let runs_without = self.place == "claimed" && self.during() == While::Queued;
-        !self.cancelled && !self.parked && !runs_without
+        !self.parked && !runs_without
     }
 
     fn yields(&self) -> bool {
@@ -150,6 +150,14 @@ impl Walk {
         let again = way == OnDuplicate::RunAgain;
         let expected = match (holder, follower) {
             (None, _) => None,
+            // One that is cancelled does nothing any more: what comes is behind it.
+            (Some(job), None) if job.cancelled => None,
+            (Some(job), Some(follower)) if job.cancelled => Some(match way {
+                OnDuplicate::Replace | OnDuplicate::RunAgain => {
+                    Enqueued::Replaced(JobId(follower.id))
+                }
+                _ => Enqueued::Existing(JobId(follower.id)),
+            }),
             (Some(job), Some(follower))
                 if job.waits() && (again || way == OnDuplicate::Replace && !job.replays) =>
             {
@@ -205,7 +213,10 @@ impl Walk {
         }
         let (id, key) = dead[self.rng.usize(..dead.len())].clone();
         let live = self.live().await;
-        let holder = live.iter().find(|job| job.unique_key == key && job.is_in_the_way());
+        let of_key = || live.iter().filter(|job| job.unique_key == key);
+        let holder = of_key().find(|job| job.is_in_the_way());
+        let next = || of_key().find(|job| job.parked);
+        let holder = holder.map(|job| next().filter(|_| job.cancelled).unwrap_or(job));
         let replayed = Admin::new(self.lab.pool()).replay(DeadLetterId(id)).await;
         match (holder, replayed) {
             (None, replayed) => drop(replayed.unwrap()),
