@@ -146,7 +146,7 @@ async fn who_is_told_to_wait_for_a_day_is_charged() {
 #[tokio::test]
 async fn a_time_for_retries_bounds_waits() {
     let lab = Lab::new().await;
-    let hours = |hours| Duration::from_secs(hours * 3600);
+    let hours = |hours: u64| Duration::from_secs(hours * 3600);
     let job = Noop.options().retry_for(hours(72)).enqueue(lab.pool()).await.unwrap();
     assert_eq!(settle(&lab, job, "24 h").await, "as asked");
     lab.run("update jobkit.jobs set waits_since = waits_since - interval '47 h'").await;

@@ -160,9 +160,7 @@ async fn a_filter_means_what_all_of_it_says() {
 async fn a_filter_that_cannot_fit_anything_is_an_error() {
     let desk = Desk::without_worker().await;
     let long = "x".repeat(129);
-    for filter in
-        [all().kind(""), all().queue(&*long), all().tag(""), all().key("x".repeat(513))]
-    {
+    for filter in [all().kind(""), all().queue(&*long), all().tag(""), all().key("x".repeat(513))] {
         let error = desk.admin.dead_letters(&filter, None, 1).await.unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
         let error = desk.admin.count_dead_letters(&filter).await.unwrap_err();
