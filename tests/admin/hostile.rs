@@ -207,7 +207,8 @@ async fn a_payload_that_is_no_jsonb_breaks_no_page() {
         select jobkit.enqueue('k', '{\"b\": \"1\"}') from generate_series(1, 4);
         update jobkit.jobs set args = '{\"a\": \"\\u0000\", \"b\": \"1\"}' where id in (1, 2);
         delete from jobkit.ready where job_id in (1, 3);
-        select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j where id in (1, 3)",
+        select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j where id = 1;
+        select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j where id = 3",
     )
     .await;
     let app = dashboard(&lab, Permissions::admin());

@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if jsonb_typeof(p_args) = 'string'
-        and not coalesce(p_takes_text, p_args #>> '{}' !~ '^\s*[[{]')
+        and not coalesce(p_takes_text, p_args #>> '{}' !~ E'^\\s*[[{]')
     then
         raise exception 'jobkit: the payload is a JSON string, and jobs of the kind "%" take none',
             p_kind

@@ -32,7 +32,7 @@ declare
         when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
     end;
 begin
-    if v_wrong is null and strpos(p_args, '\u') > 0 and jobkit.as_jsonb(p_args) is null then
+    if v_wrong is null and strpos(p_args, E'\\u') > 0 and jobkit.as_jsonb(p_args) is null then
         v_wrong := 'the payload has a NUL or half a surrogate, which jsonb has not';
     end if;
     return v_wrong;

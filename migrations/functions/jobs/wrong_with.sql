@@ -22,7 +22,7 @@ language sql immutable as $$
             and pg_catalog.octet_length(p_args) operator(pg_catalog.<=) 1048576
             and p_metadata is null
             and (p_version is null or p_version operator(pg_catalog.>=) 1)
-            and pg_catalog.strpos(p_args, '\u') operator(pg_catalog.=) 0
+            and pg_catalog.strpos(p_args, E'\\u') operator(pg_catalog.=) 0
         then null
         else jobkit.wrong_at_length(p_kind, p_queue, p_priority, p_max_attempts, p_group, p_key,
             p_dead_letter_key, p_args, p_metadata, p_version)

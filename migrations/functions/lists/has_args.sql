@@ -12,7 +12,7 @@ as $$
     select not exists (
         select from unnest(p_paths, p_values) as w (path, value)
         where (jobkit.as_jsonb((
-                case when strpos(p_args::text, '\u') = 0
+                case when strpos(p_args::text, E'\\u') = 0
                     or jobkit.as_jsonb(p_args::text) is not null then p_args end
                 #> string_to_array(w.path, '.'))::text) #>> '{}')
                 is distinct from w.value
