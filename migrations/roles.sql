@@ -93,6 +93,8 @@ alter default privileges for role jobkit_owner in schema jobkit
 -- The viewer: every column but those that have payloads, which the views `shown_…` hide from it;
 -- and the functions that change nothing.
 grant select on all sequences in schema jobkit to jobkit_viewer;
+-- Who has a job in hand is read from its row's system columns, which go with a whole table.
+grant select on jobkit.ready, jobkit.scheduled to jobkit_viewer;
 grant execute on function jobkit.brake_room, jobkit.errors_of to jobkit_viewer;
 do $viewer$
 declare

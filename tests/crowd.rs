@@ -31,8 +31,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    15 5900 /
-    15 6700 /?range=7d
+    18 9000 /
+    18 10500 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -55,10 +55,10 @@ const PAGES: &str = "
     6 80 /jobs?q=id:{finished}
     6 140 /jobs?q=id:{blocked}
     6 62 /jobs/{finished}
-    5 530 /jobs/{ready}
-    5 530 /jobs/{scheduled}
+    6 530 /jobs/{ready}
+    6 530 /jobs/{scheduled}
     4 100 /jobs/{running}
-    5 550 /jobs/{blocked}
+    6 550 /jobs/{blocked}
     7 5400 /queues
     2 140 /queues/queue?queue=queue_3
     2 40 /schedules

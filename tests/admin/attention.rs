@@ -83,10 +83,10 @@ async fn rings(incident: &'static Incident) {
     let metrics = get(&app, "/metrics").await.body;
     let (what, severity) = (incident.what, incident.severity);
     let of = format!("{{what=\"{what}\",severity=\"{severity}\"}}");
-    gauge(&metrics, &format!("jobkit_attention{of} 1.0"));
+    gauge(&metrics, &format!("jobkit_attention{of} 1"));
     let rings = metrics
         .lines()
-        .filter(|line| line.starts_with("jobkit_attention{") && !line.ends_with(" 0.0"));
+        .filter(|line| line.starts_with("jobkit_attention{") && !line.ends_with(" 0"));
     assert_eq!(rings.count(), 1, "{metrics}");
     incident.end(&lab).await;
     let over = dashboard(&lab, Permissions::viewer());
@@ -121,8 +121,8 @@ async fn rings_again(incident: &'static Incident) {
     let metrics = get(&app, "/metrics").await.body;
     let (what, severity) = (incident.what, incident.severity);
     let of = format!("{{what=\"{what}\",severity=\"{severity}\"}}");
-    gauge(&metrics, &format!("jobkit_attention{of} 0.0"));
-    gauge(&metrics, &format!("jobkit_attention_acknowledged{{what=\"{what}\"}} 1.0"));
+    gauge(&metrics, &format!("jobkit_attention{of} 0"));
+    gauge(&metrics, &format!("jobkit_attention_acknowledged{{what=\"{what}\"}} 1"));
     if incident.happen_again(&lab).await {
         let app = dashboard(&lab, Permissions::operator());
         only(&app, incident).await;

@@ -160,7 +160,7 @@ fn array<T: AsRef<str>>(items: impl Iterator<Item = Option<T>>) -> String {
     array
 }
 
-/// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike; 1,000 years at
+/// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike; 10,000 years at
 /// the longest.
 pub(crate) fn interval_text(duration: Duration) -> String {
     let micros = super::time::interval(duration).microseconds;
@@ -208,6 +208,6 @@ mod tests {
     fn intervals_are_hours_whatever_their_length() {
         assert_eq!(interval_text(Duration::from_micros(1)), "0:00:00.000001");
         assert_eq!(interval_text(Duration::from_secs(90_061)), "25:01:01.000000");
-        assert_eq!(interval_text(Duration::MAX), "8760000:00:00.000000");
+        assert_eq!(interval_text(Duration::MAX), "87600000:00:00.000000");
     }
 }

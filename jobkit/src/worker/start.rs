@@ -1,12 +1,15 @@
+mod prepare;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use self::prepare::{prepare, warn};
 use super::Worker;
 use super::claim::claimer::{Claimer, Pace};
-use super::claim::slots::{Named, Served, Slots, listed};
+use super::claim::slots::{Served, Slots, listed};
 use super::claim::wake::Wake;
 use super::counters::Counters;
 use super::declared::Declared;
@@ -24,22 +27,18 @@ use super::settle::company::Company;
 use super::settle::ledger::Ledger;
 use super::settle::measures::Measures;
 use super::settle::settler::Settler;
-use super::some::some;
-use super::{announce, counters, links, queues, ticker};
+use super::{announce, counters, links, queues};
 use crate::Error;
 use crate::around::Layers;
 use crate::error::StartProblems;
 use crate::hooks::{Event, Hooks};
-use crate::limiter::Declaration;
 use crate::lock::Lock;
-use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::reports::Reports;
 use crate::schedule::ZoneRules;
 use crate::states::States;
 use crate::store::{
-    self, Link, Says, SchemaCheck, Settlement, Source, Turns, days_there, durability,
-    hidden_tables, interval, prepare_days, unserved_queues,
+    self, Link, Says, SchemaCheck, Settlement, Source, Turns, hidden_tables, interval,
 };
 
 /// What the services share; each gets only the parts it needs.
@@ -126,77 +125,6 @@ pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
         [] => Ok(()),
         tables => Err(Error::RowSecurity { tables: tables.join(", ") }),
     }
-}
-
-/// Warns of what may lose jobs, and of jobs that wait for nobody.
-async fn warn(link: &mut Link, served: &[Served]) -> Result<(), Error> {
-    warn_of_durability(link).await?;
-    warn_of_unserved(link, served).await
-}
-
-async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
-    let commit = link.call(&durability()).await?;
-    if commit == "off" {
-        tracing::warn!(
-            synchronous_commit = commit,
-            "jobkit: an acknowledged job may be lost when the database host crashes; turn \
-             synchronous_commit on for the roles that enqueue"
-        );
-    }
-    Ok(())
-}
-
-async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
-    let waiting = link.call(&unserved_queues()).await?;
-    let serves = |queue: &str, named: &Named| match named.prefix() {
-        Some(prefix) => queue.starts_with(prefix),
-        None => *named.name == *queue,
-    };
-    let names = served.iter().flat_map(|pool| &pool.names);
-    let unserved = waiting.into_iter().filter(|(queue, served_elsewhere)| {
-        !served_elsewhere && !names.clone().any(|named| serves(queue, named))
-    });
-    let (first, more) = some(unserved.map(|(queue, _)| queue));
-    for queue in first {
-        tracing::warn!(queue, "jobkit: jobs wait in a queue that no worker serves");
-    }
-    if more > 0 {
-        tracing::warn!(queues = more, "jobkit: jobs wait in more queues that no worker serves");
-    }
-    Ok(())
-}
-
-/// What must be there before the first claim: kinds for `jobkit.enqueue`, schedules, partitions for
-/// the history.
-async fn prepare(
-    link: &mut Link,
-    policies: &[Policy],
-    limiters: &[Declaration],
-    declared: &mut Declared,
-    days: i32,
-) -> Result<(), Error> {
-    announce::tell(link, policies).await?;
-    announce::limiters(link, limiters).await?;
-    declared.tell(link).await?;
-    match ticker::insist(link, &prepare_days(days)).await {
-        Ok(_) => Ok(()),
-        Err(error) if error.is_answer() => with_what_is_there(link, error).await,
-        Err(error) => Err(error),
-    }
-}
-
-/// More days cannot be made, which the upkeep goes on trying and complaining of. Jobs end without
-/// them, only that they are kept no longer than the last one.
-async fn with_what_is_there(link: &mut Link, error: Error) -> Result<(), Error> {
-    let there = link.call(&days_there()).await?;
-    if there == 0 {
-        return Err(error);
-    }
-    tracing::warn!(
-        %error, days = there,
-        "jobkit: the history cannot be given more days; ended jobs are kept until the last one"
-    );
-    Ok(())
 }
 
 /// Registers under a random id, and says when the call began: the lease counts from there.

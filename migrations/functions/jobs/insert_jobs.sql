@@ -39,8 +39,7 @@ begin
     end if;
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
         -- A queue that is full refuses all.
-        perform jobkit.require_room(b.queue) from jobkit.bounds b
-        where b.queue = any (p_queue)
+        perform jobkit.require_room(b.queue) from jobkit.bounds b where b.queue = any (p_queue)
             and b.open_until not between v_now and v_now + interval '5 s';
     end if;
     v_ids := coalesce(p_ids, array(

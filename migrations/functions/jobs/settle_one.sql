@@ -1,7 +1,7 @@
 -- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a
--- snooze for so long as its budget lasts, which begins when the job is told so first (`retry_for`, or a
--- day); from then on it is a retry. One that is given
--- back with an error cannot be opened by this worker: it waits the longer the oftener that happens.
+-- snooze for so long as its budget lasts, which begins when the job is told so first (`retry_for`,
+-- or a day); from then on it is a retry. One that is given back with an error cannot be opened by
+-- this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
     p_reason text, p_delay interval, p_keep interval, p_took interval,

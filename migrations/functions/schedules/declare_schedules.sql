@@ -36,14 +36,10 @@ begin
         if v_old.times <> v_new.times and v_old.removed_at is null
             and 'times' <> all (v_old.edited)
         then
-            schedule := v_new.name;
-            declared := v_old.times;
-            says := v_new.times;
+            select v_new.name, v_old.times, v_new.times into schedule, declared, says;
             return next;
-            if not stays then
-                -- What is due by times that change is missed.
-                perform jobkit.miss_due(v_new.name);
-            end if;
+            -- What is due by times that change is missed.
+            perform jobkit.miss_due(v_new.name) where not stays;
         end if;
         continue when stays;
         insert into jobkit.schedules as s (name, times, next_at, catch_up, catch_up_max,

@@ -116,7 +116,9 @@ async fn sql_takes_no_payload_in_which_nobody_knows_what_to_hide() {
     for (args, _) in STRAYS {
         let error = session.value::<i64>(&enqueue(args)).await.expect_err(args);
         let error = error.into_database_error().unwrap();
-        assert_eq!(error.code().as_deref(), Some("JK010"), "{args}: {error}");
+        // No kind like this takes a text, whatever is to be hidden in it.
+        let code = if args.starts_with('"') { "JK008" } else { "JK010" };
+        assert_eq!(error.code().as_deref(), Some(code), "{args}: {error}");
         assert!(!error.to_string().contains("4711"), "{error}");
     }
     for args in [

@@ -59,11 +59,11 @@ async fn everything_that_waits_ends_and_what_runs_is_asked() {
     let desk = Desk::new().await;
     let (n, running) = crowd(&desk).await;
     let discard = BulkAction::Discard(query(""));
-    let begun = desk.admin.begin_operation(&discard, "spring\0 cleaning", "once").await.unwrap();
+    let begun = desk.admin.begin_operation(&discard, "spring cleaning", "once").await.unwrap();
     let discarded = desk.admin.carry_out(begun.id).await.unwrap().unwrap();
     assert_eq!(ended(&discarded), [1_504, 1_494, 10]);
     desk.lab.check_invariants().await;
-    let discarded = "jobkit.finished where outcome = 'discard' and reason = 'spring\\0 cleaning'";
+    let discarded = "jobkit.finished where outcome = 'discard' and reason = 'spring cleaning'";
     assert_eq!(desk.lab.count(discarded).await, 1_494);
     assert_eq!(desk.lab.value::<i64>("select sum(taken) from jobkit.semaphores").await, 10);
     for job in running {

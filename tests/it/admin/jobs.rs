@@ -67,9 +67,11 @@ async fn a_waiting_job_is_discarded_for_a_reason_wherever_it_waits() {
     let desk = Desk::new().await;
     for place in WAITING {
         let (job, next) = scene(&desk, place).await;
-        let discarded = desk.admin.discard(job, "no\0 such ü").await.unwrap();
+        let refused = desk.admin.discard(job, "no\0").await;
+        assert!(matches!(refused, Err(jobkit::Error::Nul { .. })), "{refused:?}");
+        let discarded = desk.admin.discard(job, "no such ü").await.unwrap();
         assert_eq!(discarded, Cancelled::Now, "{place:?}");
-        assert_eq!(desk.place(job).await, "discard: no\\0 such ü", "{place:?}");
+        assert_eq!(desk.place(job).await, "discard: no such ü", "{place:?}");
         expect_next(&desk, place, next).await;
     }
     let none = desk.admin.discard(JobId(-1), "").await.unwrap();

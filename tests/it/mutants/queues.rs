@@ -7,7 +7,7 @@ use crate::steps;
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     require_room: "+ interval '5 s';" => "+ interval '5 s' for update;",
         queues::t230_an_enqueue_waits_for_no_look_at_its_bound;
-    enqueue_all: "if p_bounded and" => "if false and",
+    insert_jobs: "if p_bounded and" => "if false and",
         queues::t235_a_bound_holds_where_nobody_looks;
     look_at_bounds: " skip locked" => "", queues::t231_a_look_passes_over_what_another_looks_at;
     claim_shared: "limit g.room" => "",

@@ -263,10 +263,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Isolation, producers, partitions.
     require_read_committed: "if current_setting" => "if false and current_setting",
         isolation::what_waits_and_then_reads_refuses_other_levels;
-    enqueue_all: "return query" =>
+    insert_jobs: "return query" =>
         "perform from jobkit.workers for update; return query",
         producers::a_producer_waits_for_nobody;
-    enqueue_all: "return query" =>
+    insert_jobs: "return query" =>
         "lock table jobkit.finished_days in exclusive mode; return query",
         producers::nobody_waits_for_a_producer;
     wake_due: "current_setting('transaction_isolation') <> 'serializable' and exists" => "exists",

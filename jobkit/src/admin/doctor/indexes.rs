@@ -23,6 +23,8 @@ const INDEXES: &[&str] = &[
     "dead_letters_pkey",
     "dead_letters_resolved",
     "dead_letters_state",
+    "declarations_digest_key",
+    "declarations_pkey",
     "due_keys_due",
     "due_keys_pkey",
     "finished_cancelled",
