@@ -88,7 +88,7 @@ const PAGES: &str = "
     25 9000 /system
     2 50 /audit
     2 35 /audit?actor=nobody
-    12 5000 /api/v1/overview
+    16 9200 /api/v1/overview
     6 5400 /api/v1/queues
     3 220 /api/v1/kinds
     2 25 /api/v1/workers
@@ -97,13 +97,13 @@ const PAGES: &str = "
     2 1500 /api/v1/jobs
     2 260 /api/v1/jobs?state=finished
     2 940 /api/v1/jobs?state=ready&q=queue:queue_3
-    5 550 /api/v1/jobs/{blocked}
+    6 550 /api/v1/jobs/{blocked}
     2 25 /api/v1/operations
     2 71 /api/v1/dead-letters
     2 1400 /api/v1/dead-letters/groups
     2 28 /api/v1/dead-letters/{dead}
     2 50 /api/v1/audit
-    24 10000 /metrics
+    27 14000 /metrics
 ";
 
 /// Where the job of a word in braces is found.

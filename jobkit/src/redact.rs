@@ -72,7 +72,7 @@ mod tests {
             secret.to_uppercase(),
             secret.to_lowercase(),
             format!("{secret:?}"),
-            format!("{:?}", json),
+            format!("{json:?}"),
             json,
             twice,
             r#"t\u00f6k+en /\u200B'<&>"9Z?"#.to_owned(),

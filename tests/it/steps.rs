@@ -79,7 +79,7 @@ async fn all_goes_on_after(by: &str) {
     let _begun = admin.begin_operation(&gone, "", "once").per_second(10).await.unwrap();
     lab.until(
         "exists (select from jobkit.bounds where full_since is not null)
-        and exists (select from jobkit.brakes where next_at > clock_timestamp() + interval '1 s')
+        and exists (select from jobkit.brakes where next_at > clock_timestamp())
         and exists (select from jobkit.semaphores where concurrency_group = 'paced'
             and tat > clock_timestamp())
         and (select count(*) from jobkit.blocked_executions

@@ -37,7 +37,7 @@ impl Signals {
     /// Completes with the next of them.
     pub(super) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -77,7 +77,7 @@ impl Raised {
 
     async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

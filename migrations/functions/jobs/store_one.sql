@@ -11,8 +11,7 @@ create or replace function jobkit.store_one(
 ) returns bigint
 language plpgsql as $$
 declare
-    v_id bigint;
-    v_woken boolean;
+    v_done record;
 begin
     if p_group is null and p_key is not null
         or not pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
@@ -42,8 +41,8 @@ begin
                     or p_queue operator(pg_catalog.^@) any (s.prefixes))
         ) and coalesce(pg_catalog.current_setting('jobkit.notify', true), '')
             operator(pg_catalog.<>) 'off'
-        then pg_catalog.pg_notify('jobkit', '') is null end
-    into v_id, v_woken;
-    return v_id;
+        then pg_catalog.pg_notify('jobkit', '') is null end as woken
+    into v_done;
+    return v_done.job_id;
 end
 $$;

@@ -11,7 +11,7 @@ create or replace function jobkit.store_unique(
 )
 language plpgsql as $$
 declare
-    v_woken boolean;
+    v_done record;
 begin
     if (p_group is not null or p_key is null)
         and pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
@@ -45,15 +45,17 @@ begin
             concurrency_key)
         select p_queue, p_priority, m.id, jobkit.versioned(p_kind, p_version), p_group, p_key
         from mine m
-        returning r.job_id, 'enqueued', case when exists (
+        returning r.job_id, 'enqueued'::pg_catalog.text as answer, case when exists (
                 select from jobkit.sleepers s
                 where s.until operator(pg_catalog.>) pg_catalog.statement_timestamp()
                     and (p_queue operator(pg_catalog.=) any (s.queues)
                         or p_queue operator(pg_catalog.^@) any (s.prefixes))
             ) and coalesce(pg_catalog.current_setting('jobkit.notify', true), '')
                 operator(pg_catalog.<>) 'off'
-            then pg_catalog.pg_notify('jobkit', '') is null end
-        into job_id, answer, v_woken;
+            then pg_catalog.pg_notify('jobkit', '') is null end as woken
+        into v_done;
+        job_id := v_done.job_id;
+        answer := v_done.answer;
     end if;
     if job_id is null then
         select e.job_id, e.answer into job_id, answer

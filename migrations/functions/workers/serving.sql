@@ -5,7 +5,7 @@
 create or replace function jobkit.serving(p_queue text, p_kind text) returns setof bigint
 language sql stable as $$
     select w.id from jobkit.workers w
-    where not w.stopping and w.lease_until > now() and p_kind = any (w.kinds)
+    where not w.stopping and p_kind = any (w.kinds)
         and (p_queue = any (w.queues) or p_queue ^@ any (w.prefixes))
         and not exists (
             select from jobkit.queues q where q.name = p_queue and q.paused_at is not null

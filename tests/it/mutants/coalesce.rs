@@ -66,11 +66,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
     coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention_discarded",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
-    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
-        "b.job_id < b.newest)", coalesce_ends::a_blocked_one_in_other_hands_is_left_where_it_is;
-    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
-        "b.job_id < b.newest)\n        for update",
-        coalesce_ends::a_blocked_one_in_other_hands_is_left_where_it_is;
     // What runs again.
     take_last: "        for no key update;" => ";",
         unique_again::a_change_behind_a_cancel_of_the_one_that_follows_is_not_lost;

@@ -13,9 +13,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         acknowledged::t291_what_happens_between_the_look_and_the_acknowledgement_rings;
     acknowledge: " for update skip locked" => "",
         acknowledged::t292_an_acknowledgement_beside_forgotten_ones_waits_for_nobody;
-    // Who runs a job is alive.
-    serving: " and w.lease_until > now()" => "",
-        acknowledged::an_outage_is_no_broken_promise;
     // A damaged row.
     unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
         stuck::claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be;
@@ -46,7 +43,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     replay: "perform jobkit.require_sealed(v_entry.kind, p_args);" => "",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
-    create_schedule: "perform jobkit.require_sealed(v_new.kind, p_args::jsonb);" => "",
+    create_schedule: "jobkit.require_sealed(v_new.kind, p_args::jsonb)" => "null",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     edit_schedule: "perform jobkit.require_sealed(v_old.kind, p_args::jsonb);" => "",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;

@@ -250,8 +250,8 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
                 array_agg(grp order by at) as groups, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
             from (values {rows}) as j (at, grp, key, priority, queue, kind, attempts, delay, args)
-        ) i, jobkit.enqueue_all(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
-            i.groups, i.keys, i.args, {json}, {json}) e"
+        ) i, jobkit.insert_jobs(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
+            i.groups, i.keys, i.args, {json}, {json}, '{{}}', '{{}}') e"
     )
 }
 

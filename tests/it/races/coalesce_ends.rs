@@ -9,7 +9,6 @@ use super::kit::{ENDS, World, next_n};
 in_a_lab![
     t173_what_goes_back_is_looked_for_again_soon,
     t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it,
-    a_blocked_one_in_other_hands_is_left_where_it_is,
     what_ends_is_kept_as_long_as_what_is_discarded,
 ];
 
@@ -102,27 +101,6 @@ pub(crate) async fn what_ends_is_kept_as_long_as_what_is_discarded(lab: Lab) {
         let jobs = world.coalesce(2, "").await;
         assert_eq!(world.call(claim(1, next_n(), 9)).await, jobs[1].to_string());
         assert_eq!(world.coalesced(&jobs[..1]).await, kept, "{finished} {discarded}");
-        world.clear().await;
-    }
-}
-
-/// A claim that blocks a newer one waits for nobody who has an older one in hand.
-pub(crate) async fn a_blocked_one_in_other_hands_is_left_where_it_is(lab: Lab) {
-    let world = World::limited(lab, 1).await;
-    for end in ENDS {
-        let first = world.coalesce(1, "c").await;
-        let n = world.claim(1, &first).await;
-        let older = world.coalesce(1, "c").await;
-        assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
-        let cancel = world.hold(cancel_mark(older[0])).await;
-        let newer = world.coalesce(1, "c").await;
-        assert_eq!(cancel.bystander(claim(2, next_n(), 9)).await, "");
-        for job in [older[0], newer[0]] {
-            world.expect(job, "blocked, charged 0").await;
-        }
-        cancel.end(end).await;
-        world.call(settle(1, n, first[0], "finish")).await;
-        world.lab.check_invariants().await;
         world.clear().await;
     }
 }

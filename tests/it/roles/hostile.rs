@@ -112,6 +112,7 @@ fn calls() -> Vec<(&'static str, String)> {
         ("note_ended", "jobkit.note_ended(1)"),
         ("prune_audit", "jobkit.prune_audit('1 d', 10)"),
         ("require_room", "jobkit.require_room('bounded')"),
+        ("set_sequences", "jobkit.set_sequences()"),
     ];
     calls.into_iter().chain(others.map(|(name, call)| (name, call.to_owned()))).collect()
 }

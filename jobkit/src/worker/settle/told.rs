@@ -87,7 +87,7 @@ pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots
     let is_buried = ending == Some(Ending::Buried);
     match (outcome, ending) {
         (Outcome::Retry { .. }, None | Some(Ending::Buried)) => {
-            failed(settlement, is_buried, slots)
+            failed(settlement, is_buried, slots);
         }
         (Outcome::Withhold { why, .. }, None) => {
             say!(warn, settlement, slots, why, "jobkit: job put back: this worker lacks its key");
