@@ -59,7 +59,7 @@ async fn all_goes_on_after(by: &str) {
     let admin = Admin::new(lab.pool());
     let worker = lab.worker().lease(Duration::from_secs(4)).state(lab.pool().clone());
     let own = [Registration::of::<Paced, _>(), Registration::of::<Resting, _>()];
-    let worker = worker.jobs(jobs::all()).jobs(own);
+    let worker = worker.jobs(jobs::all().into_iter().chain(own));
     let worker = ["default", "braked", "full"].into_iter().fold(worker, |w, q| w.queue(q, 20));
     let worker = worker.start().await.unwrap();
     lab.run("select jobkit.limit_rate('queue', 'braked', 10, '1 s', 20)").await;

@@ -180,7 +180,8 @@ async fn a_version_that_a_binary_does_not_know_is_left_alone() {
     let attention = admin.overview().await.unwrap().attention;
     let found: Vec<_> = attention.iter().map(|item| item.found()).collect();
     for kind in ["v_renamed", "v_slimmed"] {
-        let told = format!("no live worker serves version 2 of the kind {kind} in default: 1 wait");
+        let told =
+            format!("no live worker serves version 2 of the kind {kind} in default: 1 waits");
         assert!(found.contains(&told), "{found:?}");
     }
     // Everywhere else the kind has its name.

@@ -21,7 +21,8 @@ language sql immutable as $$
                 or pg_catalog.octet_length(p_dead_letter_key) operator(pg_catalog.<=) 512)
             and pg_catalog.octet_length(p_args) operator(pg_catalog.<=) 1048576
             and p_metadata is null
-            and (p_version is null or p_version operator(pg_catalog.>=) 1)
+            and (p_version is null or p_version operator(pg_catalog.>=) 1
+                and p_version operator(pg_catalog.<=) 32767)
             and pg_catalog.strpos(p_args, E'\\u') operator(pg_catalog.=) 0
         then null
         else jobkit.wrong_at_length(p_kind, p_queue, p_priority, p_max_attempts, p_group, p_key,

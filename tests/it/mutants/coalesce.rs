@@ -125,7 +125,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_late::a_job_whose_turn_has_not_come_is_held;
     key_holder: "coalesce(j.due_since, j.run_at)" => "j.run_at",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
-    put_back: "then coalesce(j.due_since, j.run_at) end" => "then null end",
+    put_back: "then coalesce(j.due_since, j.run_at) end" => "then null::timestamptz end",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
     take_last: "j.run_at > clock_timestamp() - interval '1 second'" => "false",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;

@@ -141,7 +141,9 @@ async fn no_name_of_the_callers_is_found_with_the_rights_of_the_owner() {
         session.run("set search_path = hostile, pg_catalog").await.unwrap();
         let captured = session.run("select now()").await.unwrap_err();
         assert!(captured.to_string().contains("captured"), "the test would see it: {captured}");
-        for (_, call) in calls.iter().take(if role == "producer" { 12 } else { usize::MAX }) {
+        let may = |name: &str| role == "owner" || name != "set_sequences";
+        let calls = calls.iter().filter(|(name, _)| may(name));
+        for (_, call) in calls.take(if role == "producer" { 12 } else { usize::MAX }) {
             let done = session.run(&format!("select * from {call}")).await;
             assert!(done.is_ok(), "{role}: {call}: {done:?}");
         }
