@@ -39,7 +39,7 @@ begin
             perform jobkit.try_claim(p_worker, v_ready.id, v_ready.at, p_queues, p_kinds);
         exception when others then
             -- It could be claimed; or somebody is in the way; or the server refuses all alike.
-            continue when v_read and (sqlstate = 'JK011'
+            continue when v_read and (sqlstate = 'JKTRY'
                 or left(sqlstate, 2) in ('25', '40', '42', '53', '55', '57'));
             v_at := v_at || v_ready.at;
             v_jobs := v_jobs || v_ready.id;

@@ -1,4 +1,4 @@
--- try_claim: writes what a claim of this ready job (at p_at) writes, and fails with JK011, so that
+-- try_claim: writes what a claim of this ready job (at p_at) writes, and fails with JKTRY, so that
 -- all of it is taken back; with another error where the claim would.
 create or replace function jobkit.try_claim(
     p_worker bigint, p_job bigint, p_at tid, p_queues text[], p_kinds text[]
@@ -13,6 +13,6 @@ begin
     select c.ids into v_ids from jobkit.claim_apart(p_worker, 0, array[p_job], v_plain, p_queues,
         '{}', '{}', p_kinds, p_kinds, '{}') c;
     perform jobkit.claim_within(p_worker, 0, not v_plain, v_ids, p_queues, p_kinds, 8388608);
-    raise exception 'jobkit: it could be claimed' using errcode = 'JK011';
+    raise exception 'jobkit: it could be claimed' using errcode = 'JKTRY';
 end
 $$;

@@ -46,6 +46,7 @@ struct Ways {
     list: Vec<Card>,
     boxed: Box<Card>,
     array: [Card; 2],
+    #[allow(clippy::vec_box, reason = "the macro looks through all of them")]
     deep: Option<Vec<Box<Deep>>>,
     renamed: Renamed,
 }
