@@ -31,8 +31,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    18 9000 /
-    18 10500 /?range=7d
+    18 10500 /
+    18 11500 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -85,7 +85,7 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    25 9000 /system
+    25 14000 /system
     2 50 /audit
     2 35 /audit?actor=nobody
     16 9200 /api/v1/overview
