@@ -99,7 +99,6 @@ async fn a_secret_is_shown_nowhere() {
     for id in &endpoints {
         event.to(id).options().max_attempts(1).enqueue(lab.pool()).await.unwrap();
     }
-    // What is told to wait is no failure, and does so.
     lab.until("count(*) = 1 and bool_and(waits_since is not null) from jobkit.jobs").await;
     worker.stop().await;
     assert_eq!(receiver.at("/ok").len(), 2, "with one secret, at once and as a job");
