@@ -18,14 +18,12 @@ declare
 begin
     perform jobkit.require_read_committed();
     for v_new in
-        select r.*, p_args[d.n] as payload, d.n
+        select r.*, p_args[d.n] as payload, r as whole
         from jsonb_array_elements(p_schedules) with ordinality as d (schedule, n)
         cross join lateral jsonb_populate_record(null::jobkit.schedules, d.schedule) r
         order by r.name
     loop
-        perform jobkit.require_schedule(
-            jsonb_populate_record(null::jobkit.schedules, p_schedules -> (v_new.n - 1)::integer),
-            v_new.payload);
+        perform jobkit.require_schedule(v_new.whole, v_new.payload);
         -- Whoever fires passes over a locked row.
         select * into v_old from jobkit.schedules s where s.name = v_new.name for update;
         stays := coalesce(p_declaration < v_old.declaration, false) and exists (
