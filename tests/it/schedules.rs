@@ -191,14 +191,18 @@ async fn a_rolling_deploy_deletes_nothing_and_doubles_nothing() {
     let lab = Lab::new().await;
     let old = || worker(&lab).schedule("kept", "every 1d", Noop).schedule("old", "@daily", Noop);
     let new = || worker(&lab).schedule("kept", "@daily", Noop).schedule("new", "@daily", Noop);
-    let running = old().start().await.unwrap();
+    let running = old().sweep_every(Duration::from_millis(100)).start().await.unwrap();
+    // Times that change while an instant is due are recorded: here nothing is due meanwhile.
+    let declared_anew = "exists (select from jobkit.schedules where times = 'every 1d')";
     declare(new()).await;
+    lab.until(declared_anew).await;
     // Both mean midnight. It has just passed.
     let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
     lab.run(&format!("update jobkit.schedules set next_at = {midnight}")).await;
     lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
     declare(old()).await;
     declare(new()).await;
+    lab.until(declared_anew).await;
     lab.run("update jobkit.schedules set next_at = last_at").await;
     lab.until("not exists (select from jobkit.schedules where next_at <= now())").await;
     running.stop().await;
