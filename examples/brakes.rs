@@ -25,9 +25,9 @@ struct Call {
 
 impl Job<Service> for Call {
     async fn run(self, cx: JobContext<Service>) -> jobkit::Result {
-        if self.too_many && cx.attempt() == 1 {
-            // 429: no job of this account begins before then, and this one is tried again. For
-            // another key: `cx.pause_key_of(group, key, REST)`.
+        if self.too_many && cx.snoozes() == 0 {
+            // 429: no job of this account begins before then, and this one waits too, uncharged.
+            // For another key: `cx.pause_key_of(group, key, REST)`.
             return Err(cx.retry_after(REST, "too many requests").await);
         }
         cx.state().send((self.account, Instant::now()))?;

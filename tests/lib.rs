@@ -4,6 +4,7 @@
 mod built;
 mod crowd;
 mod databases;
+mod ended;
 pub mod incidents;
 mod lab;
 mod log;
@@ -18,6 +19,7 @@ mod watch;
 
 pub use crate::built::built;
 pub use crate::crowd::{Crowd, Page};
+pub use crate::ended::ended;
 pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
 pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};

@@ -140,7 +140,7 @@ impl<S> JobContext<S> {
         self.attempt.max_attempts
     }
 
-    /// How often the job has been snoozed so far.
+    /// How often the job has been snoozed or told to wait so far.
     #[must_use]
     pub fn snoozes(&self) -> u32 {
         self.attempt.snoozes

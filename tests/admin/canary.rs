@@ -13,7 +13,7 @@ use jobkit::report::AttemptLog;
 use jobkit::schedule::Schedule;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Registration, WorkerHandle, job};
 use jobkit_admin::{Access, Dashboard, Permissions, Redaction, routes};
-use jobkit_tests::{Lab, Log};
+use jobkit_tests::{Lab, Log, ended};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::process::Command;
@@ -292,7 +292,7 @@ async fn printed(lab: &Lab, words: &[&str]) -> String {
     for command in commands {
         let mut run = Command::new(env!("CARGO_BIN_EXE_jobkit-cli"));
         run.env("DATABASE_URL", lab.url()).args(words).args(command.split(' '));
-        let output = run.output().await.unwrap();
+        let output = ended(&mut run).await;
         assert!(output.status.success(), "{command}: {output:?}");
         printed.push_str(&String::from_utf8_lossy(&output.stdout));
         printed.push_str(&String::from_utf8_lossy(&output.stderr));

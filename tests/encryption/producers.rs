@@ -6,7 +6,7 @@ use jobkit::Enqueue;
 use jobkit::admin::dead_letters::{DeadLetterFilter, ReplayError};
 use jobkit::admin::schedules::{ScheduleEdit, ScheduledJob};
 use jobkit_admin::Permissions;
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, ended};
 use serde_json::{Value, json};
 
 use crate::connect::{CANARY, Connect, keyring, nothing_lies_open, ran, turn, worker};
@@ -87,11 +87,11 @@ async fn who_has_the_keys_seals_for_operators() {
     // The command line has the keys of its environment, and knows no types.
     let text = args(103).to_string();
     let enqueue = ["enqueue", "connect", &text];
-    let refused = command(lab.url(), &enqueue).output().await.unwrap();
+    let refused = ended(&mut command(lab.url(), &enqueue)).await;
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("encrypted"), "{said}");
     let key = "key-1:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=";
-    let taken = command(lab.url(), &enqueue).env("JOBKIT_KEYS", key).output().await.unwrap();
+    let taken = ended(command(lab.url(), &enqueue).env("JOBKIT_KEYS", key)).await;
     assert!(taken.status.success(), "{taken:?}");
     let job = ScheduledJob::new("connect", args(104));
     admin.create_schedule("nightly", "0 3 * * *", job).await.unwrap();

@@ -5,7 +5,7 @@ use jobkit::admin::encryption::SealedWith;
 use jobkit::admin::schedules::ScheduledJob;
 use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Admin, Enqueue};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, ended};
 use serde_json::Value;
 
 use crate::connect::{Connect, found_in, keyring, nothing_lies_open, ran, turn, worker};
@@ -88,7 +88,7 @@ async fn the_command_line_counts_and_reseals() {
         if !keys.is_empty() {
             command.env("JOBKIT_KEYS", keys);
         }
-        let output = command.output().await.unwrap();
+        let output = ended(&mut command).await;
         let [out, err] =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
         (output.status.code().unwrap(), out, err)

@@ -5,7 +5,7 @@ use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::admin::schedules::ScheduledJob;
 use jobkit::{Admin, Enqueue, JobId};
 use jobkit_admin::Permissions;
-use jobkit_tests::{Lab, Log};
+use jobkit_tests::{Lab, Log, ended};
 
 use crate::connect::{Connect, keyring, tells, turn, worker};
 use crate::shell::command;
@@ -153,6 +153,6 @@ fn commands(job: i64, live: i64, letter: i64) -> Vec<Vec<String>> {
 /// What a command writes.
 async fn said(lab: &Lab, args: &[String]) -> String {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let output = command(lab.url(), &args).output().await.unwrap();
+    let output = ended(&mut command(lab.url(), &args)).await;
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use jobkit_tests::{Lab, built, wait};
+use jobkit_tests::{Lab, built, ended, wait};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -66,7 +66,7 @@ async fn example(name: &'static str, lab: &Lab, folder: &Path) -> Command {
 /// What an example that needs no folder says, with the database it has used.
 async fn said_by(name: &'static str) -> (Lab, String) {
     let lab = Lab::empty().await;
-    let output = example(name, &lab, Path::new("")).await.output().await.unwrap();
+    let output = ended(&mut example(name, &lab, Path::new("")).await).await;
     (lab, said(&output))
 }
 
@@ -109,7 +109,7 @@ impl Drop for Folder {
 async fn the_quickstart_hashes_files_whatever_their_names() {
     let (lab, folder) = (Lab::empty().await, Folder::new());
     let said_of = async || {
-        let output = quickstart(&lab, &folder.0).await.output().await.unwrap();
+        let output = ended(&mut quickstart(&lab, &folder.0).await).await;
         said(&output)
     };
     assert_eq!(said_of().await, "hashed 0 files (0 B), 0 failed\n");
@@ -161,7 +161,7 @@ async fn the_concurrency_example_keeps_to_the_limit_and_says_who_waits() {
         }
     }
     folder.write(b"of nobody", "1");
-    let said = said(&example("concurrency", &lab, &folder.0).await.output().await.unwrap());
+    let said = said(&ended(&mut example("concurrency", &lab, &folder.0).await).await);
     assert!(said.contains("acme: 2 of 2 run, "), "{said}");
     assert!(said.contains(" for fingerprint/acme (limit 2, both permits held by jobs "), "{said}");
     let accounts = "  acme: at most 2 at a time\n  größe & co: at most 2 at a time\n";
@@ -276,7 +276,7 @@ async fn the_dead_letters_example_merges_groups_replays_and_resolves() {
     let (lab, folder) = (Lab::empty().await, Folder::new());
     for _again in 0..2 {
         let command = &mut example("dead_letters", &lab, &folder.0).await;
-        let said = said(&command.output().await.unwrap());
+        let said = said(&ended(command).await);
         assert!(
             said.starts_with("2 dead letters of one cause, such as: the bank answered 503 to ")
         );
