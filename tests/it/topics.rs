@@ -160,6 +160,27 @@ async fn a_rolled_back_transaction_publishes_nothing() {
     lab.check_invariants().await;
 }
 
+/// A subscriber that is slow holds up neither the publisher nor the other subscribers.
+#[tokio::test]
+async fn a_full_queue_refuses_no_publish() {
+    let lab = announced(&BOTH).await;
+    Admin::new(lab.pool()).bound_queue("mail", Some(1)).await.unwrap();
+    TopicReceipt(paid(1)).enqueue(lab.pool()).await.unwrap();
+    lab.run("select jobkit.look_at_bounds('mail')").await;
+    let refused = TopicReceipt(paid(2)).enqueue(lab.pool()).await;
+    assert!(matches!(refused, Err(Error::QueueFull { .. })), "{refused:?}");
+    let mut tx = lab.pool().begin().await.unwrap();
+    assert_eq!(paid(3).publish(&mut *tx).await.unwrap().len(), 2);
+    tx.commit().await.unwrap();
+    lab.run(r#"select jobkit.publish('order.paid', '{"order": 4, "card": "1"}')"#).await;
+    let both = ["topic_receipt mail -1 3", "topic_stock stock 0 1"];
+    assert_eq!(stored(&lab).await, [&both[..1], &both, &both].concat());
+    // It was full all the while.
+    let refused = TopicReceipt(paid(5)).enqueue(lab.pool()).await;
+    assert!(matches!(refused, Err(Error::QueueFull { .. })), "{refused:?}");
+    lab.check_invariants().await;
+}
+
 #[tokio::test]
 async fn where_nobody_subscribes_nothing_is_stored_and_nothing_fails() {
     let lab = Lab::guarded().await;

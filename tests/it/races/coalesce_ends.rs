@@ -9,6 +9,7 @@ use super::kit::{ENDS, World, next_n};
 in_a_lab![
     t173_what_goes_back_is_looked_for_again_soon,
     t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it,
+    a_blocked_one_in_hand_is_left_for_the_next_claim,
     what_ends_is_kept_as_long_as_what_is_discarded,
 ];
 
@@ -80,6 +81,30 @@ pub(crate) async fn t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it(lab: 
         world.expect(newest, "ready, charged 0").await;
         assert_eq!(world.coalesced(&[older, newer]).await, 0);
         holder.end(end).await;
+        world.call(settle(1, n, first, "finish")).await;
+        world.lab.check_invariants().await;
+        world.clear().await;
+    }
+}
+
+/// Somebody changes its payload: the claim neither waits for that nor ends it.
+pub(crate) async fn a_blocked_one_in_hand_is_left_for_the_next_claim(lab: Lab) {
+    let world = World::limited(lab, 1).await;
+    for end in ENDS {
+        let first = world.coalesce(1, "c").await[0];
+        let n = world.claim(1, &[first]).await;
+        let older = world.coalesce(1, "c").await[0];
+        assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
+        let change = format!("update jobkit.jobs set args = args where id = {older} returning ''");
+        let change = world.hold(change).await;
+        let newer = world.coalesce(1, "c").await[0];
+        assert_eq!(change.bystander(claim(2, next_n(), 9)).await, "");
+        world.expect_key("c", &[first], &[older, newer]).await;
+        change.end(end).await;
+        let newest = world.coalesce(1, "c").await[0];
+        assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
+        world.expect_key("c", &[first], &[newest]).await;
+        assert_eq!(world.coalesced(&[older, newer]).await, 2);
         world.call(settle(1, n, first, "finish")).await;
         world.lab.check_invariants().await;
         world.clear().await;
