@@ -98,10 +98,10 @@ impl JobError {
 
     /// Somebody else says that it is too soon: a service that answers `429 Too Many Requests`, a
     /// quota that is used up. Run again after `wait` (at most 24 hours). Charges no attempt and is
-    /// not logged as a failure, but for as long as
-    /// [`retry_for`](crate::enqueue::Pending::retry_for) says at most, or a day without that, from
-    /// the first time on: a later one is a failed attempt (without `retry_for` it is tried again
-    /// after `wait`, with it the job becomes a dead letter). So no job waits for ever.
+    /// not logged as a failure, for as long as
+    /// [`retry_for`](crate::enqueue::Pending::retry_for) says, or a day without that, from the
+    /// first of several waits in a row. A later one is a failed attempt: without `retry_for` it is
+    /// tried again after `wait`, with it the job becomes a dead letter. So no job waits for ever.
     ///
     /// [`JobContext::retry_after`](crate::JobContext::retry_after) also has the other jobs of its
     /// key wait.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Job, JobContext, Registration, job};
+use jobkit::{Enqueue, Job, JobContext, JobError, Registration, job};
 use jobkit_tests::{Lab, Log};
 use serde::{Deserialize, Serialize};
 use tracing::Level;
@@ -111,6 +111,35 @@ async fn a_failed_attempt_of_a_job_that_ends_as_cancelled_is_no_warning() {
     assert_eq!(log.lines("attempt failed"), Vec::<String>::new());
     let facts = [&*format!("job.id={job} "), "ending=Cancelled", "error=\"in vain\"", "INFO"];
     all_say(&log.lines("settled otherwise"), 1, &facts);
+}
+
+/// A service that says `429` each time.
+#[derive(Serialize, Deserialize)]
+#[job(max_attempts = 2, retry_for = "1h")]
+struct Busy;
+
+impl Job for Busy {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        Err(JobError::wait(Duration::from_millis(1), "429: busy"))
+    }
+}
+
+/// It has failed once its time for waits is over.
+#[tokio::test]
+async fn a_wait_is_no_warning_before_it_is_charged() {
+    let (log, _guard) = Log::listen(Level::INFO);
+    let lab = Lab::new().await;
+    let worker = lab.worker().queue("default", 1).poll(Duration::from_millis(100));
+    let worker = worker.jobs([Registration::of::<Busy, _>()]).start().await.unwrap();
+    let job = Busy.enqueue(lab.pool()).await.unwrap();
+    lab.until("exists (select from jobkit.jobs where snoozes > 0)").await;
+    assert_eq!(log.lines("attempt failed"), Vec::<String>::new());
+    let first = log.lines("told to wait").into_iter().take(1).collect::<Vec<_>>();
+    all_say(&first, 1, &[&format!("job.id={job} "), "error=\"429: busy\"", "delay=", "INFO"]);
+    lab.run("update jobkit.jobs set waits_since = waits_since - interval '2 h'").await;
+    lab.until("exists (select from jobkit.dead_letters)").await;
+    worker.stop().await;
+    all_say(&log.lines("attempt failed"), 1, &[&format!("job.id={job} "), "WARN", "429: busy"]);
 }
 
 #[tokio::test]

@@ -81,6 +81,11 @@ async fn told(lab: &Lab, job: JobId) -> String {
 
 /// What a settle of the job as told to wait for so long makes of it, by its worker 7.
 async fn settle(lab: &Lab, job: JobId, wait: &str) -> String {
+    settle_as(lab, job, "wait", wait).await
+}
+
+/// The same with any outcome after which the job runs again.
+async fn settle_as(lab: &Lab, job: JobId, outcome: &str, again_in: &str) -> String {
     lab.run(
         "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
         (7, 'w', '{default}', '{page}', '1 h', now() + interval '1 h') on conflict do nothing",
@@ -92,8 +97,8 @@ async fn settle(lab: &Lab, job: JobId, wait: &str) -> String {
     ))
     .await;
     lab.value(&format!(
-        "select coalesce((select ending from jobkit.settle(7, '{{1}}', '{{{job}}}', '{{wait}}',
-            '{{429}}', '{{}}', '{{{wait}}}', '{{}}', '{{}}')), 'as asked')"
+        "select coalesce((select ending from jobkit.settle(7, '{{1}}', '{{{job}}}', '{{{outcome}}}',
+            '{{429}}', '{{}}', '{{{again_in}}}', '{{}}', '{{}}')), 'as asked')"
     ))
     .await
 }
@@ -157,6 +162,30 @@ async fn a_time_for_retries_bounds_waits() {
     assert_eq!(settle(&lab, job, "24 h").await, "bury");
     let reason = "select reason from jobkit.dead_letters";
     assert_eq!(lab.value::<String>(reason).await, "out_of_time");
+}
+
+/// A budget is that of waits in a row: one of last week takes nothing from those of today.
+#[tokio::test]
+async fn whatever_is_no_wait_ends_a_row_of_waits() {
+    let lab = Lab::new().await;
+    lab.run("select jobkit.finished_prepare(2)").await;
+    let hour = Duration::from_secs(3600);
+    for (outcome, charged) in [("snooze", 0), ("retry", 1)] {
+        for time in [None, Some(hour)] {
+            let job = Noop.options().max_attempts(3);
+            let job = time.into_iter().fold(job, jobkit::enqueue::Pending::retry_for);
+            let job = job.enqueue(lab.pool()).await.unwrap();
+            assert_eq!(settle(&lab, job, "59 min").await, "as asked");
+            lab.run("update jobkit.jobs set waits_since = waits_since - interval '25 h'").await;
+            assert_eq!(settle_as(&lab, job, outcome, "1 s").await, "as asked", "{time:?}");
+            assert_eq!(told(&lab, job).await, format!("{charged} {} f", 2 - charged));
+            assert_eq!(settle(&lab, job, "59 min").await, "as asked", "{outcome} {time:?}");
+            // A stop of the worker is no outcome of the handler.
+            assert_eq!(settle_as(&lab, job, "release", "1 s").await, "as asked");
+            assert_eq!(told(&lab, job).await, format!("{charged} {} t", 3 - charged));
+            lab.run("delete from jobkit.claims; delete from jobkit.jobs").await;
+        }
+    }
 }
 
 /// By itself, and in the transaction that completes the parent.

@@ -1,7 +1,7 @@
 -- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a
--- snooze for so long as its budget lasts, which begins when the job is told so first (`retry_for`,
--- or a day); from then on it is a retry. One that is given back with an error cannot be opened by
--- this worker: it waits the longer the oftener that happens.
+-- snooze for so long as its budget lasts, which begins with the first of several waits in a row
+-- (`retry_for`, or a day); from then on it is a retry. One that is given back with an error cannot
+-- be opened by this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
     p_reason text, p_delay interval, p_keep interval, p_took interval,
@@ -19,6 +19,8 @@ begin
         p_job.waits_since := least(p_job.waits_since, clock_timestamp());
         v_ending := case when v_run_at > coalesce(jobkit.retry_until(p_job),
             p_job.waits_since + interval '1 day') then 'retry' else 'snooze' end;
+    elsif v_ending <> 'release' then
+        p_job.waits_since := null;
     end if;
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
         v_ending := 'cancel';

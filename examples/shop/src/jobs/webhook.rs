@@ -63,15 +63,19 @@ pub fn verdict(status: u16, retry_after: Option<u64>) -> jobkit::Result {
     match (status, retry_after) {
         (200..=299, _) => Ok(()),
         (410, _) => Err(JobError::discard("410: the endpoint is gone")),
-        // They know better than our backoff when to come back. It charges an attempt all the same,
-        // so an endpoint that says 429 for ever ends as dead letters; `snooze` would never end.
-        (429 | 503, Some(seconds)) => {
-            let wait = Duration::from_secs(seconds.min(3600));
-            Err(JobError::retry_in(wait, format!("{status}: not before {wait:?}")))
-        }
-        // These are worth another attempt without being asked: a timeout, too early, too many.
-        (408 | 425 | 429 | 500..=599, _) => Err(format!("status {status}").into()),
+        // Too many is no failure, and charges no attempt. It has a budget of its own, so an
+        // endpoint that says 429 for ever ends as dead letters; with `snooze` it would never end.
+        (429, seconds) => Err(JobError::wait(rest(seconds.unwrap_or(60)), "429: too many")),
+        // Something is broken there, and they know better than our backoff when to come back.
+        (503, Some(seconds)) => Err(JobError::retry_in(rest(seconds), "503: unavailable")),
+        // These are worth another attempt without being asked: a timeout, too early.
+        (408 | 425 | 500..=599, _) => Err(format!("status {status}").into()),
         // Any other answer is about the request, and the next one would be the same.
         _ => Err(JobError::dead(format!("the endpoint refuses the event: {status}"))),
     }
+}
+
+/// How long to leave an endpoint alone: an hour at most.
+fn rest(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(3600))
 }

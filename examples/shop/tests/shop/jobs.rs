@@ -58,11 +58,14 @@ async fn a_receipt_that_is_refused_is_tried_again_and_sent_once() -> anyhow::Res
 
 #[test]
 fn each_answer_of_an_endpoint_means_what_it_means() {
-    let later = Verdict::RetryIn(Duration::from_secs(3000));
+    let seconds = Duration::from_secs;
     for (status, retry_after, verdict) in [
         (200, None, None),
         (410, None, Some(Verdict::Discard)),
-        (429, Some(3000), Some(later)),
+        (429, Some(3000), Some(Verdict::Wait(seconds(3000)))),
+        (429, None, Some(Verdict::Wait(seconds(60)))),
+        (503, Some(1_000_000), Some(Verdict::RetryIn(seconds(3600)))),
+        (503, None, Some(Verdict::Retry)),
         (500, None, Some(Verdict::Retry)),
         (400, None, Some(Verdict::Dead)),
     ] {

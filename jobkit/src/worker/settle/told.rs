@@ -86,8 +86,12 @@ pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots
     let error = outcome.failure().map(|failure| &*failure.error);
     let is_buried = ending == Some(Ending::Buried);
     match (outcome, ending) {
-        (Outcome::Retry { .. }, None | Some(Ending::Buried)) => {
+        (Outcome::Retry { .. }, None | Some(Ending::Buried))
+        | (Outcome::Wait { .. }, Some(Ending::Charged | Ending::Buried)) => {
             failed(settlement, is_buried, slots);
+        }
+        (Outcome::Wait { delay, .. }, None) => {
+            say!(info, settlement, slots, error, ?delay, "jobkit: told to wait");
         }
         (Outcome::Withhold { why, .. }, None) => {
             say!(warn, settlement, slots, why, "jobkit: job put back: this worker lacks its key");
