@@ -120,9 +120,14 @@ fn write_attention(page: &mut Exposition, now: &Overview) {
     let series = Attention::NAMES.into_iter().map(|name| (labels(name), items(name)));
     write_series(page, "attention", text, series);
     let text = "What each of them is about: a queue, a kind, a schedule, a group, a worker";
-    let named = now.attention.iter().filter_map(|item| {
-        let [what, severity] = labels(item.name());
-        Some(([what, severity, ("name", item.label()?)], 1.0))
+    let mut named = BTreeMap::new();
+    for item in &now.attention {
+        let Some(label) = item.label() else { continue };
+        *named.entry((item.name(), label)).or_insert(0.0) += 1.0;
+    }
+    let named = named.into_iter().map(|((what, label), number)| {
+        let [what, severity] = labels(what);
+        ([what, severity, ("name", label)], number)
     });
     write_series(page, "attention_named", text, named);
     let text = "Things that need attention and are acknowledged, 100 of a kind at most";

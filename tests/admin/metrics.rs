@@ -245,6 +245,27 @@ async fn of_many_names_some_have_series_and_the_others_one() {
     }
 }
 
+/// Labels are those of a group, a kind, a name: of two things that have one label it is two.
+#[tokio::test]
+async fn what_needs_attention_twice_is_one_series() {
+    let lab = Lab::new().await;
+    lab.run(
+        "select jobkit.announce('{note}', '{mail}', '{0}', '{20}', '{1 h}', '{null}', '{null}');
+        select jobkit.register(1, 'web-1:7', '{mail}', '{note}', '1 day', '{8}');
+        select jobkit.enqueue('note', '{}', p_queue => queue, p_run_at => now() + interval '1 min')
+        from unnest('{here, there}'::text[]) queue",
+    )
+    .await;
+    let app = dashboard(&lab, Permissions::viewer());
+    let page = read(&get(&app, "/metrics").await.body, false);
+    let named: Vec<_> = page
+        .iter()
+        .filter(|sample| sample.name == "jobkit_attention_named")
+        .map(|sample| (&*sample.labels["what"], &*sample.labels["name"], sample.value))
+        .collect();
+    assert_eq!(named, [("unserved", "note", 2.0)]);
+}
+
 #[tokio::test]
 async fn without_a_database_monitoring_is_told_so_in_a_line() {
     let admin = Admin::connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
