@@ -1,7 +1,7 @@
 use std::sync::Once;
 
-use jobkit::JobContext;
 use jobkit::around::{Around, Next};
+use jobkit::{JobContext, StopReason};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Status, TraceContextExt};
 use tracing_opentelemetry::{OpenTelemetrySpanExt, SetParentError};
@@ -63,8 +63,10 @@ impl Around for Traces {
     async fn around(&self, cx: JobContext, next: Next) -> jobkit::Result {
         self.place(&cx);
         let result = next.run().await;
+        // Whatever a cancelled job returns, it ends as cancelled.
         if let Err(error) = &result
             && error.is_failure()
+            && cx.stop_reason() != Some(StopReason::Cancelled)
         {
             let name = error.error_type().unwrap_or("_OTHER").to_owned();
             cx.span().set_attribute("error.type", name);

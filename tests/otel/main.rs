@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use jobkit::policy::encryption::{self, Keyring};
-use jobkit::{Enqueue, Job, JobContext, JobError, job};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, job};
 use jobkit_otel::Traces;
 use jobkit_tests::Lab;
 use opentelemetry::propagation::TextMapPropagator;
@@ -57,6 +57,18 @@ impl Job<sqlx::PgPool> for Ship {
             Self { parts: self.parts - 1 }.enqueue(cx.state()).await.map_err(JobError::dead)?;
         }
         Ok(())
+    }
+}
+
+/// Is cancelled by itself, and fails for that.
+#[derive(Serialize, Deserialize)]
+#[job(max_attempts = 1)]
+struct Leaves;
+
+impl Job<sqlx::PgPool> for Leaves {
+    async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
+        Admin::new(cx.state()).cancel(cx.id()).await?;
+        Err(format!("{:?}", cx.cancelled().await).into())
     }
 }
 
@@ -206,6 +218,19 @@ async fn spans_say_what_the_conventions_of_messaging_ask_for() {
     }
     let kinds = [failed, well].map(|span| attribute(span, "error.type"));
     assert_eq!(kinds, ["_OTHER", ""], "a mere text has no type");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_cancelled_has_not_failed() {
+    let (_, attempts) = traced(Traces::new(), async |pool| {
+        Leaves.enqueue(&pool).await.unwrap();
+    })
+    .await;
+    let [attempt] = &attempts[..] else { panic!("{attempts:#?}") };
+    assert_eq!(
+        (attribute(attempt, "error.type"), &attempt.status),
+        (String::new(), &Status::Unset)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

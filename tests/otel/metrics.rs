@@ -48,6 +48,18 @@ impl Job<sqlx::PgPool> for Robbed {
     }
 }
 
+/// Holds its thread for longer than it may.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "counted", timeout = "100ms", max_attempts = 1)]
+struct Sleeper;
+
+impl Job for Sleeper {
+    async fn run(self, _cx: JobContext) -> jobkit::Result {
+        std::thread::sleep(Duration::from_millis(300));
+        Ok(())
+    }
+}
+
 /// The counters by name and labels, with what was added since the last look, and how many values
 /// each histogram got. What jobs of other tests count has other labels.
 fn look(snapshotter: &Snapshotter, sums: &mut BTreeMap<String, u64>) {
@@ -84,6 +96,8 @@ async fn a_worker_counts_what_it_does() {
         counted.options().tags([CANARY]).enqueue_unique(lab.pool()).await.unwrap();
     }
     lab.until("not exists (select from jobkit.jobs)").await;
+    Sleeper.enqueue(lab.pool()).await.unwrap();
+    lab.until("not exists (select from jobkit.jobs)").await;
     Robbed.enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.scheduled)").await;
     let mut sums = BTreeMap::new();
@@ -98,6 +112,7 @@ async fn a_worker_counts_what_it_does() {
     assert_eq!(sum(&format!("jobkit_wait_seconds{of}")), 6);
     assert!(sum("jobkit_claimed_total") >= 6);
     assert!(sum("jobkit_claim_seconds") > 0 && sum("jobkit_settle_seconds") > 0);
+    assert_eq!(sum("jobkit_held_threads_total kind=sleeper"), 1);
     assert_eq!(sum("jobkit_listener_up"), 1);
     assert_eq!(sum("jobkit_lost_outcomes_total"), 1);
     assert!(sum("jobkit_lease_left_seconds") > 0);
