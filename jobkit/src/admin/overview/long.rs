@@ -11,7 +11,7 @@ use crate::admin::measures::Measures;
 use crate::store::{Link, interval};
 use crate::{Error, JobId};
 
-/// How many attempts have to be measured before they tell what is usual.
+/// How many attempts have to be measured before they tell that a short one is usual.
 const ENOUGH: u64 = 20;
 
 /// How many kinds are compared with what is usual.
@@ -45,12 +45,11 @@ pub(super) async fn long_runs(link: &mut Link, late: Duration) -> Result<Vec<Att
 
 /// Of each queue and kind those that have run too long, the longest first.
 fn judged(runs: Vec<Run>, measured: &HashMap<String, Measures>, late: Duration) -> Vec<Attention> {
-    let usual = |kind: &str| {
-        let run = measured.get(kind).map(|measures| &measures.run);
-        run.filter(|run| run.count() >= ENOUGH)?.percentile(0.99)
-    };
+    let usual = |kind: &str| measured.get(kind)?.run.percentile(0.99);
     let too_long = |run: &Run| {
-        run.ran > usual(&run.kind).map_or(late * 12, |usual| late.max(usual.saturating_mul(4)))
+        let count = measured.get(&run.kind).map_or(0, |measures| measures.run.count());
+        let least = if count < ENOUGH { late * 12 } else { late };
+        run.ran > least.max(usual(&run.kind).unwrap_or_default().saturating_mul(4))
     };
     let mut found: BTreeMap<(String, String), Vec<Run>> = BTreeMap::new();
     for run in runs.into_iter().filter(too_long) {
@@ -65,4 +64,38 @@ fn judged(runs: Vec<Run>, measured: &HashMap<String, Measures>, late: Duration) 
         Some(Attention::LongRun { queue, kind, job, worker, name, ran, usual, jobs, newest })
     });
     long.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// Whether one rings that has run for so long, of a kind of which others took these times.
+    fn rings(ran: Duration, others: &[Duration]) -> bool {
+        let (kind, name) = ("report".to_owned(), "web-1:7".to_owned());
+        let (queue, claimed_at) = ("default".to_owned(), DateTime::UNIX_EPOCH);
+        let run =
+            Run { job: JobId(1), queue, kind: kind.clone(), worker: 1, name, claimed_at, ran };
+        let mut measures = Measures::default();
+        others.iter().for_each(|took| measures.run.add(*took));
+        !judged(vec![run], &HashMap::from([(kind, measures)]), 5 * MINUTE).is_empty()
+    }
+
+    #[test]
+    fn few_that_took_long_are_as_usual_as_many() {
+        for (minutes, others, expected) in [
+            (59, vec![], false),
+            (61, vec![], true),
+            (59, vec![MINUTE; 7], false),
+            (61, vec![MINUTE; 7], true),
+            (6, vec![MINUTE; 20], true),
+            // A report of each night.
+            (180, vec![120 * MINUTE; 7], false),
+            (700, vec![120 * MINUTE; 7], true),
+        ] {
+            assert_eq!(rings(minutes * MINUTE, &others), expected, "{minutes} {}", others.len());
+        }
+    }
 }
