@@ -159,6 +159,19 @@ async fn a_rate_is_kept_by_four_workers() {
     end(lab, workers).await;
 }
 
+#[tokio::test]
+async fn a_limit_of_nothing_is_a_pause_and_refused() {
+    let lab = Lab::new().await;
+    let scope = Scope::Queue("default".into());
+    let refused = Admin::new(lab.pool()).limit_running(&scope, Some(0)).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the limit is 0; 1 to 1000000 is allowed");
+    let mut session = lab.session("operator").await;
+    let refused = session.run("select jobkit.limit_running('queue', 'default', 0)").await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("pause what is to stand still"), "{refused}");
+    assert_eq!(lab.count("jobkit.brakes").await, 0);
+}
+
 /// What an end frees is taken at once by the worker it ended in, though nobody notifies.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_job_under_a_limit_waits_for_no_poll() {

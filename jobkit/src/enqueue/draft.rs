@@ -164,8 +164,14 @@ pub(super) fn payload<T: Serialize + DeserializeOwned>(
 }
 
 /// Up to this size, in bytes, each payload is read back. To read a larger one would cost a release
-/// build more than is worth it, unless it has a null, as which JSON writes NaN.
+/// build more than is worth it, unless it has what is known to change.
 const READ_BACK: usize = 1024;
+
+/// Whether it has a null, as which JSON writes NaN, or a number that 64 bits may not hold: many
+/// types with a tag cannot read those.
+fn may_change(json: &str) -> bool {
+    json.contains("null") || json.split(|c: char| !c.is_ascii_digit()).any(|it| it.len() >= 19)
+}
 
 /// Whether a worker will have the job as it is here.
 fn arrives<T: Serialize + DeserializeOwned>(
@@ -173,7 +179,7 @@ fn arrives<T: Serialize + DeserializeOwned>(
     job: &T,
     json: &str,
 ) -> serde_json::Result<()> {
-    if !cfg!(debug_assertions) && json.len() > READ_BACK && !json.contains("null") {
+    if !cfg!(debug_assertions) && json.len() > READ_BACK && !may_change(json) {
         return Ok(());
     }
     let read: Result<T, _> = Stored::new(json.as_bytes(), policy.version, policy).decode();
@@ -232,4 +238,21 @@ pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     meter::enqueued(kind, 1);
     sent(|| Sent::of(kind.into(), &[enqueued]));
     Ok(enqueued)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_change;
+
+    #[test]
+    fn what_may_change_is_read_back_whatever_its_size() {
+        for (json, may) in [
+            (r#"{"a": null}"#, true),
+            (r#"{"a": 18446744073709551616}"#, true),
+            (r#"{"a": -9223372036854775809}"#, true),
+            (r#"{"a": 123456789012345678, "b": "x", "c": 1.5e300}"#, false),
+        ] {
+            assert_eq!(may_change(json), may, "{json}");
+        }
+    }
 }

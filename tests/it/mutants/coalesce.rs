@@ -62,7 +62,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_blocked: "b.job_id = j.id\n            )\n    )" =>
         "b.job_id = j.id\n            ))\n    )",
         coalesce_ends::t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it;
-    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" => "b.job_id < b.newest)",
+    coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
+        "b.job_id < b.newest)",
         coalesce_ends::a_blocked_one_in_hand_is_left_for_the_next_claim;
     coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
