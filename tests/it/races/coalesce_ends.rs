@@ -87,7 +87,7 @@ pub(crate) async fn t174_a_claim_that_gives_up_on_a_key_ends_nothing_of_it(lab: 
     }
 }
 
-/// Somebody changes its payload: the claim neither waits for that nor ends it.
+/// Somebody changes its payload between the look of a claim and its end: nobody waits for that.
 pub(crate) async fn a_blocked_one_in_hand_is_left_for_the_next_claim(lab: Lab) {
     let world = World::limited(lab, 1).await;
     for end in ENDS {
@@ -95,10 +95,15 @@ pub(crate) async fn a_blocked_one_in_hand_is_left_for_the_next_claim(lab: Lab) {
         let n = world.claim(1, &[first]).await;
         let older = world.coalesce(1, "c").await[0];
         assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
-        let change = format!("update jobkit.jobs set args = args where id = {older} returning ''");
-        let change = world.hold(change).await;
+        let stranger = format!("where id = {older}");
+        world.lab.run(&format!("update jobkit.jobs set unique_key = 'other' {stranger}")).await;
         let newer = world.coalesce(1, "c").await[0];
-        assert_eq!(change.bystander(claim(2, next_n(), 9)).await, "");
+        assert_eq!(world.call(claim(2, next_n(), 9)).await, "");
+        world.lab.run(&format!("update jobkit.jobs set unique_key = 'k' {stranger}")).await;
+        let change = format!("update jobkit.jobs set args = args {stranger} returning ''");
+        let change = world.hold(change).await;
+        let ended = format!("select jobkit.coalesce_blocked('{{{newer}}}')::text");
+        assert_eq!(change.bystander(ended).await, "");
         world.expect_key("c", &[first], &[older, newer]).await;
         change.end(end).await;
         let newest = world.coalesce(1, "c").await[0];
