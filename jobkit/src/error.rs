@@ -3,6 +3,9 @@ use std::time::Duration;
 use crate::error_text::{full, is_of_a_standby, names_ours, said, unreachable};
 pub use crate::problems::StartProblems;
 
+/// The SQLSTATE of an enqueue to a queue that is full.
+pub(crate) const QUEUE_FULL: &str = "JK009";
+
 /// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -272,7 +275,7 @@ impl From<sqlx::Error> for Error {
                 Some("42883") if names_ours(answer.message()) => Self::SchemaUnfit,
                 Some("25006") => Self::ReadOnly,
                 Some("0A000") if is_of_a_standby(&**answer) => Self::ReadOnly,
-                Some("JK009") => full(answer.message()).unwrap_or(Self::Database(error)),
+                Some(QUEUE_FULL) => full(answer.message()).unwrap_or(Self::Database(error)),
                 Some(code) if code.starts_with("08") || code.starts_with("57P") => {
                     Self::Unreachable(error)
                 }

@@ -5,6 +5,7 @@ use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use crate::error::QUEUE_FULL;
 use crate::error_type::{AnyError, ErrorType, error_type};
 use crate::limiter::Denied;
 use crate::limits;
@@ -197,11 +198,18 @@ const FULL: Duration = Duration::from_secs(5);
 /// in a queue, is to come.
 fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
     iter::successors(Some(error), |&error| error.source()).find_map(|error| {
-        match error.downcast_ref::<crate::Error>() {
-            Some(crate::Error::QueueFull { .. }) => Some(Verdict::Wait(FULL)),
-            _ => error.downcast_ref::<Denied>().map(Denied::verdict),
+        let is_full = matches!(error.downcast_ref(), Some(crate::Error::QueueFull { .. }))
+            || error.downcast_ref().is_some_and(is_full);
+        if is_full {
+            return Some(Verdict::Wait(FULL));
         }
+        error.downcast_ref::<Denied>().map(Denied::verdict)
     })
+}
+
+/// Whether a queue was full for a statement of the handler's own.
+fn is_full(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some(QUEUE_FULL)
 }
 
 impl fmt::Debug for JobError {

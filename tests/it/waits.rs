@@ -40,19 +40,34 @@ impl Job<Scene> for Page {
 #[derive(Serialize, Deserialize)]
 #[job(max_attempts = 1, retention = "1h")]
 struct Parent {
-    completes: bool,
+    by: By,
+}
+
+/// How it enqueues.
+#[derive(Serialize, Deserialize, Clone, Copy)]
+enum By {
+    Enqueue,
+    Completion,
+    Sql,
 }
 
 impl Job<Scene> for Parent {
     async fn run(self, cx: JobContext<Scene>) -> jobkit::Result {
         let child = Noop.options().queue("children");
-        if self.completes {
-            let mut tx = cx.state().pool.begin().await?;
-            child.enqueue(&mut *tx).await?;
-            cx.complete_in(&mut tx).await?;
-            tx.commit().await?;
-        } else {
-            child.enqueue(&cx.state().pool).await?;
+        match self.by {
+            By::Enqueue => {
+                child.enqueue(&cx.state().pool).await?;
+            }
+            By::Completion => {
+                let mut tx = cx.state().pool.begin().await?;
+                child.enqueue(&mut *tx).await?;
+                cx.complete_in(&mut tx).await?;
+                tx.commit().await?;
+            }
+            By::Sql => {
+                let sql = "select jobkit.enqueue('noop', 'null', p_queue => 'children')";
+                sqlx::query(sql).execute(&cx.state().pool).await?;
+            }
         }
         Ok(())
     }
@@ -188,7 +203,7 @@ async fn whatever_is_no_wait_ends_a_row_of_waits() {
     }
 }
 
-/// By itself, and in the transaction that completes the parent.
+/// By itself, in the transaction that completes the parent, and by a statement of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_of_follow_ups_fails_no_attempt() {
     let lab = Lab::new().await;
@@ -196,17 +211,17 @@ async fn a_full_queue_of_follow_ups_fails_no_attempt() {
     admin.bound_queue("children", Some(1)).await.unwrap();
     Noop.options().queue("children").enqueue(lab.pool()).await.unwrap();
     lab.run("select jobkit.look_at_bounds('children')").await;
-    let parents = [true, false].map(|completes| Parent { completes });
+    let parents = [By::Enqueue, By::Completion, By::Sql].map(|by| Parent { by });
     jobkit::enqueue_all(parents, lab.pool()).await.unwrap();
     let (_, worker) = start(&lab, 0).await;
-    lab.until("(select count(*) from jobkit.scheduled) = 2").await;
+    lab.until("(select count(*) from jobkit.scheduled) = 3").await;
     let waiting = "select string_agg(distinct format('%s %s', attempt, snoozes), ' ')
         from jobkit.jobs where kind = 'parent'";
     assert_eq!(lab.value::<String>(waiting).await, "0 1");
     assert_eq!(admin.bound_queue("children", None).await.unwrap(), Some(1));
     jobkit::testing::advance(lab.pool(), Duration::from_secs(6)).await.unwrap();
-    lab.until("(select count(*) from jobkit.finished) = 2").await;
-    assert_eq!(lab.count("jobkit.ready where queue = 'children'").await, 3);
+    lab.until("(select count(*) from jobkit.finished) = 3").await;
+    assert_eq!(lab.count("jobkit.ready where queue = 'children'").await, 4);
     worker.stop().await;
     lab.check_invariants().await;
 }
