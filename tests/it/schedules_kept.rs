@@ -77,7 +77,11 @@ async fn a_schedule_outlives_a_clock_that_was_wrong() {
             insert into jobkit.schedule_runs (schedule, instant, skipped, decided_at)
             select '{name}', date_trunc('second', now()) + n * interval '1 s', 'missed',
                 now() + interval '{wrong}'
-            from generate_series(1, 60) n where interval '{wrong}' > '0'"
+            from generate_series(1, 60) n where interval '{wrong}' > '0';
+            insert into jobkit.schedule_runs (schedule, instant, skipped, since, decided_at)
+            select '{name}', now() + interval '{wrong}' - interval '2 min', 'missed',
+                now() - interval '1 min', now() + interval '{wrong}'
+            where interval '{wrong}' > '0'"
         ))
         .await;
         let began: DateTime<Utc> = lab.value("select now()").await;
@@ -92,6 +96,13 @@ async fn a_schedule_outlives_a_clock_that_was_wrong() {
                 and instant between '{began}' and now()) i where rest > '1 s'"
         );
         assert_eq!(lab.count(&gaps).await, 0, "{wrong}");
+        if !wrong.starts_with('-') {
+            // What stands for many goes on up to where these begin.
+            let many = format!("jobkit.schedule_runs where schedule = '{name}' and since");
+            let until = format!("< '{began}' and instant between '{began}' and now()");
+            assert_eq!(lab.count(&format!("{many} {until}")).await, 1, "{wrong}");
+            assert_eq!(lab.count(&format!("{many} < instant")).await, 1, "{wrong}");
+        }
         lab.run(&format!("select jobkit.delete_schedule('{name}', 'me')")).await;
     }
 }
