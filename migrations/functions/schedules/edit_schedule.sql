@@ -28,9 +28,9 @@ begin
             using errcode = 'JK004',
                 hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
     end if;
-    perform jobkit.require_sealed(v_old.kind, p_args::jsonb);
     v_new := jsonb_populate_record(v_old, p_changes);
-    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text));
+    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text)),
+        jobkit.require_payload(v_old.kind, p_args);
     if p_changes ? 'times' and v_old.next_at <= clock_timestamp() then
         if not p_missing then
             return null;
