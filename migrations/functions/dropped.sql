@@ -122,6 +122,7 @@ drop function if exists
 drop function if exists
     jobkit.declare_schedules(jsonb, text[]),
     jobkit.edit_schedule(text, jsonb, text, text),
+    jobkit.miss_due(text),
     jobkit.register(
         bigint, text, text[], text[], interval, integer[], integer[], integer[]);
 drop function if exists

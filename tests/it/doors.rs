@@ -172,6 +172,7 @@ async fn other_doors_refuse_it_too() {
         created(&format!("\"queue\": \"{long}\"")),
         created(&format!("\"dead_letter_key\": \"{}\"", long.repeat(4))),
         created("\"tags\": [null]"),
+        created("\"queue\": \"q\"").replace("'{}', 'me'", "null, 'me'"),
         declared,
         "select jobkit.edit_schedule('s', '{\"priority\": -9}', null, 'me')".to_owned(),
         "select jobkit.edit_schedule('s', '{\"queue\": \"\"}', null, 'me')".to_owned(),
@@ -216,6 +217,77 @@ async fn a_payload_that_a_driver_has_quoted_once_more_is_refused() {
         r#"select jobkit.enqueue('old', '"seven"')"#,
     ] {
         session.run(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+}
+
+/// What operators give a payload: a schedule that is new, one that they change, a dead letter.
+fn create(kind: &str, args: &str) -> String {
+    format!(
+        "select jobkit.create_schedule('{{\"name\": \"{kind}\", \"times\": \"@hourly\",
+        \"kind\": \"{kind}\", \"catch_up\": \"none\", \"catch_up_max\": 1,
+        \"catch_up_window\": \"1 h\", \"overlap\": \"allow\", \"jitter\": \"0\"}}',
+        {args}, 'me')"
+    )
+}
+
+fn edit(kind: &str, args: &str) -> String {
+    format!("select jobkit.edit_schedule('{kind}', '{{}}', {args}, 'me')")
+}
+
+fn replay(kind: &str, args: &str) -> String {
+    format!(
+        "select jobkit.replay((select id from jobkit.dead_letters where kind = '{kind}'), 'me',
+        p_args => {args})"
+    )
+}
+
+/// Kinds of which one takes no string, one does and one has not said, each with a schedule and a
+/// dead letter.
+const OPERATED: &str = "insert into jobkit.kinds (kind, queue, priority, max_attempts, takes_text)
+    values ('object', 'q', 0, 3, false), ('text', 'q', 0, 3, true), ('old', 'q', 0, 3, null);
+    insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
+        overlap, jitter, kind, queue, priority, max_attempts, args)
+    select kind, '@hourly', now() + '1 h', 'none', 1, '1 h', 'allow', '0', kind, 'q', 0, 3, '{}'
+    from jobkit.kinds;
+    insert into jobkit.dead_letters (kind, job_id, queue, priority, max_attempts, reason, error,
+        fingerprint, errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at,
+        args)
+    select kind, 7, 'q', 0, 3, 'dead', 'e', 'f', '[]', 1, 1, 0, now(), now(), now(), '{}'
+    from jobkit.kinds";
+
+#[tokio::test]
+async fn a_payload_that_an_operator_gives_is_looked_at() {
+    let lab = Lab::new().await;
+    lab.run(OPERATED).await;
+    let mut session = lab.session("operator").await;
+    for (kind, args) in [
+        ("object", r#"'"{\"order_id\": 7}"'"#),
+        ("object", r#"'"seven"'"#),
+        ("old", r#"'" {\"order_id\": 7}"'"#),
+        ("old", r#"'"[7]"'"#),
+    ] {
+        for door in [create, edit, replay] {
+            let (code, message) = refusal(&mut session, &door(kind, args)).await;
+            assert_eq!(code, "JK008", "{kind} {args}: {message}");
+            assert!(message.contains("the payload is a JSON string"), "{args}: {message}");
+        }
+    }
+    for args in ["'{'", "''", "'{} {}'", r#"'{"a": "\u0000"}'"#, "'[1e400000]'"] {
+        for door in [create, edit] {
+            let (code, message) = refusal(&mut session, &door("text", args)).await;
+            assert_eq!(code, "JK008", "{args}: {message}");
+            assert!(message.contains("the payload "), "{args}: {message}");
+        }
+    }
+    session.run(&edit("old", "null")).await.unwrap();
+    for (kind, args) in [("object", "'[7]'"), ("text", r#"'"[7]"'"#), ("old", r#"'"seven"'"#)] {
+        for door in [create, edit, replay] {
+            session.run(&door(kind, args)).await.unwrap();
+        }
+        for table in ["jobs", "schedules"] {
+            let stored = format!("jobkit.{table} where kind = '{kind}' and args::text = {args}");
+            assert_eq!(lab.count(&stored).await, 1, "{table} {kind}");
+        }
     }
 }
 

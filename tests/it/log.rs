@@ -164,6 +164,51 @@ async fn a_reaper_says_which_crashed_jobs_are_dead() {
     all_say(&log.lines("dead letter"), 1, &facts);
 }
 
+/// An operator is to see which binary changed the times of a schedule, and which would have.
+#[tokio::test]
+async fn a_declaration_of_other_times_is_logged_with_both() {
+    let lab = Lab::new().await;
+    let declaring = |times: &'static str| {
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
+        worker.schedule("tick", times, jobs::Noop)
+    };
+    let (log, _guard) = Log::listen(Level::INFO);
+    declaring("every 1h").start().await.unwrap().stop().await;
+    assert_eq!(log.lines("other times"), Vec::<String>::new());
+    let newer = declaring("every 2h").start().await.unwrap();
+    let changed = log.lines("this binary changed the times of a schedule");
+    let old_and_new = ["INFO", "schedule=\"tick\"", "old=\"every 1h\"", "new=\"every 2h\""];
+    all_say(&changed, 1, &old_and_new);
+    declaring("every 1h").start().await.unwrap().stop().await;
+    let stays = log.lines("a newer binary with a live worker declares other times");
+    let both = [" WARN ", "schedule=\"tick\"", "declared=\"every 2h\"", "says=\"every 1h\""];
+    all_say(&stays, 1, &both);
+    assert_eq!(log.lines("this binary changed the times").len(), 1);
+    newer.stop().await;
+}
+
+#[tokio::test]
+async fn an_instant_that_is_brought_forward_is_logged_with_the_one_that_was() {
+    let lab = Lab::new().await;
+    let worker = || {
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("slow", 1);
+        worker.sweep_every(Duration::from_millis(10))
+    };
+    let yearly = worker().schedule("yearly", "0 3 1 7 *", jobs::Noop);
+    yearly.start().await.unwrap().stop().await;
+    let later = "update jobkit.schedules set next_at = next_at + interval '1 year'
+        returning to_char(next_at at time zone 'UTC', 'YYYY')";
+    let later: i32 = lab.value::<String>(later).await.parse().unwrap();
+    let (log, _guard) = Log::listen(Level::WARN);
+    let running = worker().start().await.unwrap();
+    let said = || async { !log.lines("jobkit.hasten").is_empty() };
+    jobkit_tests::wait(Duration::from_secs(30), "it is brought forward", said).await;
+    running.stop().await;
+    let (old, new) = (format!("old=\"{later}-07-01T03"), format!("new=\"{}-07-01T03", later - 1));
+    let facts = ["schedule=\"yearly\"", "times=\"0 3 1 7 *\"", &*old, &*new];
+    all_say(&log.lines("jobkit.hasten"), 1, &facts);
+}
+
 /// T162: who comes second at an instant enqueues nothing, and says nothing of it: no second job is
 /// logged, no id is used up, and it is no error.
 #[tokio::test]

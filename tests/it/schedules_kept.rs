@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use jobkit::Worker;
 use jobkit::schedule::ZoneRules;
+use jobkit::{Enqueue, Worker};
 use jobkit_tests::Lab;
+use serde_json::json;
 
-use crate::jobs::{self, Noop};
+use crate::jobs::{self, Act, Noop, Then};
 
 /// A worker that looks at all schedules several times a second.
 fn worker(lab: &Lab) -> Worker {
@@ -77,7 +78,11 @@ async fn a_schedule_outlives_a_clock_that_was_wrong() {
             insert into jobkit.schedule_runs (schedule, instant, skipped, decided_at)
             select '{name}', date_trunc('second', now()) + n * interval '1 s', 'missed',
                 now() + interval '{wrong}'
-            from generate_series(1, 60) n where interval '{wrong}' > '0'"
+            from generate_series(1, 60) n where interval '{wrong}' > '0';
+            insert into jobkit.schedule_runs (schedule, instant, skipped, since, decided_at)
+            select '{name}', now() + interval '{wrong}' - interval '2 min', 'missed',
+                now() - interval '1 min', now() + interval '{wrong}'
+            where interval '{wrong}' > '0'"
         ))
         .await;
         let began: DateTime<Utc> = lab.value("select now()").await;
@@ -92,6 +97,13 @@ async fn a_schedule_outlives_a_clock_that_was_wrong() {
                 and instant between '{began}' and now()) i where rest > '1 s'"
         );
         assert_eq!(lab.count(&gaps).await, 0, "{wrong}");
+        if !wrong.starts_with('-') {
+            // What stands for many goes on up to where these begin.
+            let many = format!("jobkit.schedule_runs where schedule = '{name}' and since");
+            let until = format!("< '{began}' and instant between '{began}' and now()");
+            assert_eq!(lab.count(&format!("{many} {until}")).await, 1, "{wrong}");
+            assert_eq!(lab.count(&format!("{many} < instant")).await, 1, "{wrong}");
+        }
         lab.run(&format!("select jobkit.delete_schedule('{name}', 'me')")).await;
     }
 }
@@ -114,6 +126,24 @@ async fn an_older_binary_that_restarts_sets_nothing_back() {
     running.stop().await;
     declare(old()).await;
     assert_eq!(times(&lab).await, "every 1h");
+}
+
+/// Its payload says which process it is, as a host's name or a map's order may.
+#[tokio::test]
+async fn a_payload_of_a_process_makes_it_no_other_release() {
+    let lab = Lab::new().await;
+    let declaring = |times: &'static str, process: &'static str| {
+        let job = Act::then(Then::Fail(process.to_owned())).options().tags([process]);
+        worker(&lab).schedule("tick", times, job.metadata(json!({ "process": process })))
+    };
+    declare(declaring("every 1h", "a")).await;
+    let running = declaring("every 2h", "b").start().await.unwrap();
+    let restarted = declaring("every 1h", "c").start().await.unwrap();
+    assert_eq!(times(&lab).await, "every 2h");
+    restarted.stop().await;
+    declare(declaring("every 2h", "d")).await;
+    assert_eq!(lab.count("jobkit.declarations").await, 2);
+    running.stop().await;
 }
 
 #[tokio::test]

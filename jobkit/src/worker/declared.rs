@@ -78,12 +78,20 @@ impl Declared {
         Ok(())
     }
 
-    /// Of all that is said, whatever the order.
+    /// Of what each process of one release says, whatever the order. The payload and what goes with
+    /// it may be of one process: its host, or when it started.
     fn digest(&self) -> String {
         let said = self.schedules.iter().map(|(_, schedule)| {
-            let schedule = NewSchedule { next_at: None, ..schedule.clone() };
-            let text = serde_json::to_string(&schedule).unwrap_or_default();
-            [text, schedule.args].concat()
+            let schedule = NewSchedule {
+                next_at: None,
+                args: String::new(),
+                concurrency_key: None,
+                dead_letter_key: None,
+                tags: None,
+                metadata: None,
+                ..schedule.clone()
+            };
+            serde_json::to_string(&schedule).unwrap_or_default()
         });
         let mut said: Vec<String> = said.collect();
         said.sort_unstable();

@@ -31,7 +31,7 @@ begin
         outcome := case v_entry.state when 'replaying' then 'already' else 'resolved' end;
         job_id := v_entry.replay_id;
     else
-        perform jobkit.require_sealed(v_entry.kind, p_args);
+        perform jobkit.require_payload(v_entry.kind, p_args::text);
         if v_entry.unique_key is not null then
             job_id := jobkit.retake_key(v_entry.unique_scope, v_entry.unique_key, v_entry.job_id);
         end if;

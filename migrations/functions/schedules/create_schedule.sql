@@ -27,8 +27,7 @@ begin
     v_new.priority := coalesce(v_new.priority, v_kind.priority);
     v_new.max_attempts := coalesce(v_new.max_attempts, v_kind.max_attempts);
     v_new.concurrency_group := v_kind.concurrency_group;
-    perform jobkit.require_schedule(v_new, p_args),
-        jobkit.require_sealed(v_new.kind, p_args::jsonb);
+    perform jobkit.require_schedule(v_new, p_args), jobkit.require_payload(v_new.kind, p_args);
     delete from jobkit.schedules s where s.name = v_new.name and s.removed_at is not null;
     insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max, catch_up_window,
         overlap, jitter, kind, version, queue, priority, max_attempts, concurrency_group,

@@ -1,5 +1,5 @@
--- declaration: the number of what a binary says of its schedules, by the digest of all of it. What
--- was said for the first time later has a larger one, whichever process says it again.
+-- declaration: the number of what a binary says of its schedules, by a digest of it. What was said
+-- for the first time later has a larger one, whichever process says it again.
 create or replace function jobkit.declaration(p_digest text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

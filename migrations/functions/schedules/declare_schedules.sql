@@ -37,7 +37,7 @@ begin
             select v_new.name, v_old.times, v_new.times into schedule, declared, says;
             return next;
             -- What is due by times that change is missed.
-            perform jobkit.miss_due(v_new.name) where not stays;
+            perform jobkit.miss_due(v_new.name, v_new.next_at) where not stays;
         end if;
         continue when stays;
         insert into jobkit.schedules as s (name, times, next_at, catch_up, catch_up_max,

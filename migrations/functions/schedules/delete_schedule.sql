@@ -11,7 +11,7 @@ begin
     if not found then
         return false;
     end if;
-    perform jobkit.miss_due(p_name);
+    perform jobkit.miss_due(p_name, null);
     delete from jobkit.schedules s where s.name = p_name and s.declared_at is null;
     update jobkit.schedules s set removed_at = clock_timestamp(), removed_by = p_actor
     where s.name = p_name;

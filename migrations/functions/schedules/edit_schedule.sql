@@ -28,15 +28,15 @@ begin
             using errcode = 'JK004',
                 hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
     end if;
-    perform jobkit.require_sealed(v_old.kind, p_args::jsonb);
+    v_new := jsonb_populate_record(v_old, p_changes);
+    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text)),
+        jobkit.require_payload(v_old.kind, p_args);
     if p_changes ? 'times' and v_old.next_at <= clock_timestamp() then
         if not p_missing then
             return null;
         end if;
-        perform jobkit.miss_due(p_name);
+        perform jobkit.miss_due(p_name, v_new.next_at);
     end if;
-    v_new := jsonb_populate_record(v_old, p_changes);
-    perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text));
     v_fields := array(
         select f.field from unnest('{times,catch_up,overlap,jitter,queue}'::text[]) as f (field)
         where p_changes ? f.field

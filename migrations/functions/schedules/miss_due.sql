@@ -1,12 +1,23 @@
--- miss_due: records the instant of a schedule that is due and that nobody will decide any more. The
--- caller holds the schedule.
-create or replace function jobkit.miss_due(p_schedule text) returns void
-language sql
+-- miss_due: records what is due of a schedule and nobody will decide any more: all of it as one
+-- row, since nobody here can read its times. The caller holds the schedule.
+--   p_until  the first instant of its new times, which is still to be decided; null: there is none
+create or replace function jobkit.miss_due(p_schedule text, p_until timestamptz) returns void
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
-    insert into jobkit.schedule_runs (schedule, instant, skipped)
-    select s.name, s.next_at, case when s.paused_at is null then 'missed' else 'paused' end
+declare
+    v_last constant timestamptz := least(clock_timestamp(), p_until - interval '1 us');
+begin
+    insert into jobkit.schedule_runs (schedule, instant, skipped, since)
+    select s.name, greatest(s.next_at, v_last),
+        case when s.paused_at is null then 'missed' else 'paused' end,
+        case when s.next_at < v_last then s.next_at end
     from jobkit.schedules s
     where s.name = p_schedule and s.removed_at is null and s.next_at <= clock_timestamp()
-    on conflict do nothing
+        and s.next_at is distinct from p_until
+    on conflict do nothing;
+    -- Where the clock was ahead, this says how far.
+    update jobkit.schedules s set last_at = greatest(s.last_at, v_last)
+    where s.name = p_schedule and s.removed_at is null and s.next_at <= v_last;
+end
 $$;

@@ -1,6 +1,7 @@
 -- undecide: where the clock has stepped back behind the last instant of one of these schedules,
--- what was skipped from its next instant on has not come yet, and is decided when it does. What was
--- fired stays so. The caller holds the schedules.
+-- what was skipped from its next instant on has not come yet, and is decided when it does. A row
+-- that stands for many ends before that instant then. What was fired stays so. The caller holds the
+-- schedules.
 create or replace function jobkit.undecide(p_schedules text[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -12,9 +13,16 @@ declare
             and s.last_at > clock_timestamp()
     );
 begin
-    delete from jobkit.schedule_runs r using jobkit.schedules s
-    where s.name = any (v_ahead) and r.schedule = s.name and r.instant >= s.next_at
-        and r.skipped is not null;
+    with undecided as (
+        delete from jobkit.schedule_runs r using jobkit.schedules s
+        where s.name = any (v_ahead) and r.schedule = s.name and r.instant >= s.next_at
+            and r.skipped is not null
+        returning r.schedule, r.skipped, r.since, s.next_at
+    )
+    insert into jobkit.schedule_runs (schedule, instant, skipped, since)
+    select u.schedule, u.next_at - interval '1 us', u.skipped, u.since
+    from undecided u where u.since < u.next_at
+    on conflict do nothing;
     update jobkit.schedules s set last_at = s.next_at - interval '1 s'
     where s.name = any (v_ahead);
 end

@@ -41,11 +41,13 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     fan_out: "unnest(v_to.sealed)" => "unnest('{}'::text[])",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
-    replay: "perform jobkit.require_sealed(v_entry.kind, p_args);" => "",
+    replay: "perform jobkit.require_payload(v_entry.kind, p_args::text);" => "",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
-    create_schedule: "jobkit.require_sealed(v_new.kind, p_args::jsonb)" => "null",
+    create_schedule: "jobkit.require_payload(v_new.kind, p_args)" => "null",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
-    edit_schedule: "perform jobkit.require_sealed(v_old.kind, p_args::jsonb);" => "",
+    edit_schedule: "jobkit.require_payload(v_old.kind, p_args)" => "null",
+        reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    require_payload: "jobkit.require_sealed(p_kind, v_args)" => "null",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     // The pace of an operation, and its end.
     operate: "or v_operation.next_at\n        between clock_timestamp()" =>

