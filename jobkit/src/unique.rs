@@ -87,9 +87,10 @@ pub enum OnDuplicate {
     /// was no duplicate for so long.
     Debounce,
     /// As [`Replace`](Self::Replace) if the other one still waits. If it runs, or is blocked for a
-    /// permit, this one is enqueued to run once it has ended, however it ends; and further
-    /// duplicates give that one their payloads, and times to run at after the other one, also while
-    /// that waits for another attempt: so what runs last is the newest of its kind. For keys that are held while unfinished.
+    /// permit, this one is enqueued to run once it has ended, however it ends, and not before its
+    /// time; and further duplicates give that one their payloads and times, also while the other
+    /// waits for another attempt: so what runs last is the newest of its kind. For keys that are
+    /// held while unfinished.
     RunAgain,
 }
 
