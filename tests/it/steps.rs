@@ -102,7 +102,8 @@ async fn hold(lab: &Lab) -> JobId {
 }
 
 /// Enqueues duplicates of a unique key, in transactions that overlap, until told.
-async fn produce(pool: PgPool, stop: Arc<AtomicBool>) {
+async fn produce(pool: PgPool, at: u64, stop: Arc<AtomicBool>) {
+    tokio::time::sleep(Duration::from_millis(at)).await;
     while !stop.load(Ordering::Relaxed) {
         let mut tx = pool.begin().await.unwrap();
         unique().enqueue(&mut *tx).await.unwrap();
@@ -114,7 +115,11 @@ async fn produce(pool: PgPool, stop: Arc<AtomicBool>) {
 /// The clock steps; what is paused is resumed, and the unique job runs although they go on.
 async fn the_clock_steps_beside_producers(lab: &Lab, by: &str, unique: JobId) {
     let stop = Arc::new(AtomicBool::new(false));
-    let producers = [(); 3].map(|()| tokio::spawn(produce(lab.pool().clone(), Arc::clone(&stop))));
+    let producers =
+        [0, 25, 50, 75].map(|at| tokio::spawn(produce(lab.pool().clone(), at, Arc::clone(&stop))));
+    let all = "count(*) = 4 from pg_stat_activity
+        where datname = current_database() and state = 'idle in transaction'";
+    lab.until(all).await;
     step_back(lab, by).await;
     let admin = Admin::new(lab.pool());
     admin.resume("full").await.unwrap();
