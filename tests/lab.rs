@@ -241,9 +241,13 @@ impl Lab {
         self.run(&format!("set local session_replication_role = replica; {sql}")).await;
     }
 
-    /// Breaks an installed function on purpose: replaces a passage that it has once.
+    /// Breaks an installed function or view on purpose: replaces a passage that it has once.
     pub async fn mutate(&self, function: &str, find: &str, replace: &str) {
-        let text = format!("select pg_get_functiondef('jobkit.{function}'::regproc)");
+        let text = format!(
+            "select coalesce(pg_get_functiondef(to_regproc('jobkit.{function}')),
+                'create or replace view jobkit.{function} as '
+                    || pg_get_viewdef(to_regclass('jobkit.{function}')))"
+        );
         let text: String = self.value(&text).await;
         let found = text.matches(find).count();
         assert_eq!(found, 1, "{function} has this passage {found} times: {find:?}");

@@ -81,15 +81,16 @@ pub enum OnDuplicate {
     Skip,
     /// The other one gets its payload, and its time to run at, if it still waits. It keeps its id,
     /// its queue, its priority and its attempts. Where it waits for another attempt and a third one
-    /// [runs again](Self::RunAgain) after it, that one gets the payload, and no time.
+    /// [runs again](Self::RunAgain) after it, that one gets both.
     Replace,
     /// The other one gets its time to run at, if it still waits: with a delay it runs once there
     /// was no duplicate for so long.
     Debounce,
     /// As [`Replace`](Self::Replace) if the other one still waits. If it runs, or is blocked for a
-    /// permit, this one is enqueued to run once it has ended, however it ends; and further
-    /// duplicates give that one their payloads, also while the other waits for another attempt: so
-    /// what runs last is the newest of its kind. For keys that are held while unfinished.
+    /// permit, this one is enqueued to run once it has ended, however it ends, and not before its
+    /// time; and further duplicates give that one their payloads and times, also while the other
+    /// waits for another attempt: so what runs last is the newest of its kind. For keys that are
+    /// held while unfinished.
     RunAgain,
 }
 

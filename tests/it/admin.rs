@@ -1,6 +1,6 @@
 //! What an operator may see and do, in every state a job can be in.
 
-mod astray;
+pub(crate) mod astray;
 mod audit;
 mod bulk;
 mod bulk_races;

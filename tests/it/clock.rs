@@ -26,13 +26,15 @@ in_a_lab![
     a_cancel_asked_for_later_than_now_is_completed,
 ];
 
-/// Moves all times that are stored ahead, but for those of the history and of measures.
+/// Moves all times that are stored ahead, but for those of the history and of measures, and the one
+/// that never comes.
 pub(crate) async fn step_back(lab: &Lab, by: &str) {
     lab.run(&format!(
         "do $$ declare v_sql text; begin
             for v_sql in
                 select format('update jobkit.%I set ', c.relname)
-                    || string_agg(format('%I = %1$I + interval %L', a.attname, '{by}'), ', ')
+                    || string_agg(format('%I = case when %1$I = jobkit.parked() then %1$I
+                        else %1$I + interval %L end', a.attname, '{by}'), ', ')
                 from pg_class c join pg_attribute a on a.attrelid = c.oid
                 where c.relnamespace = 'jobkit'::regnamespace and c.relkind = 'r'
                     and c.relname !~ '^finished_[0-9]' and c.relname <> 'measures'

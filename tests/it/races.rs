@@ -45,6 +45,7 @@ pub(crate) mod unique;
 pub(crate) mod unique_again;
 pub(crate) mod unique_bulk;
 pub(crate) mod unique_ends;
+pub(crate) mod unique_follow;
 pub(crate) mod unique_last;
 pub(crate) mod unique_late;
 pub(crate) mod unique_marked;

@@ -2,10 +2,15 @@
 //! As in `clock.rs` the tests move what is stored. What was to wait for seconds goes on within
 //! seconds; what is meant for a time of the calendar comes late by the step, and is not lost.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::enqueue::Pending;
+use jobkit::{
+    Admin, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job,
+};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -20,6 +25,7 @@ in_a_lab![
     a_later_pause_of_a_key_is_no_longer_than_it_says,
     what_is_stuck_is_tried_again,
     an_operation_rests_for_a_second_at_most,
+    an_acknowledgement_silences_nothing_that_comes_later,
     what_is_due_in_an_hour_comes_late_and_is_not_lost,
 ];
 
@@ -52,16 +58,95 @@ impl Job<PgPool> for Resting {
     }
 }
 
+/// Is told to wait twice.
+#[derive(Serialize, Deserialize)]
+#[job]
+struct Busy;
+
+impl Job<PgPool> for Busy {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        match cx.snoozes() {
+            0 | 1 => Err(JobError::wait(Duration::from_millis(10), "429")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[job(coalesce_key = "k")]
+struct Once;
+
+impl Job<PgPool> for Once {
+    async fn run(self, _cx: JobContext<PgPool>) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+fn unique() -> Pending<Act> {
+    Act::then(Then::Succeed).options().unique_key("k").queue("held")
+}
+
+/// What waits in a queue that is paused: a job with a unique key, which is returned, and others
+/// that will fail, snooze or be told to wait, as some have been before.
+async fn hold(lab: &Lab) -> JobId {
+    Admin::new(lab.pool()).pause("held", "", "").await.unwrap();
+    let first = unique().enqueue(lab.pool()).await.unwrap();
+    let again = [Then::FailTimes(2), Then::SnoozeTimes(2)].map(Act::then);
+    let again = again.into_iter().map(|act| act.options().queue("held"));
+    jobkit::enqueue_all(again, lab.pool()).await.unwrap();
+    let busy = (0..3).map(|_| Busy.options().queue("held"));
+    jobkit::enqueue_all(busy, lab.pool()).await.unwrap();
+    jobkit::enqueue_all((0..5).map(|_| Once.options().queue("held")), lab.pool()).await.unwrap();
+    lab.run("update jobkit.jobs set waits_since = clock_timestamp() where kind = 'busy'").await;
+    first
+}
+
+/// Enqueues duplicates of a unique key, in transactions that overlap, until told.
+async fn produce(pool: PgPool, at: u64, stop: Arc<AtomicBool>) {
+    tokio::time::sleep(Duration::from_millis(at)).await;
+    while !stop.load(Ordering::Relaxed) {
+        let mut tx = pool.begin().await.unwrap();
+        unique().enqueue(&mut *tx).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        tx.commit().await.unwrap();
+    }
+}
+
+/// The clock steps; what is paused is resumed, and the unique job runs although they go on.
+async fn the_clock_steps_beside_producers(lab: &Lab, by: &str, unique: JobId) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let producers =
+        [0, 25, 50, 75].map(|at| tokio::spawn(produce(lab.pool().clone(), at, Arc::clone(&stop))));
+    let all = "count(*) = 4 from pg_stat_activity
+        where datname = current_database() and state = 'idle in transaction'";
+    lab.until(all).await;
+    step_back(lab, by).await;
+    let admin = Admin::new(lab.pool());
+    admin.resume("full").await.unwrap();
+    admin.resume("held").await.unwrap();
+    let ran = format!("exists (select from effects where job_id = {unique})");
+    lab.until_within(SOON, &ran).await;
+    stop.store(true, Ordering::Relaxed);
+    for producer in producers {
+        producer.await.unwrap();
+    }
+}
+
+async fn start(lab: &Lab) -> WorkerHandle {
+    let worker = lab.worker().lease(Duration::from_secs(4)).state(lab.pool().clone());
+    let own = [Registration::of::<Paced, _>(), Registration::of::<Resting, _>()];
+    let own = own.into_iter().chain([Registration::of::<Busy, _>(), Registration::of::<Once, _>()]);
+    let worker = worker.jobs(jobs::all().into_iter().chain(own));
+    let queues = ["default", "braked", "full", "held"];
+    queues.into_iter().fold(worker, |worker, queue| worker.queue(queue, 20)).start().await.unwrap()
+}
+
 /// Everything of it at once, with a worker that lives.
 async fn all_goes_on_after(by: &str) {
     let lab = Lab::new().await;
     lab.run(EFFECTS).await;
     let admin = Admin::new(lab.pool());
-    let worker = lab.worker().lease(Duration::from_secs(4)).state(lab.pool().clone());
-    let own = [Registration::of::<Paced, _>(), Registration::of::<Resting, _>()];
-    let worker = worker.jobs(jobs::all().into_iter().chain(own));
-    let worker = ["default", "braked", "full"].into_iter().fold(worker, |w, q| w.queue(q, 20));
-    let worker = worker.start().await.unwrap();
+    let worker = start(&lab).await;
     lab.run("select jobkit.limit_rate('queue', 'braked', 10, '1 s', 20)").await;
     lab.run("select jobkit.pause_key('resting', 'k', '10 s')").await;
     admin.pause("full", "", "").await.unwrap();
@@ -72,6 +157,7 @@ async fn all_goes_on_after(by: &str) {
     jobkit::enqueue_all((0..100).map(|_| Noop.options().queue("braked")), lab.pool())
         .await
         .unwrap();
+    let unique = hold(&lab).await;
     let later = Duration::from_secs(7 * 24 * 3600);
     let delayed = |_| Act::then(Then::Succeed).options().after(later).tags(["gone"]);
     jobkit::enqueue_all((0..30).map(delayed), lab.pool()).await.unwrap();
@@ -86,8 +172,7 @@ async fn all_goes_on_after(by: &str) {
             where concurrency_group = 'resting') = 3",
     )
     .await;
-    step_back(&lab, by).await;
-    admin.resume("full").await.unwrap();
+    the_clock_steps_beside_producers(&lab, by, unique).await;
     lab.until_within(SOON, "not exists (select from jobkit.jobs where tags is null)").await;
     jobkit_tests::wait(SOON, "the queue opens", || async {
         !matches!(
@@ -250,6 +335,24 @@ pub(crate) async fn an_operation_rests_for_a_second_at_most(lab: Lab) {
             "delete from jobkit.operations; delete from jobkit.scheduled; delete from jobkit.jobs",
         )
         .await;
+    }
+}
+
+/// Whatever an operator acknowledged before the step back.
+pub(crate) async fn an_acknowledgement_silences_nothing_that_comes_later(lab: Lab) {
+    let admin = Admin::new(lab.pool());
+    let lost = "insert into jobkit.lost_workers (id, name, jobs) values (7, 'web-2:7', 0)";
+    for by in BACK {
+        lab.run(lost).await;
+        assert!(admin.acknowledge("lost_worker", "web-2", None, "").await.unwrap());
+        assert_eq!(admin.overview().await.unwrap().attention, [], "{by}");
+        step_back(&lab, by).await;
+        lab.run("delete from jobkit.lost_workers").await;
+        lab.run(lost).await;
+        assert_eq!(admin.overview().await.unwrap().attention.len(), 1, "{by}");
+        assert!(admin.acknowledge("lost_worker", "web-2", None, "").await.unwrap());
+        assert_eq!(admin.overview().await.unwrap().attention, [], "{by}");
+        lab.run("delete from jobkit.lost_workers").await;
     }
 }
 

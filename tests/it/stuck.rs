@@ -24,6 +24,7 @@ in_a_lab![
     claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be,
     lost_claims_are_given_back_but_for_the_job_that_cannot_be,
     due_jobs_become_ready_beside_one_that_cannot,
+    a_claim_is_refused_behind_what_is_paused_or_limited,
 ];
 
 async fn lab() -> Lab {
@@ -196,24 +197,56 @@ async fn jobs_run_beside_one_whose_row_cannot_be_read() {
 }
 
 /// Nothing of jobkit stores such rows: they come by an INSERT of the owner's.
+fn insert(id: i64, priority: i16, group: &str, key: &str) -> String {
+    format!(
+        "with job as (
+            insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
+                created_at, concurrency_group, concurrency_key, args)
+            values ({id}, 'noop', 'default', {priority}, 3, now(), now(), {group}, {key},
+                'null')
+            returning *
+        )
+        insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
+            concurrency_key)
+        select queue, priority, id, kind, concurrency_group, concurrency_key from job"
+    )
+}
+
+/// More of what may not be claimed than there are slots, and behind it the row.
+pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab) {
+    let lab = prepared(lab).await;
+    for brake in ["pause_scope('kind', 'act')", "limit_running('kind', 'act', 1)"] {
+        let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 4);
+        let worker = worker.start().await.unwrap();
+        lab.run(&format!("select jobkit.{brake}")).await;
+        let first = Act::then(Then::WaitForStop).enqueue(lab.pool()).await.unwrap();
+        let limited = brake.starts_with("limit");
+        if limited {
+            lab.until(&format!("exists (select from effects where job_id = {first})")).await;
+        }
+        jobkit::enqueue_all((0..20).map(|_| Act::then(Then::Succeed)), lab.pool()).await.unwrap();
+        lab.run(&insert(1_000_001, 0, "null", "'k'")).await;
+        lab.run("select jobkit.enqueue('noop', 'null', p_priority => 1)").await;
+        let left = "not exists (select from jobkit.jobs where kind = 'noop' and id < 1000000)";
+        lab.until_within(SOON, left).await;
+        lab.until("exists (select from jobkit.stuck_jobs where job_id = 1000001)").await;
+        let waiting = if limited { 20 } else { 21 };
+        assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, waiting, "{brake}");
+        worker.stop().await;
+        lab.run(
+            "delete from jobkit.brakes; delete from jobkit.scheduled; delete from jobkit.ready",
+        )
+        .await;
+        lab.run("delete from jobkit.jobs; delete from jobkit.stuck_jobs; delete from effects")
+            .await;
+    }
+    lab.check_invariants().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_run_beside_one_whose_claim_is_refused() {
     let lab = lab().await;
     let worker = start(&lab).await;
-    let insert = |id: i64, priority: i16, group: &str, key: &str| {
-        format!(
-            "with job as (
-                insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at,
-                    created_at, concurrency_group, concurrency_key, args)
-                values ({id}, 'noop', 'default', {priority}, 3, now(), now(), {group}, {key},
-                    'null')
-                returning *
-            )
-            insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group,
-                concurrency_key)
-            select queue, priority, id, kind, concurrency_group, concurrency_key from job"
-        )
-    };
     // A key without a group: no semaphore can be made for it.
     lab.run(&insert(1001, -3, "null", "'k'")).await;
     lab.run("select jobkit.enqueue('noop', 'null') from generate_series(1, 20)").await;

@@ -1,5 +1,6 @@
 -- acknowledge: an alarm that began by p_up_to needs attention no more. Of two at once that which
--- saw more counts. What is older than 30 days is forgotten.
+-- saw more counts, unless that is later than now (the clock stepped back). What is older than 30
+-- days is forgotten.
 create or replace function jobkit.acknowledge(
     p_what text, p_subject text, p_up_to timestamptz, p_reason text, p_actor text default null
 ) returns void
@@ -15,7 +16,8 @@ begin
     );
     insert into jobkit.acknowledged as a (what, subject, up_to, actor, reason)
     values (p_what, p_subject, least(p_up_to, clock_timestamp()), p_actor, p_reason)
-    on conflict (what, subject) do update set up_to = greatest(a.up_to, excluded.up_to),
+    on conflict (what, subject) do update set up_to = case when a.up_to <= clock_timestamp()
+            then greatest(a.up_to, excluded.up_to) else excluded.up_to end,
         actor = excluded.actor, reason = excluded.reason, at = clock_timestamp();
     perform jobkit.note(p_actor, 'acknowledge', 'attention', null,
         jsonb_strip_nulls(jsonb_build_object('subject', p_subject, 'reason', p_reason)), p_what);

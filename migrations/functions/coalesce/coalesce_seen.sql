@@ -5,8 +5,9 @@
 --   place   picked, ready, scheduled or elsewhere: running, blocked, or with a permit
 --   fits    whether the newest may begin: these were all, and the worker knows its kind, which is
 --           that of a picked one, or nothing holds it back
--- Keys belong to a queue. Jobs with other concurrency keys are strangers. One that was scheduled
--- and whose time has not come is none of them; one that waits for another attempt is an older one.
+-- Keys belong to a queue. Jobs with other concurrency keys are strangers. One that is scheduled and
+-- whose time has not come is none of them; one that waits for another attempt is an older one. All
+-- others are due, whatever their time says.
 create or replace function jobkit.coalesce_seen(p_ids bigint[], p_keyed boolean, p_kinds text[])
 returns table (id bigint, newest bigint, instead bigint, place text, fits boolean)
 language plpgsql as $$
@@ -29,26 +30,28 @@ begin
         select k.k, o.*, count(*) over (partition by k.k) = k.share as more
         from keys k
         cross join lateral (
-            select j.id, j.coalesced_by, j.run_at <= v_now as due,
+            select j.id, j.coalesced_by, p.place <> 'scheduled' or j.run_at <= v_now as due,
                 jobkit.versioned(j.kind, j.version) = any (p_kinds) or exists (
-                    select from picked p
-                    where p.unique_scope = k.unique_scope and p.unique_key = k.unique_key
-                        and p.kind = j.kind and p.version is not distinct from j.version
-                ) as known,
-                case when exists (
+                    select from picked c
+                    where c.unique_scope = k.unique_scope and c.unique_key = k.unique_key
+                        and c.kind = j.kind and c.version is not distinct from j.version
+                ) as known, p.place
+            from jobkit.jobs j
+            cross join lateral (
+                select case when exists (
                         select from jobkit.ready r where r.queue = j.queue
                             and r.priority = j.priority and r.without_permit and r.job_id = j.id
                     ) then 'ready'
                     when exists (
                         select from jobkit.scheduled s where s.run_at = j.run_at and s.job_id = j.id
-                    ) then 'scheduled' else 'elsewhere' end as place
-            from jobkit.jobs j
+                    ) then 'scheduled' else 'elsewhere' end as place offset 0
+            ) p
             where j.unique_scope = k.unique_scope and j.unique_key = k.unique_key
                 and j.unique_while = 'coalesce' and j.queue = k.queue
                 and (j.concurrency_group, j.concurrency_key)
                     is not distinct from (k.concurrency_group, k.concurrency_key)
                 and j.cancel_requested_at is null
-                and (j.run_at <= v_now or j.attempt + j.snoozes > 0)
+                and (j.run_at <= v_now or j.attempt + j.snoozes > 0 or p.place <> 'scheduled')
                 and not j.id = any (p_ids)
             order by j.id desc limit k.share
         ) o

@@ -26,7 +26,7 @@ begin
     ));
     v_taken := v_pulled.jobs;
     perform from jobkit.jobs j where j.id = any (v_taken) order by j.id for no key update;
-    update jobkit.jobs j set run_at = v_run_at where j.id = any (v_taken);
+    update jobkit.jobs j set run_at = v_run_at, due_since = null where j.id = any (v_taken);
     if v_run_at = v_now then
         perform jobkit.make_ready(v_taken);
     else

@@ -62,7 +62,7 @@ begin
                 select s.retry_at into v_run_at
                 from jobkit.stuck_jobs s where s.job_id = p_job.id;
             end if;
-            update jobkit.jobs j set run_at = v_run_at,
+            update jobkit.jobs j set run_at = v_run_at, due_since = null,
                 attempt = j.attempt + (v_ending = 'retry')::integer,
                 snoozes = j.snoozes + (v_ending = 'snooze')::integer,
                 waits_since = p_job.waits_since,

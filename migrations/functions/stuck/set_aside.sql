@@ -1,7 +1,7 @@
--- set_aside: of the ready jobs that a claim would take first, as many as it has slots, those that
--- cannot be claimed, although the server is well: each leaves `ready`, with its permit, until it is
--- tried again. Returns them. What it reads of a job is what a claim answers, and what it writes and
--- takes back is what a claim writes (`try_claim`).
+-- set_aside: of the ready jobs that a claim would take first, as many as it has slots and as what
+-- is paused or limited leaves it, those that cannot be claimed, although the server is well: each
+-- leaves `ready`, with its permit, until it is tried again. Returns them. What it reads of a job is
+-- what a claim answers, and what it writes and takes back is what a claim writes (`try_claim`).
 create or replace function jobkit.set_aside(
     p_worker bigint, p_kinds text[], p_queues text[], p_slots integer[]
 ) returns table (job_id bigint, error text)
@@ -13,6 +13,7 @@ set enable_sort = off
 set jit = off
 as $$
 declare
+    v_picked tid[];                              -- where something is paused or limited
     v_ready record;
     v_read boolean;
     v_at tid[] := '{}';
@@ -23,14 +24,23 @@ declare
     v_retrying boolean;
 begin
     perform jobkit.decide_lock();
+    if exists (select from jobkit.brakes)
+        or exists (select from jobkit.queues q where q.paused_at is not null)
+    then
+        select b.at into v_picked from jobkit.claim_braked(
+            p_kinds, p_queues, p_slots, '{}', '{}', '{}', '{}', '{}', '{}') b;
+    end if;
     for v_ready in
-        select f.* from unnest(p_queues, p_slots) as q (name, slots)
-        cross join lateral (
-            select r.ctid as at, r.job_id as id from jobkit.ready r
-            where r.queue = q.name and r.kind = any (p_kinds)
-            order by r.priority, r.without_permit, r.job_id
-            limit q.slots for update skip locked
-        ) f
+        select r.ctid as at, r.job_id as id from jobkit.ready r
+        where r.ctid = any (coalesce(v_picked, array(
+            select f.at from unnest(p_queues, p_slots) as q (name, slots)
+            cross join lateral (
+                select f.ctid as at from jobkit.ready f
+                where f.queue = q.name and f.kind = any (p_kinds)
+                order by f.priority, f.without_permit, f.job_id
+                limit q.slots for update of f skip locked
+            ) f
+        )))
     loop
         v_read := false;
         begin
@@ -53,7 +63,8 @@ begin
         from jobkit.stick('claim', v_jobs, v_errors, p_worker) s
     loop
         begin
-            update jobkit.jobs j set run_at = v_stuck.retry_at where j.id = v_stuck.id
+            update jobkit.jobs j set run_at = v_stuck.retry_at, due_since = null
+            where j.id = v_stuck.id
             returning j.attempt > 0 into v_retrying;
         exception when others then
             -- Its page is damaged: it is scheduled at another time than it says itself.

@@ -19,6 +19,7 @@ declare
     );
     v_keys text[] := p_unique;
     v_met record;
+    v_asked timestamptz;                         -- for when
     i integer;
 begin
     if 'coalesce' = any (p_while) then
@@ -50,15 +51,15 @@ begin
             v_now + p_for[i], p_on_duplicate[i], p_how = 'each');
         if v_met.answer is null then
             raise unique_violation using message = 'jobkit: a key is in other hands';
-        elsif v_met.answer in ('enqueued', 'parked') then
-            if v_met.answer = 'parked' then
-                p_delay[i] := null;
-                p_run_at[i] := jobkit.parked();
-            end if;
+        end if;
+        v_asked := coalesce(clock_timestamp() + p_delay[i], p_run_at[i]);
+        perform jobkit.require_time(v_asked);
+        if v_met.answer in ('enqueued', 'parked') then
             perform jobkit.insert_jobs(p_kind[i:i], p_queue[i:i], p_priority[i:i],
-                p_max_attempts[i:i], p_delay[i:i], p_run_at[i:i], p_group[i:i], p_key[i:i],
-                p_args[i:i], p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i],
-                p_version[i:i], v_new[i:i], p_scope[i:i], p_unique[i:i], p_while[i:i]);
+                p_max_attempts[i:i], '{}', array[case when v_met.answer = 'parked'
+                    then jobkit.parked() else v_asked end], p_group[i:i], p_key[i:i], p_args[i:i],
+                p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i], p_version[i:i], v_new[i:i],
+                p_scope[i:i], p_unique[i:i], p_while[i:i], p_bounded => v_met.answer = 'enqueued');
         elsif v_met.answer in ('replaced', 'repeated') then
             if p_on_duplicate[i] in ('replace', 'run_again') then
                 update jobkit.jobs j set args = p_args[i]::json, version = p_version[i],
@@ -69,10 +70,13 @@ begin
                 where j.id = v_met.job_id;
             end if;
             if v_met.answer = 'replaced' then
-                perform jobkit.put_back(
-                    v_met.job_id, coalesce(v_now + p_delay[i], p_run_at[i], v_now));
+                perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now));
             end if;
         end if;
+        -- One that follows: when it is to run.
+        update jobkit.jobs j set due_since = v_asked
+        where v_met.answer in ('parked', 'repeated') and j.id = v_met.job_id
+            and j.due_since is distinct from v_asked;
         ids[i] := v_met.job_id;
         answers[i] := case v_met.answer when 'parked' then 'enqueued'
             when 'repeated' then 'replaced' else v_met.answer end;

@@ -1,7 +1,7 @@
 -- follow: keys whose rows the caller has deleted pass from jobs that ended to those that follow
--- them, which are ready then. It waits for nobody: one that is in other hands follows later
--- (`follow_left`). One that was cancelled does not; one that an operator has given another time has
--- the key all the same.
+-- them, which are ready then, or wait for the time that they were asked for (`due_since`). It waits
+-- for nobody: one that is in other hands follows later (`follow_left`). One that was cancelled does
+-- not; one that an operator has given another time has the key all the same.
 create or replace function jobkit.follow(
     p_scope text[], p_key text[], p_job bigint[], p_follower bigint[],
     p_until timestamptz[]
@@ -11,6 +11,8 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_had bigint[];
     v_parked bigint[];
+    v_later bigint[];
+    v_due timestamptz;                           -- when the first of those is
 begin
     v_had := array(
         select j.id from jobkit.jobs j
@@ -45,8 +47,18 @@ begin
     ) l
     order by f.scope collate "C", f.key collate "C";
     if v_parked is not null then
-        update jobkit.jobs j set run_at = v_now where j.id = any (v_parked);
-        perform jobkit.wake(array(select r.queue from jobkit.make_ready(v_parked) r));
+        update jobkit.jobs j set run_at = greatest(j.due_since, v_now), due_since = null
+        where j.id = any (v_parked);
+        with later as (
+            insert into jobkit.scheduled (run_at, job_id)
+            select j.run_at, j.id from jobkit.jobs j
+            where j.id = any (v_parked) and j.run_at > v_now
+            returning scheduled.job_id, scheduled.run_at
+        )
+        select array_agg(l.job_id), min(l.run_at) into v_later, v_due from later l;
+        perform jobkit.wake(array(select r.queue from jobkit.make_ready(
+            array(select unnest(v_parked) except select unnest(v_later))) r));
+        perform jobkit.wake_due(v_due) where v_due is not null;
     end if;
 end
 $$;

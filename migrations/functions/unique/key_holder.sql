@@ -8,7 +8,9 @@
 --   free       it does not: its row was left behind
 -- No row: nobody has it. A row whose job has another key, or that is kept for longer than any job
 -- may ask for, holds nothing. Of one that waits `late` says that it has been due for too long to be
--- held (`patience`), and that it is its turn; of any job `kept` that `unique_for` is not over.
+-- held (`patience`), and that it is its turn: one that is ready is due whatever its time says, and
+-- late where that is later than now (the clock stepped back). Of any job `kept` says that
+-- `unique_for` is not over.
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
     out kind text, out late boolean, out kept boolean
@@ -21,11 +23,14 @@ begin
             when h.place = 'runs' and j.unique_while = 'queued' then
                 case when w.kept and j.cancel_requested_at is null then 'kept' else 'free' end
             when j.cancel_requested_at is not null then 'ends'
-            when h.place = 'waits' and j.unique_while = 'running' and j.attempt + j.snoozes > 0
-                and j.dead_letter_id is null and not w.kept then 'yields'
+            when h.place in ('ready', 'scheduled') and j.unique_while = 'running'
+                and j.attempt + j.snoozes > 0 and j.dead_letter_id is null
+                and not w.kept then 'yields'
+            when h.place in ('ready', 'scheduled') then 'waits'
             else h.place end, j.dead_letter_id is null, j.kind,
-        case when h.place = 'waits' and j.run_at <= clock_timestamp()
-                and coalesce(j.due_since, j.run_at) < clock_timestamp() - jobkit.patience()
+        case when (h.place = 'ready' or h.place = 'scheduled' and j.run_at <= clock_timestamp())
+                and coalesce(j.due_since, j.run_at)
+                    not between clock_timestamp() - jobkit.patience() and clock_timestamp()
             then jobkit.next_of_kind(
                 j.queue, j.priority, jobkit.versioned(j.kind, j.version), j.id)
             else false end, w.kept
@@ -45,9 +50,10 @@ begin
             when exists (
                 select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
                     and r.without_permit and r.job_id = j.id
-            ) or exists (
+            ) then 'ready'
+            when exists (
                 select from jobkit.scheduled s where s.run_at = j.run_at and s.job_id = j.id
-            ) then 'waits'
+            ) then 'scheduled'
             when j.concurrency_key is not null and (exists (
                 select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
                     and not r.without_permit and r.job_id = j.id

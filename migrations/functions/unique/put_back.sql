@@ -9,7 +9,7 @@ begin
     perform jobkit.require_time(p_run_at);
     update jobkit.jobs j set run_at = greatest(p_run_at, v_now),
         due_since = case when j.run_at <= v_now and p_run_at <= v_now
-            then coalesce(j.due_since, j.run_at) end
+            then least(j.due_since, j.run_at) end
     where j.id = p_job returning j.queue, j.attempt, j.run_at into v_job;
     if v_job.run_at = v_now then
         perform jobkit.make_ready(array[p_job]);

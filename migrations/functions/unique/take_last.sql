@@ -66,7 +66,8 @@ begin
             else case when jobkit.hold_waiting(job_id, true) then 'existing' end end;
     elsif p_changeable and p_on_duplicate <> 'skip' and not exists (
             select from jobkit.jobs j
-            where j.id = p_holder and j.run_at > clock_timestamp() - interval '1 second'
+            where j.id = p_holder
+                and j.run_at between clock_timestamp() - interval '1 second' and clock_timestamp()
         ) and jobkit.take_waiting(p_holder, false)
     then
         answer := 'replaced';

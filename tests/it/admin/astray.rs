@@ -6,6 +6,8 @@ use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
+in_a_lab![sql_takes_no_payload_in_which_nobody_knows_what_to_hide];
+
 /// Says all that it knows.
 #[derive(Serialize, Deserialize)]
 #[job(kind = "astray", redact(token, card.number, cards.number), max_attempts = 1)]
@@ -92,10 +94,14 @@ async fn a_path_that_leads_nowhere_is_refused_by_the_enqueue() {
 /// A worker has announced the kind.
 async fn announced() -> (Lab, Admin) {
     let lab = Lab::new().await;
-    let worker = lab.worker().jobs([Registration::of::<Astray, _>()]).queue("default", 4);
-    worker.start().await.unwrap().stop().await;
+    announce(&lab).await;
     let admin = Admin::new(lab.pool());
     (lab, admin)
+}
+
+async fn announce(lab: &Lab) {
+    let worker = lab.worker().jobs([Registration::of::<Astray, _>()]).queue("default", 4);
+    worker.start().await.unwrap().stop().await;
 }
 
 /// Payloads that stray, and how they are shown.
@@ -108,9 +114,8 @@ const STRAYS: [(&str, &str); 6] = [
     (r#"{"cards": [{"number": "1"}, "secret-4711471147"]}"#, r#"{"cards": "•••"}"#),
 ];
 
-#[tokio::test]
-async fn sql_takes_no_payload_in_which_nobody_knows_what_to_hide() {
-    let (lab, _) = announced().await;
+pub(crate) async fn sql_takes_no_payload_in_which_nobody_knows_what_to_hide(lab: Lab) {
+    announce(&lab).await;
     let mut session = lab.session("producer").await;
     let enqueue = |args: &str| format!("select jobkit.enqueue('astray', '{args}')");
     for (args, _) in STRAYS {

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use crate::races::{
-    coalesce, coalesce_ends, unique_again, unique_last, unique_late, unique_marked,
+    coalesce, coalesce_ends, unique_again, unique_follow, unique_last, unique_late, unique_marked,
 };
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
@@ -14,10 +14,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         "and (j.run_at", coalesce::a_cancelled_one_takes_nobody_along;
     coalesce_seen: "and j.cancel_requested_at is null\n            and (j.concurrency_key" =>
         "and (j.concurrency_key", coalesce::a_cancelled_one_takes_nobody_along;
-    coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "true",
+    coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0 or" => "true or",
         coalesce::what_is_due_coalesces_and_what_is_not_waits;
     coalesce_seen: "j.run_at <= v_now or j.attempt + j.snoozes > 0" => "j.run_at <= v_now",
         coalesce::what_is_due_coalesces_and_what_is_not_waits;
+    coalesce_seen: " or p.place <> 'scheduled')" => ")",
+        coalesce::what_waited_before_a_step_back_coalesces;
+    coalesce_seen: "p.place <> 'scheduled' or j.run_at <= v_now as" => "j.run_at <= v_now as",
+        coalesce::what_waited_before_a_step_back_coalesces;
     coalesce_seen: "and j.queue = k.queue" => "", coalesce::queues_and_concurrency_keys_are_apart;
     coalesce_seen: concat!("k.queue\n",
         "                and (j.concurrency_group, j.concurrency_key)\n",
@@ -128,12 +132,35 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_late::a_job_whose_turn_has_not_come_is_held;
     key_holder: "coalesce(j.due_since, j.run_at)" => "j.run_at",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
-    put_back: "then coalesce(j.due_since, j.run_at) end" => "then null::timestamptz end",
+    key_holder: "h.place = 'ready' or h.place = 'scheduled' and j.run_at" =>
+        "h.place in ('ready', 'scheduled') and j.run_at",
+        unique_late::t267_after_a_step_back_of_the_clock_nobody_holds_a_job;
+    key_holder: "not between clock_timestamp() - jobkit.patience() and clock_timestamp()" =>
+        "< clock_timestamp() - jobkit.patience()",
+        unique_late::t267_after_a_step_back_of_the_clock_nobody_holds_a_job;
+    put_back: "then least(j.due_since, j.run_at) end" => "then null::timestamptz end",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
-    take_last: "j.run_at > clock_timestamp() - interval '1 second'" => "false",
+    settle_one: "run_at = v_run_at, due_since = null" => "run_at = v_run_at",
+        unique_late::a_later_attempt_is_late_by_its_own_time;
+    crash: "run_at = v_run_at, due_since = null" => "run_at = v_run_at",
+        unique_late::a_later_attempt_is_late_by_its_own_time;
+    reschedule: "run_at = v_run_at, due_since = null" => "run_at = v_run_at",
+        unique_late::a_later_attempt_is_late_by_its_own_time;
+    follow: "greatest(j.due_since, v_now)" => "v_now",
+        unique_follow::one_that_follows_keeps_the_time_it_was_asked_for;
+    enqueue_by_key: "v_met.answer in ('parked', 'repeated')" => "v_met.answer = 'parked'",
+        unique_follow::the_newest_says_when_one_that_follows_runs;
+    enqueue_by_key: "p_bounded => v_met.answer = 'enqueued'" => "p_bounded => true",
+        unique_follow::one_that_follows_is_let_into_a_full_queue;
+    take_last: "between clock_timestamp() - interval '1 second' and" =>
+        "> clock_timestamp() + interval '1 second' and clock_timestamp() <=",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
-    take_last: "j.run_at > clock_timestamp() - interval '1 second'" => "true",
+    take_last: "between clock_timestamp() - interval '1 second' and" =>
+        "< clock_timestamp() + interval '1 second' and clock_timestamp() <=",
         unique_late::t263_a_late_job_that_nobody_has_is_changed;
+    take_last: "between clock_timestamp() - interval '1 second' and" =>
+        "> clock_timestamp() - interval '1 second' and clock_timestamp() <=",
+        unique_late::t267_after_a_step_back_of_the_clock_nobody_holds_a_job;
     take_last: "jobkit.take_waiting(p_holder, false)" => "jobkit.take_waiting(p_holder, true)",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;
     take_last: ") for share of u" => ")",

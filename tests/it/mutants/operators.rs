@@ -1,9 +1,9 @@
 //! Mutants of what keeps going beside a row that is damaged, and of operations.
 
 use super::Mutant;
-use crate::admin::carried_out;
+use crate::admin::{astray, carried_out};
 use crate::races::{acknowledged, reseal};
-use crate::stuck;
+use crate::{steps, stuck};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // What is acknowledged.
@@ -11,6 +11,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         acknowledged::t290_of_two_acknowledgements_at_once_the_later_look_counts;
     acknowledge: "least(p_up_to, clock_timestamp())" => "clock_timestamp()",
         acknowledged::t291_what_happens_between_the_look_and_the_acknowledgement_rings;
+    acknowledge: "case when a.up_to <= clock_timestamp()" => "case when true",
+        steps::an_acknowledgement_silences_nothing_that_comes_later;
+    key_violations: "w.lease_until > clock_timestamp()" => "true",
+        acknowledged::an_outage_is_no_broken_promise;
     acknowledge: " for update skip locked" => "",
         acknowledged::t292_an_acknowledgement_beside_forgotten_ones_waits_for_nobody;
     // A damaged row.
@@ -18,6 +22,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         stuck::claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be;
     unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
         stuck::lost_claims_are_given_back_but_for_the_job_that_cannot_be;
+    set_aside: "if exists (select from jobkit.brakes)" => "if false and exists (select)",
+        stuck::a_claim_is_refused_behind_what_is_paused_or_limited;
     promote: "if sqlstate like '40%' then" => "if true then",
         stuck::due_jobs_become_ready_beside_one_that_cannot;
     // Payloads that get another key.
@@ -49,6 +55,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
     require_payload: "jobkit.require_sealed(p_kind, v_args)" => "null",
         reseal::what_lies_open_is_refused_whoever_names_the_kind;
+    strays: "else not p_is_root and p_value - 'jobkit:sealed' <> '{}' end" => "else false end",
+        astray::sql_takes_no_payload_in_which_nobody_knows_what_to_hide;
+    strays: "return true;" => "return false;",
+        astray::sql_takes_no_payload_in_which_nobody_knows_what_to_hide;
     // The pace of an operation, and its end.
     operate: "or v_operation.next_at\n        between clock_timestamp()" =>
         "or false and clock_timestamp() between clock_timestamp()",

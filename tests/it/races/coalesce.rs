@@ -8,6 +8,7 @@ use super::calls::{
     settle, settle_all,
 };
 use super::kit::{ENDS, End, World, next_n};
+use crate::clock::step_back;
 
 in_a_lab![
     of_those_that_wait_the_newest_begins,
@@ -23,6 +24,7 @@ in_a_lab![
     queues_and_concurrency_keys_are_apart,
     none_is_claimed_ahead,
     a_dead_letter_coalesces_no_more,
+    what_waited_before_a_step_back_coalesces,
 ];
 
 fn ids(answer: &str) -> Vec<i64> {
@@ -309,4 +311,21 @@ pub(crate) async fn a_dead_letter_coalesces_no_more(lab: Lab) {
     let replay: i64 = world.lab.value("select max(id) from jobkit.jobs").await;
     assert_eq!(world.call(claim(1, next_n(), 9)).await, format!("{job} {replay}"));
     world.lab.check_invariants().await;
+}
+
+/// What is ready is due, whatever its time says; and what waits for its time is not.
+pub(crate) async fn what_waited_before_a_step_back_coalesces(lab: Lab) {
+    let world = World::new(lab).await;
+    for by in ["1 hour", "1 day"] {
+        let jobs = world.coalescing(3).await;
+        let later = Coalescing { delay: "1 min", ..Coalescing::default() };
+        let later = ids(&world.call(enqueue_coalescing(1, later)).await)[0];
+        step_back(&world.lab, by).await;
+        assert_eq!(world.call(claim(1, next_n(), 1)).await, jobs[2].to_string(), "{by}");
+        assert_eq!(world.instead(jobs[0]).await, Some(jobs[2]));
+        assert_eq!(world.instead(jobs[1]).await, Some(jobs[2]));
+        world.expect(later, "scheduled, charged 0").await;
+        world.lab.check_invariants().await;
+        world.clear().await;
+    }
 }

@@ -10,9 +10,10 @@ use jobkit_tests::Lab;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::Semaphore;
 
-use super::calls::{Once, claim, enqueue, enqueue_unique, pause, promote, settle};
+use super::calls::{Once, claim, enqueue, enqueue_unique, pause, promote, reschedule, settle};
 use super::kit::{ENDS, End, World, next_n};
 use super::unique::{id, once, payload};
+use crate::clock::step_back;
 
 in_a_lab![
     t260_no_stream_of_producers_holds_a_job_back,
@@ -22,12 +23,14 @@ in_a_lab![
     t263_a_late_job_in_other_hands_is_not_waited_for,
     t263_a_late_job_that_nobody_has_is_changed,
     t264_where_none_may_follow_a_late_job_is_not_held,
+    t267_after_a_step_back_of_the_clock_nobody_holds_a_job,
+    a_later_attempt_is_late_by_its_own_time,
     a_job_whose_turn_has_not_come_is_held,
     a_job_that_had_its_key_while_queued_is_followed_once_it_runs,
 ];
 
 /// So long this job, which waits, has been due already.
-async fn late(world: &World, job: i64) {
+pub(super) async fn late(world: &World, job: i64) {
     let before = "run_at = run_at - interval '10 s'";
     world
         .lab
@@ -39,11 +42,11 @@ async fn late(world: &World, job: i64) {
         .await;
 }
 
-fn duplicate(holds: &'static str, on_duplicate: &'static str, payload: i32) -> String {
+pub(super) fn duplicate(holds: &'static str, on_duplicate: &'static str, payload: i32) -> String {
     enqueue_unique(&[Once { holds, on_duplicate, payload, ..Once::of("k") }])
 }
 
-fn sweep() -> String {
+pub(super) fn sweep() -> String {
     "select (jobkit.sweep_begin('0 s')).due::text".to_owned()
 }
 
@@ -278,6 +281,66 @@ pub(crate) async fn t264_where_none_may_follow_a_late_job_is_not_held(lab: Lab) 
             world.lab.check_invariants().await;
             world.clear().await;
         }
+    }
+}
+
+/// T267: what is ready is due, whatever its time says; and the next change gives it a right one.
+pub(crate) async fn t267_after_a_step_back_of_the_clock_nobody_holds_a_job(lab: Lab) {
+    let world = World::new(lab).await;
+    for by in ["1 hour", "1 day"] {
+        for holds in ["queued", "running", "unfinished"] {
+            for changed in [false, true] {
+                let job = id(&world.call(duplicate(holds, "skip", 0)).await);
+                if changed {
+                    world.call(duplicate(holds, "replace", 1)).await;
+                }
+                step_back(&world.lab, by).await;
+                let producer = world.hold(duplicate(holds, "skip", 2)).await;
+                let follower = id(&producer.answer);
+                assert_eq!(producer.answer, format!("enqueued {follower}"), "{by} {holds}");
+                let n = next_n();
+                assert_eq!(producer.bystander(claim(1, n, 9)).await, job.to_string());
+                producer.end(End::Commit).await;
+                assert_eq!(world.call(settle(1, n, job, "finish")).await, "");
+                world.claim(1, &[follower]).await;
+                world.lab.check_invariants().await;
+                world.clear().await;
+            }
+            let job = id(&world.call(duplicate(holds, "replace", 0)).await);
+            for payload in 1..3 {
+                world.call(duplicate(holds, "replace", 0)).await;
+                step_back(&world.lab, by).await;
+                let again = world.call(duplicate(holds, "replace", payload)).await;
+                assert_eq!(again, format!("replaced {job}"), "{by} {holds}");
+                let ahead = "jobkit.jobs where greatest(run_at, due_since) > clock_timestamp()";
+                assert_eq!(world.lab.count(ahead).await, 0, "{by} {holds}");
+            }
+            world.lab.check_invariants().await;
+            world.clear().await;
+        }
+    }
+}
+
+/// Not by the one before, however long duplicates changed it then.
+pub(crate) async fn a_later_attempt_is_late_by_its_own_time(lab: Lab) {
+    let world = World::new(lab).await;
+    for end in ["retry", "snooze", "crash", "reschedule"] {
+        let job = id(&world.call(once("k")).await);
+        world.call(duplicate("unfinished", "replace", 1)).await;
+        late(&world, job).await;
+        if end == "reschedule" {
+            assert_eq!(world.call(reschedule(&[job], "'0'")).await, job.to_string());
+        } else {
+            let n = world.claim(1, &[job]).await;
+            match end {
+                "crash" => world.crash(1, n).await,
+                _ => drop(world.call(settle(1, n, job, end)).await),
+            }
+            world.an_hour_later().await;
+        }
+        assert_eq!(world.call(once("k")).await, format!("existing {job}"), "{end}");
+        world.lab.check_invariants().await;
+        world.clear().await;
     }
 }
 

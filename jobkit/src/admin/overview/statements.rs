@@ -39,7 +39,8 @@ statements! {
     /// What operators have acknowledged within the last 30 days, the latest 1,000.
     fn acknowledged() -> Vec<Acknowledgement>
         = "select a.what, a.subject, a.up_to, a.actor, a.reason, a.at from jobkit.acknowledged a
-            where a.at > now() - interval '30 d' order by a.at desc limit 1000";
+            where a.at > now() - interval '30 d' and a.up_to <= clock_timestamp()
+            order by a.at desc limit 1000";
 
     /// Acknowledges what began by then.
     fn acknowledge(what: &str, subject: &str, seen: Option<DateTime<Utc>>, reason: Option<&str>,
