@@ -63,7 +63,7 @@ impl Around for Traces {
     async fn around(&self, cx: JobContext, next: Next) -> jobkit::Result {
         self.place(&cx);
         let result = next.run().await;
-        // Whatever a cancelled job returns, it ends as cancelled.
+        // Whatever error a cancelled job returns, it ends as cancelled.
         if let Err(error) = &result
             && error.is_failure()
             && cx.stop_reason() != Some(StopReason::Cancelled)

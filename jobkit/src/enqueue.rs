@@ -44,7 +44,7 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// A handler gets what was enqueued: the payload is read back once, and where that fails or
     /// gives something else (NaN, which JSON lacks; a `u128` in a tagged enum) it is
     /// [`Error::Encode`], which names the field. (A release build reads back what has at most
-    /// 1 KiB, or a null or a number of 19 digits in it.)
+    /// 1 KiB, or a null or a number of 19 digits or more in it.)
     ///
     /// # Errors
     /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and

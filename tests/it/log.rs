@@ -127,15 +127,16 @@ impl Job for Busy {
 /// It has failed once its time for waits is over.
 #[tokio::test]
 async fn a_wait_is_no_warning_before_it_is_charged() {
-    let (log, _guard) = Log::listen(Level::INFO);
+    let (log, _guard) = Log::listen(Level::DEBUG);
     let lab = Lab::new().await;
     let worker = lab.worker().queue("default", 1).poll(Duration::from_millis(100));
     let worker = worker.jobs([Registration::of::<Busy, _>()]).start().await.unwrap();
     let job = Busy.enqueue(lab.pool()).await.unwrap();
-    lab.until("exists (select from jobkit.jobs where snoozes > 0)").await;
+    let said = || async { !log.lines("told to wait").is_empty() };
+    jobkit_tests::wait(Duration::from_secs(30), "a wait is logged", said).await;
     assert_eq!(log.lines("attempt failed"), Vec::<String>::new());
     let first = log.lines("told to wait").into_iter().take(1).collect::<Vec<_>>();
-    all_say(&first, 1, &[&format!("job.id={job} "), "error=\"429: busy\"", "delay=", "INFO"]);
+    all_say(&first, 1, &[&format!("job.id={job} "), "error=\"429: busy\"", "delay=", "DEBUG"]);
     lab.run("update jobkit.jobs set waits_since = waits_since - interval '2 h'").await;
     lab.until("exists (select from jobkit.dead_letters)").await;
     worker.stop().await;

@@ -195,10 +195,16 @@ async fn whatever_is_no_wait_ends_a_row_of_waits() {
             assert_eq!(settle_as(&lab, job, outcome, "1 s").await, "as asked", "{time:?}");
             assert_eq!(told(&lab, job).await, format!("{charged} {} f", 2 - charged));
             assert_eq!(settle(&lab, job, "59 min").await, "as asked", "{outcome} {time:?}");
+            let failed = "update jobkit.attempts set ended_at = ended_at - interval '50 min'";
+            lab.run(failed).await;
+            assert_eq!(settle(&lab, job, "58 min").await, "as asked", "{outcome} {time:?}");
             // A stop of the worker is no outcome of the handler.
             assert_eq!(settle_as(&lab, job, "release", "1 s").await, "as asked");
-            assert_eq!(told(&lab, job).await, format!("{charged} {} t", 3 - charged));
-            lab.run("delete from jobkit.claims; delete from jobkit.jobs").await;
+            assert_eq!(told(&lab, job).await, format!("{charged} {} t", 4 - charged));
+            lab.run(
+                "delete from jobkit.claims; delete from jobkit.jobs; delete from jobkit.attempts",
+            )
+            .await;
         }
     }
 }

@@ -170,7 +170,8 @@ const READ_BACK: usize = 1024;
 /// Whether it has a null, as which JSON writes NaN, or a number that 64 bits may not hold: many
 /// types with a tag cannot read those.
 fn may_change(json: &str) -> bool {
-    json.contains("null") || json.split(|c: char| !c.is_ascii_digit()).any(|it| it.len() >= 19)
+    json.contains("null")
+        || json.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() >= 19)
 }
 
 /// Whether a worker will have the job as it is here.

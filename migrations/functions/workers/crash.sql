@@ -30,7 +30,8 @@ begin
             * least(86400, (15 + power(v_attempt, 4)) * (0.9 + 0.2 * random()));
     end if;
     update jobkit.jobs j
-    set attempt = v_attempt, crashes = j.crashes + 1, run_at = v_run_at, due_since = null
+    set attempt = v_attempt, crashes = j.crashes + 1, run_at = v_run_at, due_since = null,
+        waits_since = null
     where j.id = p_job.id;
     if p_job.crashes > 0 then
         perform jobkit.make_scheduled(p_job.id, v_run_at, true);

@@ -303,9 +303,9 @@ impl Execution {
     }
 }
 
-/// The outcome of an attempt that has ended. One that failed has yet to say so.
+/// The outcome of an attempt that has ended. One that failed, or may have, has yet to say so.
 fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
-    if let Outcome::Retry { .. } = settlement.outcome {
+    if let Outcome::Retry { .. } | Outcome::Wait { .. } = settlement.outcome {
         return Settlement { failed: Some(attempt), ..settlement };
     }
     attempt.report.close();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::JobId;
 use crate::hooks::{self, Ended, Event, Hooks};
 use crate::meter;
-use crate::store::{EXHAUSTED, Ending, Outcome, Ran, Settlement};
+use crate::store::{Ending, Outcome, Ran, Settlement};
 use crate::worker::claim::slots::Slots;
 
 /// What an attempt ended as; nothing of one whose outcome came too late.
@@ -91,7 +91,7 @@ pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots
             failed(settlement, is_buried, slots);
         }
         (Outcome::Wait { delay, .. }, None) => {
-            say!(info, settlement, slots, error, ?delay, "jobkit: told to wait");
+            say!(debug, settlement, slots, error, ?delay, "jobkit: told to wait");
         }
         (Outcome::Withhold { why, .. }, None) => {
             say!(warn, settlement, slots, why, "jobkit: job put back: this worker lacks its key");
@@ -103,7 +103,7 @@ pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots
         _ => {}
     }
     if is_buried || ending.is_none() && matches!(outcome, Outcome::Bury { .. }) {
-        let reason = outcome.reason().unwrap_or(EXHAUSTED);
+        let reason = outcome.reason();
         say!(error, settlement, slots, reason, error, "jobkit.bury: a dead letter");
     }
     if let Some(attempt) = &settlement.failed {
