@@ -1,6 +1,7 @@
 //! What no worker could run is refused by whichever door it comes.
 
-use jobkit::{Error, Registration, migrate};
+use jobkit::admin::dead_letters::{DeadLetterId, ReplayError};
+use jobkit::{Admin, Error, Registration, migrate};
 use jobkit_tests::{Lab, Roles};
 use sqlx::AssertSqlSafe;
 
@@ -279,6 +280,10 @@ async fn a_payload_that_an_operator_gives_is_looked_at() {
             assert!(message.contains("the payload "), "{args}: {message}");
         }
     }
+    // By the library it is the payload that is wrong, not the database.
+    let letter: i64 = lab.value("select id from jobkit.dead_letters where kind = 'object'").await;
+    let replayed = Admin::new(lab.pool()).replay(DeadLetterId(letter)).args("seven".into()).await;
+    assert!(matches!(replayed, Err(ReplayError::Undecodable(_))), "{replayed:?}");
     session.run(&edit("old", "null")).await.unwrap();
     for (kind, args) in [("object", "'[7]'"), ("text", r#"'"[7]"'"#), ("old", r#"'"seven"'"#)] {
         for door in [create, edit, replay] {

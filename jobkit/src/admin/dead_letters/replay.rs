@@ -48,7 +48,7 @@ impl ReplayError {
     /// The error that an answer of the function is.
     fn of(error: Error) -> Self {
         match error.code().as_deref() {
-            Some("JK010") => Self::Undecodable(refusal(&error)),
+            Some("JK008" | "JK010") => Self::Undecodable(refusal(&error)),
             _ => Self::Failed(error.or_busy()),
         }
     }

@@ -93,7 +93,8 @@ pub struct ScheduleRun {
     pub job: Option<JobId>,
     /// … why none was: `missed`, `paused` or `running`.
     pub skipped: Option<String>,
-    /// It stands for all instants from this one on up to `instant`, which need not be one then.
+    /// It stands for all instants from this one on up to `instant`, which may be none itself, but
+    /// for those that have a row of their own.
     pub since: Option<DateTime<Utc>>,
     /// Somebody said so, whatever the times are.
     pub by_hand: bool,

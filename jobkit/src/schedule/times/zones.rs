@@ -25,7 +25,7 @@ const ZONE_BYTES: u64 = 64 * 1024;
 
 /// The rules of time zones that a process goes by.
 ///
-/// Read once, when a process first needs them: those of the system or those that were compiled
+/// Read once, when a worker starts or something else first needs them: those of the system or those that were compiled
 /// into the program, whichever are of the newer release of the IANA time zone database. Those of a
 /// system that does not say its release are taken for older. A zone that the newer ones lack is
 /// taken from the others.
@@ -89,7 +89,7 @@ impl ZoneRules {
 
     fn find(&self, name: &str) -> Result<TimeZone, TimesError> {
         let first = name.split('/').next().unwrap_or_default();
-        if NO_ZONES.contains(&first) {
+        if NO_ZONES.iter().any(|none| none.eq_ignore_ascii_case(first)) {
             return Err(Self::unknown(name));
         }
         let of_system = self.of_system.as_ref().and_then(|of_system| of_system.get(name));
