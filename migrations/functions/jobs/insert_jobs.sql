@@ -38,9 +38,11 @@ begin
         perform jobkit.require_tags(p_tags);
     end if;
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
-        -- A queue that is full refuses all.
-        perform jobkit.require_room(b.queue) from jobkit.bounds b where b.queue = any (p_queue)
-            and b.open_until not between v_now and v_now + interval '5 s';
+        -- A queue that is full refuses all, if any of them would be in it.
+        perform jobkit.require_room(b.queue) from jobkit.bounds b
+        where b.open_until not between v_now and v_now + interval '5 s'
+            and b.queue in (select q.queue from unnest(p_queue, p_ids) as q (queue, id)
+                where p_ids is null or q.id is not null);
     end if;
     v_ids := coalesce(p_ids, array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))));

@@ -73,10 +73,11 @@ begin
                 perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now));
             end if;
         end if;
-        -- One that follows: when it is to run.
+        -- One that follows: when it is to run. Who adds nothing to it may have it run sooner.
         update jobkit.jobs j set due_since = v_asked
-        where v_met.answer in ('parked', 'repeated') and j.id = v_met.job_id
-            and j.due_since is distinct from v_asked;
+        where j.id = v_met.job_id and j.due_since is distinct from v_asked and (
+            v_met.answer in ('parked', 'repeated') or v_met.answer = 'existing'
+            and j.run_at = jobkit.parked() and j.due_since > coalesce(v_asked, v_now));
         ids[i] := v_met.job_id;
         answers[i] := case v_met.answer when 'parked' then 'enqueued'
             when 'repeated' then 'replaced' else v_met.answer end;

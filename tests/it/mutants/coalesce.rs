@@ -121,6 +121,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         unique_again::a_duplicate_finds_one_whose_turn_came_unnoticed;
     reschedule: "j.run_at <> jobkit.parked()" => "true",
         unique_again::one_that_follows_is_not_rescheduled;
+    enqueue_by_key: "j.due_since > coalesce(v_asked, v_now)" => "false",
+        unique_follow::the_soonest_says_when_one_that_follows_runs;
+    enqueue_by_key: "j.due_since > coalesce(v_asked, v_now)" => "true",
+        unique_follow::the_soonest_says_when_one_that_follows_runs;
+    insert_jobs: "where p_ids is null or q.id is not null" => "where true",
+        unique_follow::a_duplicate_in_a_full_queue_refuses_no_batch;
     // What is late, and what is marked as cancelled.
     patience: "interval '5 seconds'" => "interval '1 hour'",
         unique_late::t261_what_comes_late_follows_and_holds_nothing;

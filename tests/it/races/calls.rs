@@ -385,6 +385,7 @@ pub(crate) fn discard_page(state: &str) -> String {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Once {
     pub(crate) kind: &'static str,
+    pub(crate) queue: &'static str,
     pub(crate) key: &'static str,
     pub(crate) holds: &'static str,
     pub(crate) on_duplicate: &'static str,
@@ -396,20 +397,21 @@ pub(crate) struct Once {
 
 impl Once {
     pub(crate) fn of(key: &'static str) -> Self {
-        let (kind, holds, on_duplicate) = ("act", "unfinished", "skip");
-        Self { kind, key, holds, on_duplicate, payload: 0, delay: "null", at_least: "null" }
+        let (kind, queue, holds, on_duplicate) = ("act", "default", "unfinished", "skip");
+        let (delay, at_least) = ("null", "null");
+        Self { kind, queue, key, holds, on_duplicate, payload: 0, delay, at_least }
     }
 }
 
 /// "enqueued 7", "existing 7" or "replaced 7" of each.
 pub(crate) fn enqueue_unique(jobs: &[Once]) -> String {
     let rows = jobs.iter().enumerate().map(|(at, job)| {
-        let Once { kind, key, holds, on_duplicate, payload, delay, at_least } = job;
+        let Once { kind, queue, key, holds, on_duplicate, payload, delay, at_least } = job;
         let delay = if *delay == "null" { "null".to_owned() } else { format!("'{delay}'") };
         let term = if *at_least == "null" { "null".to_owned() } else { format!("'{at_least}'") };
         format!(
-            "({at}, '{kind}', '{key}', '{holds}', '{on_duplicate}', to_json({payload})::text,
-            {delay}::interval, {term}::interval)"
+            "({at}, '{kind}', '{queue}', '{key}', '{holds}', '{on_duplicate}',
+            to_json({payload})::text, {delay}::interval, {term}::interval)"
         )
     });
     let rows = rows.collect::<Vec<_>>().join(", ");
@@ -417,15 +419,14 @@ pub(crate) fn enqueue_unique(jobs: &[Once]) -> String {
         |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{}])", jobs.len());
     format!(
         "select string_agg(e.answer || ' ' || e.job_id, ', ' order by e.at) from (
-            select array_agg(kind order by at) as kinds,
+            select array_agg(kind order by at) as kinds, array_agg(queue order by at) as queues,
                 array_agg(key order by at) as keys, array_agg(holds order by at) as holds,
                 array_agg(what order by at) as what, array_agg(args order by at) as args,
                 array_agg(delay order by at) as delays, array_agg(term order by at) as terms
-            from (values {rows}) as j (at, kind, key, holds, what, args, delay, term)
-        ) i, jobkit.enqueue_unique(i.kinds, {}, {}, {}, i.delays, '{{}}', '{{}}', '{{}}', i.args,
-            '{{}}', '{{}}', '{{}}', '{{}}', {}, i.keys, i.holds, i.terms, i.what)
+            from (values {rows}) as j (at, kind, queue, key, holds, what, args, delay, term)
+        ) i, jobkit.enqueue_unique(i.kinds, i.queues, {}, {}, i.delays, '{{}}', '{{}}', '{{}}',
+            i.args, '{{}}', '{{}}', '{{}}', '{{}}', {}, i.keys, i.holds, i.terms, i.what)
             with ordinality as e (job_id, answer, at)",
-        fill("'default'", "text"),
         fill("0", "smallint"),
         fill("3", "smallint"),
         fill("'act'", "text"),

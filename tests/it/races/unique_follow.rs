@@ -10,6 +10,8 @@ use super::unique_late::{duplicate, late, sweep};
 in_a_lab![
     one_that_follows_keeps_the_time_it_was_asked_for,
     the_newest_says_when_one_that_follows_runs,
+    the_soonest_says_when_one_that_follows_runs,
+    a_duplicate_in_a_full_queue_refuses_no_batch,
     one_that_follows_is_let_into_a_full_queue,
 ];
 
@@ -96,6 +98,41 @@ pub(crate) async fn the_newest_says_when_one_that_follows_runs(lab: Lab) {
         world.lab.check_invariants().await;
         world.clear().await;
     }
+}
+
+/// Whoever adds nothing to it has it run after its own commit, and no later than it asked for.
+pub(crate) async fn the_soonest_says_when_one_that_follows_runs(lab: Lab) {
+    let world = World::new(lab).await;
+    for (second, runs) in [("null", true), ("2 hours", false)] {
+        let job = id(&world.call(once("k")).await);
+        late(&world, job).await;
+        let follower = id(&world.call(in_an_hour("unfinished", "skip")).await);
+        let second = Once { payload: 2, delay: second, ..Once::of("k") };
+        let answer = world.call(enqueue_unique(&[second])).await;
+        assert_eq!(answer, format!("existing {follower}"));
+        let n = world.claim(1, &[job]).await;
+        world.call(settle(1, n, job, "finish")).await;
+        world.call(sweep()).await;
+        let runs = if runs { follower.to_string() } else { String::new() };
+        assert_eq!(world.call(claim(1, next_n(), 9)).await, runs);
+        let soon = "jobkit.scheduled where run_at > now() + interval '65 min'";
+        assert_eq!(world.lab.count(soon).await, 0);
+        world.lab.check_invariants().await;
+        world.clear().await;
+    }
+}
+
+/// Of a batch only what is added needs room.
+pub(crate) async fn a_duplicate_in_a_full_queue_refuses_no_batch(lab: Lab) {
+    let world = World::new(lab).await;
+    let job = id(&world.call(once("k")).await);
+    world.lab.run("select jobkit.bound_queue('default', 1)").await;
+    assert_eq!(world.refusal(once("other")).await, "JK009");
+    let elsewhere = Once { queue: "elsewhere", ..Once::of("new") };
+    let answer = world.call(enqueue_unique(&[elsewhere, Once::of("k")])).await;
+    assert!(answer.ends_with(&format!("existing {job}")), "{answer}");
+    world.lab.run("select jobkit.bound_queue('default', null)").await;
+    world.lab.check_invariants().await;
 }
 
 /// There is one for each job that is there already, and whoever skips is not refused.
