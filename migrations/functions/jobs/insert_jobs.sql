@@ -34,9 +34,7 @@ begin
         into v_later, v_all_later
         from unnest(v_due) as d (due);
     end if;
-    if array_remove(p_tags, null) <> '{}' then
-        perform jobkit.require_tags(p_tags);
-    end if;
+    perform jobkit.require_tags(p_tags) where array_remove(p_tags, null) <> '{}';
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
         -- A queue that is full refuses all, if any of them would be in it.
         perform jobkit.require_room(b.queue) from jobkit.bounds b

@@ -69,9 +69,8 @@ begin
                         then array(select jsonb_array_elements_text(p_tags[i])) end
                 where j.id = v_met.job_id;
             end if;
-            if v_met.answer = 'replaced' then
-                perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now));
-            end if;
+            perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now))
+            where v_met.answer = 'replaced';
         end if;
         -- One that follows: when it is to run. Who adds nothing to it may have it run sooner.
         update jobkit.jobs j set due_since = v_asked

@@ -262,6 +262,9 @@ async fn a_job_that_runs_again_after_the_one_that_has_its_key() {
     let follows = format!("Runs once job {first}, which has its unique key, has ended");
     assert_eq!((sentence, &*reasons[0]), (follows, "Follows"));
     assert!(!reasons.contains(&"Scheduled".to_owned()), "its time is no time: {reasons:?}");
+    let later = again().after(Duration::from_secs(3600)).enqueue_unique(desk.lab.pool()).await;
+    assert_eq!(later.unwrap().id(), follower);
+    assert_eq!(told(&desk, follower).await.1[..2], ["Follows", "Scheduled"]);
 }
 
 /// A producer that found it has not ended its transaction; two have.

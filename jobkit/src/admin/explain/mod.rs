@@ -83,16 +83,15 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 /// served only.
 fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
-    let scheduled = |until| Reason::Scheduled { until };
-    if let Some(job) = job.follows {
-        reasons.push(Reason::Follows { job: JobId(job) });
+    reasons.extend(job.follows.map(|job| Reason::Follows { job: JobId(job) }));
+    reasons.extend(scheduled(&job, false));
+    if job.follows.is_some() {
         return reasons;
     }
-    reasons.extend(job.scheduled.filter(|(_, due)| !due).map(|(until, _)| scheduled(until)));
     let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
     reasons.extend(paused.into_iter().map(Reason::Held));
     reasons.extend(unserved(&job).chain((!hands.is_empty()).then_some(Reason::InHand(hands))));
-    reasons.extend(job.scheduled.filter(|(_, due)| *due).map(|(until, _)| scheduled(until)));
+    reasons.extend(scheduled(&job, true));
     if job.scheduled.is_some() {
         return reasons;
     }
@@ -130,6 +129,12 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
     }
     reasons.push(Reason::Ahead { queue, jobs: ahead.ahead });
     reasons
+}
+
+/// Of one whose time was to come: when that is, if it is due by now or if it is not.
+fn scheduled(job: &LiveJob, due: bool) -> Option<Reason> {
+    let (until, is_due) = job.scheduled?;
+    (is_due == due).then_some(Reason::Scheduled { until })
 }
 
 /// Why nobody would run this job even if its turn came.

@@ -49,7 +49,8 @@ pub enum Reason {
         /// When it is due.
         until: DateTime<Utc>,
     },
-    /// It runs once the job with its unique key has ended.
+    /// It runs once the job with its unique key has ended, and not before the time of
+    /// [`Scheduled`](Self::Scheduled) if that is there as well.
     Follows {
         /// That job.
         job: JobId,

@@ -25,10 +25,10 @@ const ZONE_BYTES: u64 = 64 * 1024;
 
 /// The rules of time zones that a process goes by.
 ///
-/// Read once, when a worker starts or something else first needs them: those of the system or those that were compiled
-/// into the program, whichever are of the newer release of the IANA time zone database. Those of a
-/// system that does not say its release are taken for older. A zone that the newer ones lack is
-/// taken from the others.
+/// Read once, when a worker starts or something else first needs them: those of the system or those
+/// that were compiled into the program, whichever are of the newer release of the IANA time zone
+/// database. Those of a system that does not say its release are taken for older. A zone that the
+/// newer ones lack is taken from the others.
 pub struct ZoneRules {
     of_system: Option<OfSystem>,
     /// Whether those of the system are the newer ones.

@@ -2,7 +2,8 @@
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
-    case when j.state = 'scheduled' then j.run_at end as run_at, (
+    case when j.run_at = jobkit.parked() then case when p.due_since > now() then p.due_since end
+        when j.state = 'scheduled' then j.run_at end as run_at, (
         select u.job_id from jobkit.unique_keys u
         where u.scope = p.unique_scope and u.key = p.unique_key and u.follower_id = p.id
     ) as follows, j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
@@ -16,8 +17,7 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
             or k.retry_for > '0') then jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs,
         to_jsonb(y) || jsonb_build_object('waits_since', p.waits_since))) end as retry_until,
     p.waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.*
-from jobkit.listed_jobs j
-join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
+from jobkit.listed_jobs j join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.reports r
