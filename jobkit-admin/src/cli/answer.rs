@@ -9,7 +9,7 @@ use jobkit::admin::jobs::EnqueueError;
 use jobkit::{Admin, Error};
 use serde_json::Value;
 
-use crate::format::errors::{is_forbidden, is_invalid, is_locked_out};
+use crate::format::errors::{is_forbidden, is_invalid, is_state};
 use crate::format::invisible;
 
 /// What a command has found or done.
@@ -111,7 +111,7 @@ impl From<Error> for Failure {
                  that may"
             )),
             error => {
-                let locked_out = is_locked_out(&error);
+                let locked_out = matches!(error, Error::Busy) || is_state(&error, "55P03");
                 Self { locked_out, ..Self::refused(error.to_string()) }
             }
         }

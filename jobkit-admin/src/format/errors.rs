@@ -15,12 +15,8 @@ pub(crate) fn is_forbidden(error: &Error) -> bool {
     is_state(error, "42501")
 }
 
-fn is_state(error: &Error, state: &str) -> bool {
+/// Whether the server answered with this SQLSTATE.
+pub(crate) fn is_state(error: &Error, state: &str) -> bool {
     let Error::Database(error) = error else { return false };
     error.as_database_error().and_then(|answer| answer.code()).as_deref() == Some(state)
-}
-
-/// Whether somebody else had what it needs in hand for too long.
-pub(crate) fn is_locked_out(error: &Error) -> bool {
-    matches!(error, Error::Busy) || is_state(error, "55P03")
 }
