@@ -102,9 +102,12 @@ async fn no_page_takes_more_of_the_database_than_it_may() {
             let (read, took): (i64, f64) = counted.unwrap();
             // Sessions forget what they know of the schema now and then, or are new, and read it
             // again: 730 blocks.
-            (blocks, time) = (blocks.min(read), time.min(took));
+            // Beside many tests the server forgets what it has counted before it is asked.
+            if read > 0 {
+                (blocks, time) = (blocks.min(read), time.min(took));
+            }
         }
-        assert!(blocks > 0, "nothing was counted of {}", page.path);
+        assert!(blocks < i64::MAX, "nothing was counted of {}", page.path);
         if blocks > page.blocks || time > MOST {
             let (path, most) = (page.path, page.blocks);
             breaches.push(format!("{path}: {blocks} blocks of {most}, {time:.1} ms of {MOST}"));

@@ -83,11 +83,12 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 /// served only.
 fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
-    reasons.extend(job.follows.map(|job| Reason::Follows { job: JobId(job) }));
-    reasons.extend(scheduled(&job, false));
-    if job.follows.is_some() {
+    if let Some(holder) = job.follows {
+        reasons.push(Reason::Follows { job: JobId(holder) });
+        reasons.extend(job.asked_for.map(|until| Reason::Scheduled { until }));
         return reasons;
     }
+    reasons.extend(scheduled(&job, false));
     let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
     reasons.extend(paused.into_iter().map(Reason::Held));
     reasons.extend(unserved(&job).chain((!hands.is_empty()).then_some(Reason::InHand(hands))));

@@ -56,6 +56,8 @@ pub(crate) struct LiveJob {
     pub(crate) waits_since: Option<DateTime<Utc>>,
     /// The job with its unique key, after which it runs.
     pub(crate) follows: Option<i64>,
+    /// For when that was asked, if it has not come.
+    pub(crate) asked_for: Option<DateTime<Utc>>,
     pub(crate) blocked: bool,
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
@@ -92,6 +94,7 @@ impl FromRow for LiveJob {
             retry_until: row.read("retry_until")?,
             waits_since: row.read("waits_since")?,
             follows: row.read("follows")?,
+            asked_for: row.read("asked_for")?,
             blocked: row.read("blocked")?,
             without_permit: row.read("without_permit")?,
             serving: row.read("serving")?,

@@ -2,8 +2,8 @@
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
-    case when j.run_at = jobkit.parked() then case when p.due_since > now() then p.due_since end
-        when j.state = 'scheduled' then j.run_at end as run_at, (
+    case when j.state = 'scheduled' then j.run_at end as run_at,
+    case when p.due_since > now() then p.due_since end as asked_for, (
         select u.job_id from jobkit.unique_keys u
         where u.scope = p.unique_scope and u.key = p.unique_key and u.follower_id = p.id
     ) as follows, j.run_at <= clock_timestamp() as due, j.state = 'blocked' as blocked,
