@@ -11,8 +11,6 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_had bigint[];
     v_parked bigint[];
-    v_later bigint[];
-    v_due timestamptz;                           -- when the first of those is
 begin
     v_had := array(
         select j.id from jobkit.jobs j
@@ -49,16 +47,10 @@ begin
     if v_parked is not null then
         update jobkit.jobs j set run_at = greatest(j.due_since, v_now), due_since = null
         where j.id = any (v_parked);
-        with later as (
-            insert into jobkit.scheduled (run_at, job_id)
-            select j.run_at, j.id from jobkit.jobs j
-            where j.id = any (v_parked) and j.run_at > v_now
-            returning scheduled.job_id, scheduled.run_at
-        )
-        select array_agg(l.job_id), min(l.run_at) into v_later, v_due from later l;
-        perform jobkit.wake(array(select r.queue from jobkit.make_ready(
-            array(select unnest(v_parked) except select unnest(v_later))) r));
-        perform jobkit.wake_due(v_due) where v_due is not null;
+        perform jobkit.make_scheduled(j.id, j.run_at, false), jobkit.wake_due(j.run_at)
+        from jobkit.jobs j where j.id = any (v_parked) and j.run_at > v_now;
+        perform jobkit.wake(array(select r.queue from jobkit.make_ready(array(
+            select j.id from jobkit.jobs j where j.id = any (v_parked) and j.run_at = v_now)) r));
     end if;
 end
 $$;
