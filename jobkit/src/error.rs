@@ -168,18 +168,6 @@ pub enum Error {
         /// The migration.
         version: i32,
     },
-    /// The schema was made by a version of jobkit from before those that this binary can bring up
-    /// to date.
-    #[error(
-        "the jobkit schema has version {found}, and this binary can bring up to date from {oldest} \
-         on: migrate with the version of jobkit in between first"
-    )]
-    SchemaTooOld {
-        /// Version in the database.
-        found: i32,
-        /// The oldest version it can go on from.
-        oldest: i32,
-    },
     /// PostgreSQL is older than version 14.
     #[error("this server is PostgreSQL {version}; jobkit needs 14 or newer")]
     ServerTooOld {

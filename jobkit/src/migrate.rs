@@ -1,5 +1,6 @@
 mod functions;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgRow};
@@ -14,86 +15,55 @@ use crate::Error;
 /// A file of tables is never edited once it is released: a later one changes what it made. The
 /// functions are one set, replaced as a whole ([`functions`]): whoever edits one gives the set the
 /// next number, and the set is the last step of all.
-struct Migration {
+#[derive(Clone)]
+struct Step {
     version: i32,
     name: &'static str,
     readable_by: i32,
-    tables: Option<&'static str>,
+    sql: Cow<'static, str>,
 }
 
 /// The name of the set of functions in the bookkeeping, whatever its number.
 const FUNCTIONS: &str = "functions";
 
-macro_rules! migrations {
-    ($($version:literal $name:literal readable_by $oldest:literal,)*
-        functions $number:literal readable_by $oldest_of_functions:literal) => {
-        &[$(Migration {
+/// The number of the set of functions, and the oldest version whose binaries it serves.
+const SET: (i32, i32) = (20, 1);
+
+macro_rules! tables {
+    ($($version:literal $name:literal readable_by $oldest:literal,)*) => {
+        &[$(Step {
             version: $version,
             name: $name,
             readable_by: $oldest,
-            tables: Some(include_str!(concat!("../migrations/tables/", $name, ".sql"))),
-        },)*
-        Migration {
-            version: $number,
-            name: FUNCTIONS,
-            readable_by: $oldest_of_functions,
-            tables: None,
-        }]
+            sql: Cow::Borrowed(include_str!(concat!("../migrations/tables/", $name, ".sql"))),
+        },)*]
     };
 }
 
-const MIGRATIONS: &[Migration] = migrations! {
-    24 "0024_jobs" readable_by 1,
-    25 "0025_permits" readable_by 1,
-    26 "0026_workers" readable_by 1,
-    27 "0027_history" readable_by 1,
-    28 "0028_dead_letters" readable_by 1,
-    29 "0029_operators" readable_by 1,
-    30 "0030_operation_pace" readable_by 1,
-    31 "0031_exhausted" readable_by 1,
-    32 "0032_claims_ahead" readable_by 29,
-    34 "0034_payloads" readable_by 29,
-    40 "0040_optional_keys" readable_by 29,
-    42 "0042_payload_versions" readable_by 29,
-    50 "0050_schedules" readable_by 29,
-    60 "0060_unique_keys" readable_by 29,
-    70 "0070_brakes" readable_by 29,
-    80 "0080_rates" readable_by 29,
-    90 "0090_coalesce" readable_by 29,
-    100 "0100_terms" readable_by 29,
-    110 "0110_causes" readable_by 29,
-    125 "0125_limiters" readable_by 29,
-    127 "0127_sweeps" readable_by 29,
-    130 "0130_results" readable_by 29,
-    140 "0140_progress" readable_by 29,
-    150 "0150_topics" readable_by 29,
-    160 "0160_queues" readable_by 29,
-    185 "0185_endings" readable_by 29,
-    190 "0190_encryption" readable_by 29,
-    195 "0195_bounded" readable_by 29,
-    200 "0200_kept_keys" readable_by 29,
-    208 "0208_small_tables" readable_by 29,
-    212 "0212_declarations" readable_by 29,
-    214 "0214_bounded_holds" readable_by 29,
-    216 "0216_clocks" readable_by 29,
-    217 "0217_told_to_wait" readable_by 29,
-    218 "0218_payload_shapes" readable_by 29,
-    223 "0223_acknowledged" readable_by 29,
-    functions 230 readable_by 29
+const TABLES: &[Step] = tables! {
+    1 "0001_jobs" readable_by 1,
+    2 "0002_kinds" readable_by 1,
+    3 "0003_queues" readable_by 1,
+    4 "0004_permits" readable_by 1,
+    5 "0005_brakes" readable_by 1,
+    6 "0006_unique_keys" readable_by 1,
+    7 "0007_workers" readable_by 1,
+    8 "0008_history" readable_by 1,
+    9 "0009_dead_letters" readable_by 1,
+    10 "0010_schedules" readable_by 1,
+    11 "0011_topics" readable_by 1,
+    12 "0012_reports" readable_by 1,
+    13 "0013_operations" readable_by 1,
+    14 "0014_audit" readable_by 1,
+    15 "0015_measures" readable_by 1,
+    16 "0016_vacuum" readable_by 1,
 };
-
-/// The tables up to this version were made by other files before: their checksums are not ours.
-const BASELINE: i32 = 29;
 
 /// How long to wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The schema version this binary was built for.
-pub(crate) const VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
-
-/// Steps before this one say themselves how they wait for locks; the others run
-/// [patiently](PATIENTLY).
-const PATIENT: i32 = 200;
+pub(crate) const VERSION: i32 = SET.0;
 
 /// How a step waits for its locks.
 const PATIENTLY: &str = include_str!("../migrations/patiently.sql");
@@ -112,46 +82,103 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 ///
 /// # Errors
 /// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::Encoding`] when the database is not
-/// UTF-8; [`Error::SchemaTooOld`] when it was made before the first release;
-/// [`Error::SchemaNewer`] when the database has moved on beyond this binary;
+/// UTF-8; [`Error::SchemaNewer`] when the database has moved on beyond this binary;
 /// [`Error::SchemaEdited`] when an applied step is not the one this binary carries;
 /// [`Error::Database`] when the role may not create what is missing.
 pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
+    let options = pool.connect_options();
+    apply(&options, Schema::ours()).await
+}
+
+/// Applies what is missing, in a task of its own: a transaction whose future is dropped would stay
+/// open for a while.
+async fn apply(options: &PgConnectOptions, schema: Schema) -> Result<(), Error> {
     // Not every pooler knows this one, and we read no floats as text.
-    let options = (*pool.connect_options()).clone().extra_float_digits(None);
-    // A task of its own: a transaction whose future is dropped would stay open for a while.
-    tokio::spawn(async move { migrate_with(&options).await })
+    let options = options.clone().extra_float_digits(None);
+    tokio::spawn(async move { migrate_with(&options, &schema).await })
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// Brings the schema to where a next version would: by one more step for `tables`, and a next set
+/// of functions, which `functions` changes. Binaries from `readable_by` on work with both. For
+/// tests of upgrades.
+///
+/// # Errors
+/// As [`migrate`].
+#[cfg(feature = "testing")]
+pub async fn migrate_further(
+    pool: &PgPool,
+    tables: &'static str,
+    functions: &str,
+    readable_by: i32,
+) -> Result<(), Error> {
+    let Schema(mut steps) = Schema::ours();
+    let set = steps.len() - 1;
+    steps[set] = Step::new(VERSION + 2, FUNCTIONS, readable_by, functions::script(functions));
+    steps.insert(set, Step::new(VERSION + 1, "next", readable_by, tables));
+    apply(&pool.connect_options(), Schema(steps)).await
 }
 
 /// The SQL that [`migrate`] runs on an empty database, for those who apply it by other means:
 /// one transaction, which fails when it has been applied before.
 #[must_use]
 pub fn migration_sql() -> String {
-    let mut script = BEGIN.to_owned();
-    for migration in MIGRATIONS {
-        script.push_str(&migration.script());
-    }
-    script.push_str("commit;\n");
-    script
+    let steps = Schema::ours().0;
+    let scripts: String = steps.iter().map(Step::script).collect();
+    format!("{BEGIN}{scripts}commit;\n")
 }
 
-impl Migration {
-    fn sql(&self) -> String {
-        self.tables.map_or_else(functions::script, str::to_owned)
+/// The steps that a binary carries, in their order.
+struct Schema(Vec<Step>);
+
+impl Schema {
+    fn ours() -> Self {
+        let (version, readable_by) = SET;
+        let set = Step::new(version, FUNCTIONS, readable_by, functions::script(""));
+        Self(TABLES.iter().cloned().chain([set]).collect())
+    }
+
+    fn version(&self) -> i32 {
+        self.0.last().map_or(0, |step| step.version)
+    }
+
+    /// The steps that have not been applied, after a look whether the others are those it has.
+    async fn missing(&self, connection: &mut PgConnection) -> Result<Vec<&Step>, Error> {
+        let applied = sqlx::raw_sql("select version, name, checksum from jobkit._migrations");
+        let applied = applied.fetch_all(connection).await?;
+        let applied = applied.iter().map(Applied::read).collect::<sqlx::Result<Vec<_>>>()?;
+        let mut missing = Vec::new();
+        for step in &self.0 {
+            if !step.is_in(&applied)? {
+                missing.push(step);
+            }
+        }
+        Ok(missing)
+    }
+}
+
+impl Step {
+    fn new(
+        version: i32,
+        name: &'static str,
+        readable_by: i32,
+        sql: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { version, name, readable_by, sql: sql.into() }
+    }
+
+    fn is_set(&self) -> bool {
+        self.name == FUNCTIONS
     }
 
     /// The step and the note that it was applied, as one script.
     fn script(&self) -> String {
-        let Self { version, name, readable_by, .. } = self;
-        let mut sql = self.sql();
-        let checksum = checksum(&sql);
-        if self.tables.is_some() && *version >= PATIENT {
-            sql = PATIENTLY.replace("{step}", &sql);
-        }
+        let Self { version, name, readable_by, sql } = self;
+        let checksum = checksum(sql);
+        let waits = if self.is_set() { sql.to_string() } else { PATIENTLY.replace("{step}", sql) };
         format!(
-            "\n-- {name}\n{sql}\ninsert into jobkit._migrations (version, name, checksum, \
+            "\n-- {name}\n{waits}\ninsert into jobkit._migrations (version, name, checksum, \
              readable_by) values ({version}, '{name}', '{checksum}', {readable_by});\n"
         )
     }
@@ -161,15 +188,13 @@ impl Migration {
     /// # Errors
     /// [`Error::SchemaEdited`] when what was applied is not what this binary carries.
     fn is_in(&self, applied: &[Applied]) -> Result<bool, Error> {
-        let is_theirs = |a: &Applied| a.version == BASELINE && !is_ours(a);
-        let is_baseline = self.version <= BASELINE && applied.iter().any(is_theirs);
         // A newer set of functions serves this binary, too; an older one never replaces it.
         let is_newer = |a: &Applied| a.name == FUNCTIONS && a.version > self.version;
-        if is_baseline || self.tables.is_none() && applied.iter().any(is_newer) {
+        if self.is_set() && applied.iter().any(is_newer) {
             return Ok(true);
         }
         match applied.iter().find(|applied| applied.version == self.version) {
-            Some(applied) if applied.checksum != checksum(&self.sql()) => {
+            Some(applied) if applied.checksum != checksum(&self.sql) => {
                 Err(Error::SchemaEdited { version: self.version })
             }
             found => Ok(found.is_some()),
@@ -194,11 +219,6 @@ impl Applied {
     }
 }
 
-/// Whether this binary carries a step of this name.
-fn is_ours(applied: &Applied) -> bool {
-    MIGRATIONS.iter().any(|migration| migration.name == applied.name)
-}
-
 /// FNV-1a (64 bits) of a text: it has to notice an edit, not an attack.
 pub(crate) fn checksum(text: &str) -> String {
     let bytes = text.bytes().filter(|byte| *byte != b'\r');
@@ -208,47 +228,29 @@ pub(crate) fn checksum(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-async fn migrate_with(options: &PgConnectOptions) -> Result<(), Error> {
+async fn migrate_with(options: &PgConnectOptions, schema: &Schema) -> Result<(), Error> {
     let connection = tokio::time::timeout(PATIENCE, options.connect()).await;
     let mut connection = connection.map_err(|_| Error::unreachable(PATIENCE))??;
-    let done = run(&mut connection).await;
+    let done = run(&mut connection, schema).await;
     // Closing ends the transaction, and with it the lock, in both outcomes.
     let closed = connection.close().await;
     done.and(closed.map_err(Error::from))
 }
 
-async fn run(connection: &mut PgConnection) -> Result<(), Error> {
-    match check(connection).await {
+async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    match check_for(connection, schema.version()).await {
         Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
-        Ok(()) => return missing(connection).await.map(drop),
+        Ok(()) => return schema.missing(connection).await.map(drop),
         Err(error) => return Err(error),
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
-    for migration in missing(connection).await? {
-        tracing::info!(version = migration.version, name = migration.name, "jobkit.migrate");
-        let script = AssertSqlSafe(migration.script());
+    for step in schema.missing(connection).await? {
+        tracing::info!(version = step.version, name = step.name, "jobkit.migrate");
+        let script = AssertSqlSafe(step.script());
         sqlx::raw_sql(script).execute(&mut *connection).await.map_err(Error::from)?;
     }
     sqlx::raw_sql("commit").execute(&mut *connection).await?;
     Ok(())
-}
-
-/// The steps that have not been applied, after a look whether the others are those we carry.
-async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration>, Error> {
-    let applied = sqlx::raw_sql("select version, name, checksum from jobkit._migrations");
-    let applied = applied.fetch_all(connection).await?;
-    let applied = applied.iter().map(Applied::read).collect::<sqlx::Result<Vec<_>>>()?;
-    let newest = applied.iter().map(|applied| applied.version).max().unwrap_or(0);
-    if (1..BASELINE).contains(&newest) && !applied.iter().all(is_ours) {
-        return Err(Error::SchemaTooOld { found: newest, oldest: BASELINE });
-    }
-    let mut missing = Vec::new();
-    for migration in MIGRATIONS {
-        if !migration.is_in(&applied)? {
-            missing.push(migration);
-        }
-    }
-    Ok(missing)
 }
 
 /// The version of the schema, which this binary can work with; and whether its migrations are those
@@ -258,7 +260,7 @@ async fn missing(connection: &mut PgConnection) -> Result<Vec<&'static Migration
 /// As [`check`], and [`Error::SchemaEdited`].
 pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error> {
     check(connection).await?;
-    missing(connection).await?;
+    Schema::ours().missing(connection).await?;
     Ok(applied(connection).await?.0)
 }
 
@@ -267,6 +269,10 @@ pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error>
 /// # Errors
 /// As [`migrate`], and [`Error::SchemaMissing`] or [`Error::SchemaOlder`] when it has to run.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+    check_for(connection, VERSION).await
+}
+
+async fn check_for(connection: &mut PgConnection, version: i32) -> Result<(), Error> {
     let server = sqlx::raw_sql(include_str!("store/sql/server.sql"));
     let server = server.fetch_one(&mut *connection).await?;
     judge_server(server.try_get("version")?)?;
@@ -275,7 +281,7 @@ pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
         return Err(Error::Encoding { found: encoding });
     }
     let (found, readable_by) = applied(connection).await?;
-    judge(found, readable_by)
+    judge(version, found, readable_by)
 }
 
 /// The newest migration applied, and the oldest binary that may work with them all.
@@ -294,13 +300,13 @@ fn judge_server(version_num: i32) -> Result<(), Error> {
 
 /// The rule: a binary works with its own schema version, and with newer ones as long as every
 /// step since says so.
-fn judge(found: i32, readable_by: i32) -> Result<(), Error> {
-    if readable_by > VERSION {
-        Err(Error::SchemaNewer { found, known: VERSION })
+fn judge(version: i32, found: i32, readable_by: i32) -> Result<(), Error> {
+    if readable_by > version {
+        Err(Error::SchemaNewer { found, known: version })
     } else if found == 0 {
         Err(Error::SchemaMissing)
-    } else if found < VERSION {
-        Err(Error::SchemaOlder { found, needed: VERSION })
+    } else if found < version {
+        Err(Error::SchemaOlder { found, needed: version })
     } else {
         Ok(())
     }

@@ -37,4 +37,6 @@ pub use self::prepare::begin;
 pub use self::report::{Outcome, Report, Run};
 pub use self::session::Session;
 pub use self::time::advance;
+#[doc(hidden)]
+pub use crate::migrate::migrate_further;
 pub use crate::worker::SettleFault;

@@ -83,7 +83,7 @@ const OUTRUN: &str = "(
         from wanted w left join committed c using (job_id)
         left join lateral (
             select substring(f.reason from 'coalesced into job ([0-9]+)')::bigint as by
-            from jobkit.finished f where f.job_id = w.job_id and f.outcome = 'discard'
+            from jobkit.finished f where f.job_id = w.job_id and f.outcome = 'coalesce'
         ) f on true
         where w.kind = 'newest' offset 0
     ) newer

@@ -106,10 +106,18 @@ language sql as $$
     select outcome from jobkit.replay(p_letter, 'somebody')
 $$;
 
+-- A page of an operation on all open dead letters that have failed by then.
+create function scene.letters(p_verb text, p_until timestamptz) returns text
+language sql as $$
+    select cardinality(jobkit.take_dead_letters(p_verb, p.ids, '{open}', p_until))::text
+    from jobkit.operation_page(jsonb_populate_record(null::jobkit.operations,
+        jsonb_build_object('verb', p_verb, 'filter', '{"state": "open"}'::jsonb, 'until', p_until,
+            'after_at', '-infinity', 'after_id', 0)), 1000) p
+$$;
+
 create function scene.replay_all() returns text
 language sql as $$
-    select 'replayed ' || replayed from jobkit.replay_page(null, null, null, null, 'infinity',
-        '-infinity', 0, 1000, 'somebody')
+    select 'replayed ' || scene.letters('replay', 'infinity')
 $$;
 
 create function scene.discard(p_letter bigint) returns text
@@ -119,8 +127,7 @@ $$;
 
 create function scene.purge() returns text
 language sql as $$
-    select 'purged ' || discarded from jobkit.discard_page('open', null, null, null, null,
-        clock_timestamp(), '-infinity', 0, 1000, 'somebody', 'purge')
+    select 'purged ' || scene.letters('purge', clock_timestamp())
 $$;
 
 create function scene.cancel_mark(variadic p_jobs bigint[]) returns text

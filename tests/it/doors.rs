@@ -1,7 +1,7 @@
 //! What no worker could run is refused by whichever door it comes.
 
 use jobkit::admin::dead_letters::{DeadLetterId, ReplayError};
-use jobkit::{Admin, Error, Registration, migrate};
+use jobkit::{Admin, Error, Registration};
 use jobkit_tests::{Lab, Roles};
 use sqlx::AssertSqlSafe;
 
@@ -360,17 +360,13 @@ mod kinds {
     }
 }
 
-/// The schema that took all of this is upgraded, and its functions with the old parameters go.
+/// Nor has any other function two forms, of which the server would have to choose.
 #[tokio::test]
-async fn one_enqueue_all_is_left_after_an_upgrade() {
-    let lab = Lab::empty().await;
-    lab.run(include_str!("upgrade/schema_29.sql")).await;
-    migrate(lab.pool()).await.unwrap();
-    for name in ["enqueue_all", "require_options", "enqueue_unique", "announce", "enqueue"] {
-        let forms =
-            format!("pg_proc where pronamespace = 'jobkit'::regnamespace and proname = '{name}'");
-        assert_eq!(lab.count(&forms).await, 1, "{name}");
-    }
+async fn half_a_concurrency_key_is_refused_by_the_one_enqueue_all() {
+    let lab = Lab::new().await;
+    let twice = "select count(*) from (select proname from pg_proc
+        where pronamespace = 'jobkit'::regnamespace group by 1 having count(*) > 1) p";
+    assert_eq!(lab.value::<i64>(twice).await, 0);
     let half = "select jobkit.enqueue_all('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{key}',
         '{\"{}\"}', '{}', '{}')";
     let refused = sqlx::query(AssertSqlSafe(half.to_owned())).execute(lab.pool()).await;

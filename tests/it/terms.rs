@@ -91,10 +91,10 @@ async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     let ended = "select job_id, outcome, reason, expires_at - finished_at > '29 days'
-        from jobkit.finished where outcome = 'discard' and job_id <> $1";
+        from jobkit.finished where outcome = 'expire' and job_id <> $1";
     let (job, outcome, reason, kept): (i64, String, String, bool) =
         sqlx::query_as(ended).bind(pointless.0).fetch_one(lab.pool()).await.unwrap();
-    assert_eq!((job, &*outcome, kept), (late.0, "discard", true), "and job {own} has run");
+    assert_eq!((job, &*outcome, kept), (late.0, "expire", true), "and job {own} has run");
     assert_eq!(reason, "expired: not begun within 3600s of its time");
     apart(&admin, late, pointless).await;
     let measured = admin.measures(&MeasureFilter::all(), SECOND * 3600, SECOND * 3600).await;
@@ -147,23 +147,6 @@ async fn a_job_whose_time_for_retries_is_over_becomes_a_dead_letter() {
     assert_eq!(dead, [(short.0, "out_of_time".to_owned(), true, "bury".to_owned())]);
     assert_eq!(lab.count(&format!("jobkit.jobs where id = {long}")).await, 1);
     lab.check_invariants().await;
-}
-
-/// A binary that knows nothing of these times announces its kinds without them.
-#[tokio::test]
-async fn an_older_binary_leaves_the_times_of_a_kind_as_they_are() {
-    let lab = Lab::new().await;
-    start(&lab).await.stop().await;
-    let times = "select (expires, retry_for, retention_discarded)::text from jobkit.kinds
-        where kind = 'timely'";
-    let announced: String = lab.value(times).await;
-    lab.run(
-        "select jobkit.announce('{timely}', '{default}', '{0}', '{7}', '{1 h}', '{NULL}', '{NULL}',
-            '{}', '{}', '{}', '{f}')",
-    )
-    .await;
-    assert_eq!(lab.value::<String>(times).await, announced);
-    assert_eq!(lab.count("jobkit.kinds where max_attempts = 7").await, 1);
 }
 
 /// A first failure whose retry would come too late is the last.

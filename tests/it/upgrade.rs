@@ -1,163 +1,166 @@
-//! A schema that an earlier version made: with jobs in every state it migrates and works on, beside
-//! workers of the older binary.
+//! An upgrade to a next version that is made up: jobs in every state and workers of this version go
+//! on beside the newer schema, or stop where it does not serve them.
 
 use std::time::Duration;
 
-use jobkit::{Error, Job, JobContext, Registration, job};
+use jobkit::admin::dead_letters::DeadLetterId;
+use jobkit::testing::migrate_further;
+use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
-use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
+use sqlx::PgPool;
 
-use crate::races::calls::{claim, heartbeat, settle};
+use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 
-/// What the older version made, and what its workers and operators send.
-const SCHEMA: &str = include_str!("upgrade/schema_29.sql");
-const STATEMENTS: &str = include_str!("upgrade/statements_29.sql");
+/// What the next version does to the tables, …
+const TABLES: &str = "alter table jobkit.jobs add column colour text;
+    create index jobs_coloured on jobkit.jobs (colour) where colour is not null;";
 
-/// Fails, until it is told not to.
-#[derive(Serialize, Deserialize)]
-#[job(kind = "act", concurrency_key = self.key, max_attempts = 2, retention = "1h")]
-struct Act {
-    key: String,
+/// … and to the functions: one has a parameter more, one another body, and one is new.
+const FUNCTIONS: &str = "
+    drop function jobkit.pause(text, text, text);
+    create or replace function jobkit.pause(
+        p_queue text, p_actor text default null, p_reason text default null,
+        p_colour text default 'red'
+    ) returns boolean language sql as $$
+        insert into jobkit.queues (name, paused_at, paused_by, reason)
+        values (p_queue, clock_timestamp(), p_actor, p_colour) returning true
+    $$;
+    create or replace function jobkit.enqueue_form_1() returns boolean
+    language sql immutable as $$ select 1 = 1 $$;
+    create or replace function jobkit.paint() returns text
+    language sql as $$ select 'red' $$;
+";
+
+/// The version of the schema.
+async fn version(lab: &Lab) -> i32 {
+    lab.value("select max(version) from jobkit._migrations").await
 }
 
-impl Job for Act {
-    async fn run(self, _cx: JobContext) -> jobkit::Result {
+async fn further(pool: &PgPool, readable_by: i32) -> Result<(), Error> {
+    migrate_further(pool, TABLES, FUNCTIONS, readable_by).await
+}
+
+/// The jobs of a key, of which one runs at a time.
+#[derive(Serialize, Deserialize)]
+#[job(concurrency_key = "k", retention = "1h")]
+struct Keyed(Duration);
+
+impl Job<PgPool> for Keyed {
+    async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
+        jobs::trace(&cx, "begin").await?;
+        tokio::time::sleep(self.0).await;
         Ok(())
     }
 }
 
-/// An older database with a worker, 1, that has a job of the key `a` in hand; behind it are jobs in
-/// every other state.
-const SCENE: &str = "
-    insert into jobkit.workers (id, name, queues, kinds, lease, lease_until) values
-        (1, 'older', '{default}', '{act}', '1 ms', now() + interval '1 day');
-    select jobkit.announce('{act}', '{default}', '{0}', '{2}', '{1h}', '{act}', '{1}', '{null}',
-        '{3}', '{}');
-    select jobkit.announce_limits('{act}', '{1}');
-    select jobkit.enqueue('act', jsonb_build_object('key', k), p_concurrency_key => k)
-        from unnest(array['a', 'a', 'b', 'c']) k;
-    select jobkit.enqueue('act', '{\"key\": \"later\"}', p_concurrency_key => 'later',
-        p_run_at => now() + interval '1 hour');
-    select jobkit.pause('elsewhere', 'ada', 'for a while');";
-
-async fn older() -> Lab {
-    let lab = Lab::empty().await;
-    lab.run(SCHEMA).await;
-    lab.publish().await;
-    lab.run(SCENE).await;
-    lab
+async fn start(lab: &Lab) -> Result<WorkerHandle, Error> {
+    let all = jobs::all().into_iter().chain([Registration::of::<Keyed, _>()]);
+    lab.worker().state(lab.pool().clone()).jobs(all).queue("default", 10).start().await
 }
 
-/// Where each of the first five jobs is.
-async fn places(lab: &Lab) -> String {
-    let sql = "select string_agg(p.place, ' ' order by p.job_id) from jobkit.places p";
-    lab.value(sql).await
+/// A worker, and jobs in every state: of one key one runs and one is blocked, one is dead, one
+/// waits for its time, and one in a queue that is paused.
+async fn scene(lab: &Lab) -> WorkerHandle {
+    lab.run(EFFECTS).await;
+    let worker = start(lab).await.unwrap();
+    Admin::new(lab.pool()).pause("elsewhere", "ada", "for a while").await.unwrap();
+    Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
+    let keyed = [Duration::from_secs(4), Duration::ZERO].map(Keyed);
+    jobkit::enqueue_all(keyed, lab.pool()).await.unwrap();
+    let later = Act::then(Then::FailTimes(1)).options().after(Duration::from_secs(3600));
+    later.enqueue(lab.pool()).await.unwrap();
+    Noop.options().queue("elsewhere").enqueue(lab.pool()).await.unwrap();
+    lab.until(
+        "count(*) = 1 from jobkit.dead_letters, jobkit.blocked_executions
+        where exists (select from effects where attempt = 1)",
+    )
+    .await;
+    worker
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_older_binary_sends_fits_the_schema() {
-    let lab = older().await;
-    jobkit::migrate(lab.pool()).await.unwrap();
-    let mut count = 0;
-    for statement in STATEMENTS.split("\n-- @ ").skip(1) {
-        let (name, sql) = statement.split_once('\n').unwrap();
-        let prepared = lab.pool().prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await;
-        prepared.unwrap_or_else(|error| panic!("{name}: {error}"));
-        count += 1;
-    }
-    assert_eq!(count, 114);
-}
+async fn jobs_in_every_state_and_their_worker_go_on_beside_a_newer_schema() {
+    let lab = Lab::new().await;
+    let before = version(&lab).await;
+    let worker = scene(&lab).await;
+    further(lab.pool(), before).await.unwrap();
+    assert_eq!(version(&lab).await, before + 2);
+    assert_eq!(lab.count("jobkit.blocked_executions").await, 1, "the other one runs still");
 
-/// A migrated database is the same whatever it began as.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_older_schema_becomes_the_schema() {
-    let (lab, fresh) = (older().await, Lab::new().await);
-    jobkit::migrate(lab.pool()).await.unwrap();
-    let (older, newest): (String, String) =
-        (lab.value(&tables()).await, fresh.value(&tables()).await);
-    assert_eq!(older, newest);
-    jobkit::migrate(lab.pool()).await.unwrap();
-}
-
-/// The catalogue of the tests of migrations, without the bookkeeping.
-fn tables() -> String {
-    let (catalogue, _) = crate::migrations::CATALOGUE.rsplit_once("union all").unwrap();
-    format!("{catalogue}) s")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_older_schema_with_jobs_in_every_state_works_on_beside_an_older_worker() {
-    let lab = older().await;
-    let call = async |sql: String| lab.value::<Option<String>>(&sql).await.unwrap_or_default();
-    // One of each key runs, the other of `a` is blocked; then one is dead, one waits for its retry.
-    let claimed = call(claim(1, 1, 10)).await;
-    assert_eq!(claimed, "1 3 4");
-    assert_eq!(call(settle(1, 1, 3, "bury")).await, "");
-    assert_eq!(call(settle(1, 1, 4, "retry")).await, "");
-    lab.run("select jobkit.replay(d.id) from jobkit.dead_letters d").await;
-    let state = "blocked scheduled scheduled ready";
-    assert_eq!(places(&lab).await.replace("claimed ", "").replace("running ", ""), state);
-
-    jobkit::migrate(lab.pool()).await.unwrap();
-    lab.check_invariants().await;
-    let version: i32 = lab.value("select max(version) from jobkit._migrations").await;
-    assert!(version > 29);
-
-    // The older worker goes on: it beats, claims the replay, and hands its permit on.
-    assert_eq!(call(heartbeat(1)).await, "true");
-    lab.run("update jobkit.workers set lease_until = now() + interval '1 day'").await;
-    assert_eq!(call(claim(1, 2, 10)).await, "6");
-    assert_eq!(call(settle(1, 2, 6, "finish")).await, "");
-    assert_eq!(call(settle(1, 1, 1, "finish")).await, "2 unblock");
-    assert_eq!(call(claim(1, 3, 10)).await, "2");
-    assert_eq!(lab.count("jobkit.dead_letters where state = 'resolved'").await, 1);
-
-    // A worker of the new one runs the rest, beside it; its job goes on when it has died.
-    let worker = lab.worker().jobs([Registration::of::<Act, _>()]).queue("default", 5);
-    let worker = worker.lease(Duration::from_secs(2)).start().await.unwrap();
+    // All that this version sends fits: it replays, pauses and resumes, and more of it start.
+    let admin = Admin::new(lab.pool());
+    let letter: i64 = lab.value("select id from jobkit.dead_letters").await;
+    admin.replay(DeadLetterId(letter)).await.unwrap();
+    admin.pause("third", "ada", "").await.unwrap();
+    assert_eq!(lab.count("jobkit.queues where reason = 'red'").await, 1, "by the new function");
+    let second = start(&lab).await.unwrap();
     lab.run(
         "with moved as (update jobkit.scheduled set run_at = now() returning job_id)
         update jobkit.jobs j set run_at = now() from moved m where j.id = m.job_id",
     )
     .await;
     lab.until("count(*) = 1 from jobkit.jobs").await;
-    lab.run("update jobkit.workers set lease_until = now() - interval '1 s' where id = 1").await;
-    lab.until("count(*) = 0 from jobkit.jobs").await;
+    lab.until("count(*) = 1 from jobkit.dead_letters where state = 'open' and cycles = 2").await;
+    assert_eq!(lab.count("jobkit.finished where outcome = 'finish'").await, 3);
     worker.stop().await;
-    assert_eq!(lab.count("jobkit.finished where outcome = 'finish'").await, 5);
+    second.stop().await;
+    lab.check_invariants().await;
+
+    // An older set never replaces a newer one.
+    jobkit::migrate(lab.pool()).await.unwrap();
+    further(lab.pool(), before).await.unwrap();
+    assert_eq!(lab.value::<String>("select jobkit.paint()").await, "red");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_does_not_serve_a_worker_lets_it_finish_what_it_runs() {
+    let lab = Lab::new().await;
+    let worker = scene(&lab).await;
+    let known = version(&lab).await;
+    further(lab.pool(), known + 1).await.unwrap();
+    let refused = start(&lab).await.unwrap_err();
+    assert!(
+        matches!(refused, Error::SchemaNewer { found, .. } if found == known + 2),
+        "{refused:?}"
+    );
+    // It looks every 30 s.
+    tokio::time::timeout(Duration::from_secs(60), worker.stopping()).await.unwrap();
+    lab.until("exists (select from jobkit.finished where kind = 'keyed')").await;
+    lab.run("select jobkit.enqueue('act', '{\"then\": \"Succeed\"}')").await;
+    worker.stop().await;
+    assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 1);
     lab.check_invariants().await;
 }
 
-/// An older worker searches for them, and is told that there are none; a new one ends them where it
-/// claims them.
+/// Whatever it began as.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_worker_leaves_jobs_without_attempts_to_new_ones() {
-    let lab = older().await;
-    lab.run("update jobkit.jobs set attempt = max_attempts").await;
-    jobkit::migrate(lab.pool()).await.unwrap();
-    assert!(!lab.value::<bool>("select exhausted from jobkit.recover_look()").await);
-    assert_eq!(lab.count("jobkit.exhausted(0, 100)").await, 0);
-    assert_eq!(lab.value::<i32>("select jobkit.recover('{1, 2, 3, 4, 5}')").await, 0);
-    assert_eq!(lab.count("jobkit.jobs").await, 5);
-    let worker = lab.worker().jobs([Registration::of::<Act, _>()]).queue("default", 5);
-    let worker = worker.start().await.unwrap();
-    // But for the one whose time has not come.
-    lab.until("count(*) = 1 from jobkit.jobs").await;
-    worker.stop().await;
-    assert_eq!(lab.count("jobkit.dead_letters where reason = 'exhausted'").await, 4);
+async fn an_upgraded_schema_is_the_same_as_a_new_one() {
+    let (lab, fresh) = (Lab::new().await, Lab::empty().await);
+    let known = version(&lab).await;
+    further(lab.pool(), known).await.unwrap();
+    further(fresh.pool(), known).await.unwrap();
+    let catalogue = crate::migrations::catalogue;
+    let without_bookkeeping = |all: String| {
+        let ours = all.lines().filter(|line| !line.starts_with("migration "));
+        ours.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of = async |lab: &Lab| without_bookkeeping(catalogue(lab).await);
+    assert_eq!(of(&lab).await, of(&fresh).await);
 }
 
 /// Nobody has to wait for a migration that waits for somebody's long transaction.
 #[tokio::test(flavor = "multi_thread")]
 async fn producers_pass_a_migration_that_waits_for_one_of_them() {
-    let lab = older().await;
-    let enqueue = "select jobkit.enqueue('act', '{\"key\": \"z\"}', p_concurrency_key => 'z')";
+    let lab = Lab::new().await;
+    let known = version(&lab).await;
+    start(&lab).await.unwrap().stop().await;
+    let enqueue = "select jobkit.enqueue('noop', 'null')";
     let mut long = lab.session("long").await;
     long.run("begin").await.unwrap();
     long.run(enqueue).await.unwrap();
     let pool = lab.pool().clone();
-    let migrating = tokio::spawn(async move { jobkit::migrate(&pool).await });
+    let migrating = tokio::spawn(async move { further(&pool, known).await });
     let waits = "exists (select from pg_locks where not granted
         and database = (select oid from pg_database where datname = current_database())
         and relation = 'jobkit.jobs'::regclass and mode = 'AccessExclusiveLock')";
@@ -166,14 +169,5 @@ async fn producers_pass_a_migration_that_waits_for_one_of_them() {
     lab.until(waits).await;
     long.run("commit").await.unwrap();
     migrating.await.unwrap().unwrap();
-    assert_eq!(lab.count("jobkit.jobs").await, 7);
-    assert_eq!(lab.count("pg_class where relname = 'jobs_exhausted'").await, 0);
-}
-
-#[tokio::test]
-async fn a_schema_from_before_the_baseline_is_refused() {
-    let lab = older().await;
-    lab.run("delete from jobkit._migrations where version > 20").await;
-    let error = jobkit::migrate(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::SchemaTooOld { found: 20, oldest: 29 }), "{error:?}");
+    assert_eq!(lab.count("jobkit.jobs where colour is null").await, 2);
 }

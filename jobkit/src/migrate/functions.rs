@@ -58,10 +58,6 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_room resume some_begin take_back waiting_in
     }
     reports { checkpoint prune_checkpoints prune_reports report reports_of }
-    retired {
-        dead_letters_before dead_letters_step discard_page enqueue_jobs exhausted has_lapsed recover
-        recover_look replay_page
-    }
     roles { shown_args shown_metadata shows_payloads }
     sequences { sequences_behind set_sequences }
     schedules {
@@ -93,12 +89,9 @@ const VIEWS: &[(&str, &str)] = functions! {
     lists { claimed_jobs listed_jobs }
 };
 
-/// Functions that are no longer in the set, or not with this signature or result: dropped before
-/// the others are put in place. What a supported binary still calls stays in the set instead,
-/// under `retired`.
-const DROPPED: &str = include_str!("../../migrations/functions/dropped.sql");
-
-/// What is in place before the set is.
+/// What is done before the set is put in place. A function of an earlier set that is not in this
+/// one, or not with the same parameters and result, is dropped here; unless a supported binary
+/// still calls it: then it stays.
 const BEFORE: &str = "\
 -- Nothing that a body names has to be there yet.
 set local check_function_bodies = off;
@@ -110,17 +103,17 @@ set local check_function_bodies = on;
 select jobkit.finished_prepare(15);
 ";
 
-/// All of it as one script, for the transaction of a migration.
+/// All of it as one script, for the transaction of a migration; behind the functions of the set
+/// come those that are `added`.
 ///
 /// Calls under way are not in the way of a replacement, nor it in theirs: a function that runs goes
 /// on with the body it began with, and the next call, in any session, looks up the new one, since
 /// the server tells all sessions at the commit. No table is locked for a function; for a view that
 /// has changed, that view is.
-pub(super) fn script() -> String {
-    let functions = FUNCTIONS.iter().map(|(_, text)| (*text).to_owned());
-    let views = VIEWS.iter().map(|(name, text)| view(name, text));
-    let begin = [BEFORE, DROPPED].map(str::to_owned).into_iter();
-    begin.chain(functions).chain(views).chain([AFTER.to_owned()]).collect()
+pub(super) fn script(added: &str) -> String {
+    let functions: String = FUNCTIONS.iter().map(|(_, text)| *text).collect();
+    let views: String = VIEWS.iter().map(|(name, text)| view(name, text)).collect();
+    [BEFORE, &functions, added, &views, AFTER].concat()
 }
 
 /// Puts a view in place, and notes in its comment which text it has, unless it has that already.

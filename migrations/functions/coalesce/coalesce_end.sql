@@ -25,11 +25,11 @@ begin
     )
     insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
         snoozes, created_at, run_at, finished_at, concurrency_group, concurrency_key, reason,
-        errors, args, tags, metadata, version, ended_as, expires_at)
-    select g.id, g.kind, g.queue, g.priority, 'discard', g.attempt, g.max_attempts, g.snoozes,
+        errors, args, tags, metadata, version, expires_at)
+    select g.id, g.kind, g.queue, g.priority, 'coalesce', g.attempt, g.max_attempts, g.snoozes,
         g.created_at, g.run_at, v_now, g.concurrency_group, g.concurrency_key,
         'coalesced into job ' || b.by, case when g.attempt > 0 then jobkit.errors_of(g.id) end,
-        g.args, g.tags, g.metadata, g.version, 'coalesce', e.expiry
+        g.args, g.tags, g.metadata, g.version, e.expiry
     from gone g
     join unnest(p_jobs, p_by) as b (job, by) on b.job = g.id
     join unnest(v_kinds, v_expiry) as e (kind, expiry) on e.kind = g.kind;

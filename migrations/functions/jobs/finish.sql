@@ -1,8 +1,8 @@
 -- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or
 -- open again, if it is the replay of this generation. Kept for p_keep; when that is null, not at
 -- all after a success, else as its kind says: one that was to go on brings no retention along.
--- p_reason: why it was discarded or cancelled, or why p_result is not there. p_outcome: `finish`,
--- `discard` or `cancel`; or `expire`, `supersede` or `coalesce`, a discard for older binaries.
+-- p_outcome: `finish`, `discard`, `cancel`, `expire` or `supersede`. p_reason: why, or why
+-- p_result is not there.
 create or replace function jobkit.finish(
     p_job jobkit.jobs, p_outcome text, p_attempt integer, p_reason text, p_keep interval,
     p_worker bigint, p_took interval, p_result json default null
@@ -10,7 +10,6 @@ create or replace function jobkit.finish(
 language plpgsql as $$
 declare
     v_success constant boolean := p_outcome = 'finish';
-    v_apart constant boolean := p_outcome in ('expire', 'supersede', 'coalesce');
     v_keep constant interval := coalesce(p_keep, (
         select coalesce(k.retention_discarded, k.retention)
         from jobkit.kinds k where k.kind = p_job.kind and not v_success
@@ -23,15 +22,14 @@ begin
         insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
             snoozes, created_at, run_at, finished_at, took, worker_id, concurrency_group,
             concurrency_key, dead_letter_id, reason, errors, args, tags, metadata, version,
-            result, ended_as, expires_at)
-        values (p_job.id, p_job.kind, p_job.queue, p_job.priority,
-            case when v_apart then 'discard' else p_outcome end, p_attempt,
+            result, expires_at)
+        values (p_job.id, p_job.kind, p_job.queue, p_job.priority, p_outcome, p_attempt,
             p_job.max_attempts, p_job.snoozes, p_job.created_at, p_job.run_at, clock_timestamp(),
             p_took, p_worker, p_job.concurrency_group, p_job.concurrency_key,
             p_job.dead_letter_id, p_reason,
             case when p_job.attempt > 0 then jobkit.errors_of(p_job.id) end,
             p_job.args, p_job.tags, p_job.metadata, p_job.version,
-            p_result, case when v_apart then p_outcome end, v_expiry);
+            p_result, v_expiry);
     end if;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;

@@ -50,7 +50,7 @@ begin
     end if;
     case
         when v_by is not null then
-            v_ending := 'discard';
+            v_ending := 'supersede';
             perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, p_took);
         when v_ending = 'bury' then
             perform jobkit.bury(

@@ -4,26 +4,26 @@ create or replace function jobkit.ended_in(
 ) returns table (
     job_id bigint, expires_at timestamptz, worker_id bigint, kind text, queue text, tags text[],
     concurrency_group text, concurrency_key text, args json, reason text, errors jsonb,
-    ended_as text
+    outcome text
 )
 language sql stable as $$
     (
         select f.job_id, f.expires_at, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-            f.concurrency_key, f.args, f.reason, f.errors, f.ended_as
+            f.concurrency_key, f.args, f.reason, f.errors, f.outcome
         from jobkit.shown_finished f
         where p_listing = 'finished' and (p_id is null or f.job_id = p_id)
             and (p_before is null or f.job_id < p_before)
         order by f.job_id desc limit p_rows
     ) union all (
         select f.job_id, f.expires_at, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-            f.concurrency_key, f.args, f.reason, f.errors, f.ended_as
+            f.concurrency_key, f.args, f.reason, f.errors, f.outcome
         from jobkit.shown_finished f
-        where p_listing = 'discarded' and f.outcome = 'discard'
+        where p_listing = 'discarded' and f.outcome not in ('finish', 'cancel')
             and (p_before is null or f.job_id < p_before)
         order by f.job_id desc limit p_rows
     ) union all (
         select f.job_id, f.expires_at, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-            f.concurrency_key, f.args, f.reason, f.errors, f.ended_as
+            f.concurrency_key, f.args, f.reason, f.errors, f.outcome
         from jobkit.shown_finished f
         where p_listing = 'cancelled' and f.outcome = 'cancel'
             and (p_before is null or f.job_id < p_before)

@@ -21,7 +21,7 @@ language sql stable as $$
             and (p_filter ->> 'group' is null or l.concurrency_group = p_filter ->> 'group')
             and (p_filter ->> 'key' is null or l.concurrency_key = p_filter ->> 'key')
             and (p_filter ->> 'id' is null or l.id = (p_filter ->> 'id')::bigint)
-            and (p_filter ->> 'ended' is null or l.ended_as = p_filter ->> 'ended')
+            and (p_filter ->> 'ended' is null or l.outcome = p_filter ->> 'ended')
             and (p_filter ->> 'worker' is null or (p_filter ->> 'worker')::bigint = coalesce(
                 l.worker_id,
                 (select c.worker_id from jobkit.claims c where l.id = any (c.job_ids))))
@@ -44,7 +44,7 @@ language sql stable as $$
         from (
             select i.*, j.kind, j.queue, j.tags, j.concurrency_group, j.concurrency_key, j.args,
                 null::timestamptz as expires_at, null as reason, null::jsonb as errors,
-                null as ended_as
+                null as outcome
             from jobkit.jobs_in(p_listing, p_place, p_window, p_filter ->> 'queue',
                 p_filter ->> 'group', p_filter ->> 'key', (p_filter ->> 'worker')::bigint,
                 (p_filter ->> 'id')::bigint) i
@@ -59,7 +59,7 @@ language sql stable as $$
             )
             union all
             select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.ended_as
+                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.outcome
             from jobkit.ended_in(p_listing,
                 -- The places of others begin with other things.
                 case when p_listing in ('finished', 'discarded', 'cancelled')

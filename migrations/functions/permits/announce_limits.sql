@@ -3,11 +3,11 @@
 -- limit takes no permit away: the next are granted once fewer are taken.
 
 -- announce_limits: what a worker's binary says of its groups; the last start wins. Returns what
--- changed. Nothing is locked when nothing does. A binary that knows nothing of rates (p_rates null)
--- leaves them as they are. What was a limiter is none any more: it would have no rate.
+-- changed. Nothing is locked when nothing does. The rates may be fewer: who has none has no
+-- rate. What was a limiter is none any more: it would have no rate.
 create or replace function jobkit.announce_limits(
-    p_groups text[], p_limits integer[], p_rates interval[] default null,
-    p_bursts integer[] default null
+    p_groups text[], p_limits integer[], p_rates interval[] default '{}',
+    p_bursts integer[] default '{}'
 ) returns table (concurrency_group text, old_limit integer, new_limit integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -18,8 +18,8 @@ begin
     if not exists (
         select from unnest(p_groups, p_limits, p_rates, p_bursts) as i (name, lim, rate, burst)
         left join jobkit.concurrency_groups g on g.name = i.name
-        where g.default_limit is distinct from i.lim or g.limiter or p_rates is not null
-            and (g.default_rate, g.default_burst) is distinct from (i.rate, i.burst)
+        where g.limiter is not false or (g.default_limit, g.default_rate, g.default_burst)
+            is distinct from (i.lim, i.rate, i.burst)
     ) then
         return;
     end if;
@@ -35,13 +35,10 @@ begin
         on conflict (name) do update
             set default_limit = excluded.default_limit, limiter = false,
                 changed_at = clock_timestamp(),
-                default_rate = case when p_rates is null then g.default_rate
-                    else excluded.default_rate end,
-                default_burst = case when p_rates is null then g.default_burst
-                    else excluded.default_burst end
-            where g.default_limit <> excluded.default_limit or g.limiter or p_rates is not null
-                and (g.default_rate, g.default_burst)
-                    is distinct from (excluded.default_rate, excluded.default_burst)
+                default_rate = excluded.default_rate, default_burst = excluded.default_burst
+            where g.limiter or (g.default_limit, g.default_rate, g.default_burst)
+                is distinct from
+                (excluded.default_limit, excluded.default_rate, excluded.default_burst)
         returning g.name, g.default_limit
     )
     select s.name, b.default_limit, s.default_limit

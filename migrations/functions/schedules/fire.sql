@@ -1,6 +1,6 @@
 -- fire: decides instants of schedules that are due: enqueues their jobs, or records why not.
 --   p_names, p_seen, p_next  schedules, the `next_at` that the caller has seen of each, and the new
---   p_times  the times by which that was decided; null, from older binaries: whatever they are
+--   p_times  the times by which that was decided
 --   p_of, p_instants, p_skipped, p_since  instants, each of the schedule that it names; why none is
 --   enqueued (null: one is); since when it stands for others too
 -- A schedule that somebody else has in hand, that has moved on, or that is not due by the clock of
@@ -10,7 +10,7 @@
 create or replace function jobkit.fire(
     p_names text[], p_seen timestamptz[], p_next timestamptz[],
     p_of text[], p_instants timestamptz[], p_skipped text[], p_since timestamptz[],
-    p_times text[] default null, out fired integer, out skipped integer
+    p_times text[], out fired integer, out skipped integer
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -31,7 +31,7 @@ begin
     from (
         select s.name, s.last_at from unnest(p_names, p_seen, p_times) as c (name, seen, times)
         join jobkit.schedules s on s.name = c.name and s.next_at = c.seen
-            and s.times = coalesce(c.times, s.times)
+            and s.times = c.times
         left join (
             select i.schedule, max(i.instant) as last
             from unnest(p_of, p_instants) as i (schedule, instant) group by i.schedule

@@ -1,6 +1,6 @@
 -- announce: what a binary says of its kinds; the last one wins. Sorted, so that starting workers do
--- not deadlock; unchanged rows are not written. A binary that knows nothing of optional keys, or of
--- the last five, leaves those as they are.
+-- not deadlock; unchanged rows are not written. Arrays
+-- from p_auto_replay on may be shorter: what is missing is none.
 create or replace function jobkit.announce(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_retention interval[], p_group text[], p_limit integer[],
@@ -17,20 +17,13 @@ language sql as $$
         expires, retry_for, retention_discarded, encrypt, takes_text)
     select i.kind, i.queue, i.priority, i.max_attempts, i.retention, i.grp, i.lim, i.auto_replay,
         coalesce(i.max_cycles, 0), coalesce(string_to_array(i.redact, ','), '{}'),
-        coalesce(i.key_optional, before.key_optional, false),
-        case when p_expires = '{}' then before.expires else i.expires end,
-        case when p_retry_for = '{}' then before.retry_for else i.retry_for end,
-        case when p_retention_discarded = '{}' then before.retention_discarded
-            else i.retention_discarded end,
-        case when p_encrypt = '{}' then coalesce(before.encrypt, '{}')
-            else coalesce(string_to_array(i.encrypt, ','), '{}') end,
-        case when p_takes_text = '{}' then before.takes_text else i.takes_text end
+        coalesce(i.key_optional, false), i.expires, i.retry_for, i.retention_discarded,
+        coalesce(string_to_array(i.encrypt, ','), '{}'), i.takes_text
     from unnest(p_kind, p_queue, p_priority, p_max_attempts, p_retention, p_group, p_limit,
             p_auto_replay, p_max_cycles, p_redact, p_key_optional, p_expires, p_retry_for,
             p_retention_discarded, p_encrypt, p_takes_text)
         as i (kind, queue, priority, max_attempts, retention, grp, lim, auto_replay, max_cycles,
             redact, key_optional, expires, retry_for, retention_discarded, encrypt, takes_text)
-    left join jobkit.kinds before on before.kind = i.kind
     order by i.kind
     on conflict (kind) do update set queue = excluded.queue, priority = excluded.priority,
         max_attempts = excluded.max_attempts, retention = excluded.retention,

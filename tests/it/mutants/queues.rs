@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         queues::t233_a_claim_of_shared_slots_behind_a_pause_takes_of_the_others;
     serving: " or p_queue ^@ any (w.prefixes)" => "",
         queues::t234_a_grant_reaches_who_serves_by_a_pattern;
-    register: "p_pools is not null and " => "",
+    register: "right(q.name, 1) = '*'" => "false",
         queues::t234_a_grant_reaches_who_serves_by_a_pattern;
     require_room: "v_full := v_bound.waiting >= v_most;" => "",
         queues::t235_a_bound_holds_where_nobody_looks;

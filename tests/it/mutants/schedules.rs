@@ -12,7 +12,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         schedules::t90_whoever_fires_passes_over_what_is_being_edited;
     fire: "and s.next_at = c.seen" => "",
         schedules::t89_what_was_decided_is_not_decided_again;
-    fire: "and s.times = coalesce(c.times, s.times)" => "",
+    fire: "and s.times = c.times" => "",
         schedules::t170_what_was_decided_by_other_times_is_decided_anew;
     fire: "and p.instant > coalesce(s.last_at, '-infinity')" => "",
         schedules::t89_what_was_decided_is_not_decided_again;

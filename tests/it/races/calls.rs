@@ -356,10 +356,8 @@ pub(crate) fn replay(letter: i64) -> String {
 
 /// "2 replayed, 1 skipped", of the oldest so many.
 pub(crate) fn replay_page(limit: i32) -> String {
-    format!(
-        "select format('%s replayed, %s skipped', replayed, skipped) from jobkit.replay_page(
-            null, null, null, null, 'infinity', '-infinity', 0, {limit}, 'somebody')"
-    )
+    let taken = taken("replay", "open", limit);
+    format!("select format('%s replayed, %s skipped', done, skipped) from {taken}")
 }
 
 /// How many became jobs again by themselves.
@@ -374,10 +372,22 @@ pub(crate) fn discard(letter: i64) -> String {
 
 /// "2 discarded, 1 skipped".
 pub(crate) fn discard_page(state: &str) -> String {
+    let taken = taken("purge", state, 100);
+    format!("select format('%s discarded, %s skipped', done, skipped) from {taken}")
+}
+
+/// A page of an operation on all dead letters of a state.
+fn taken(verb: &str, state: &str, limit: i32) -> String {
+    let operation = format!(
+        "jsonb_populate_record(null::jobkit.operations, jsonb_build_object('verb', '{verb}',
+            'filter', jsonb_build_object('state', '{state}'), 'until', 'infinity',
+            'after_at', '-infinity', 'after_id', 0))"
+    );
     format!(
-        "select format('%s discarded, %s skipped', discarded, skipped)
-        from jobkit.discard_page('{state}', null, null, null, null, 'infinity', '-infinity', 0,
-            100, 'somebody', 'purge')"
+        "(select cardinality(t.ids) as done, cardinality(p.ids) - cardinality(t.ids) as skipped
+            from jobkit.operation_page({operation}, {limit}) p, lateral (
+                select jobkit.take_dead_letters('{verb}', p.ids, '{{{state}}}', 'infinity') as ids
+            ) t) taken"
     )
 }
 

@@ -132,7 +132,7 @@ pub(crate) async fn what_runs_does_not_run_again_after_a_newer_one(lab: Lab) {
             }
             _ => {
                 let answer = world.call(settle(1, n, job, outcome)).await;
-                assert_eq!(answer, format!("{job} discard"), "{outcome}");
+                assert_eq!(answer, format!("{job} supersede"), "{outcome}");
             }
         }
         if !matches!(outcome, "finish" | "bury") {

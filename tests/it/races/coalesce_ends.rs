@@ -23,7 +23,7 @@ impl World {
 
     /// How many of these have coalesced, and are in the history.
     async fn coalesced(&self, jobs: &[i64]) -> i64 {
-        let ended = "reason like 'coalesced into job %' and ended_as = 'coalesce'";
+        let ended = "reason like 'coalesced into job %' and outcome = 'coalesce'";
         self.lab
             .count(&format!(
                 "jobkit.finished where {ended} and job_id = any ('{{{}}}')",

@@ -406,16 +406,19 @@ pub(crate) async fn a_purge_spares_what_failed_again(lab: Lab) {
 /// It has read its page, and has not locked it yet.
 pub(crate) async fn a_bulk_replay_spares_what_failed_after_it_began(lab: Lab) {
     let world = World::new(lab).await;
-    let take = "v_taken := jobkit.take_dead_letters(";
-    let between = world.hold_before("dead_letters_step", take).await;
+    let between = world.hold_before("operate_dead_letters", "v_left := array(").await;
     let (letter, _) = dead(&world, "k").await;
     let until: String = world.lab.value("select clock_timestamp()::text").await;
-    let page =
-        replay_page(10).replace("'infinity', '-infinity'", &format!("'{until}', '-infinity'"));
-    let replaying = between.waiter(page).await;
+    let begin = format!(
+        "insert into jobkit.operations (verb, filter, idempotency_key, up_to, until)
+        values ('replay', '{{\"state\": \"open\"}}', 'once', 0, '{until}')"
+    );
+    world.lab.run(&begin).await;
+    let page = "select jobkit.operate_dead_letters(o, 10)::text from jobkit.operations o";
+    let replaying = between.waiter(page.to_owned()).await;
     let (_, again) = dead(&world, "k").await;
     between.end(End::Commit).await;
-    assert_eq!(replaying.answer().await.as_deref(), Ok("0 replayed, 1 skipped"));
+    assert_eq!(replaying.answer().await.as_deref(), Ok("true"), "it was the last page");
     let state = format!("open, 2 cycles, generation 2, last job {again}");
     expect_letter(&world, letter, &state).await;
 }

@@ -110,7 +110,7 @@ pub(crate) async fn t163_a_dead_worker_s_job_whose_key_was_taken_strands_no_othe
     let next = id(&world.call(holding("k", "queued")).await);
     world.bury_worker(1).await;
     assert_eq!(world.call(reap_claim(1, n)).await, "3");
-    world.expect(taken, "discard").await;
+    world.expect(taken, "supersede").await;
     for (job, charged) in [(free, 1), (plain, 1), (next, 0)] {
         world.expect(job, &format!("ready, charged {charged}")).await;
     }
@@ -132,7 +132,7 @@ pub(crate) async fn t164_a_recurring_job_that_fails_beside_the_next_needs_no_han
             assert_eq!(world.call(reap_claim(1, n)).await, "1");
             world.register(1).await;
         } else {
-            assert_eq!(world.call(settle(1, n, job, end)).await, format!("{job} discard"));
+            assert_eq!(world.call(settle(1, n, job, end)).await, format!("{job} supersede"));
         }
         let reason = format!("select reason from jobkit.finished where job_id = {job}");
         let reason = world.lab.value::<String>(&reason).await;

@@ -70,12 +70,12 @@ pub(crate) async fn a_retry_that_finds_its_key_taken_ends_as_superseded(lab: Lab
         let n = world.claim(1, &[job]).await;
         let new = id(&world.call(holding("k", "queued")).await);
         assert_ne!(new, job);
-        assert_eq!(world.call(settle(1, n, job, outcome)).await, format!("{job} discard"));
-        world.expect(job, "discard").await;
+        assert_eq!(world.call(settle(1, n, job, outcome)).await, format!("{job} supersede"));
+        world.expect(job, "supersede").await;
         let reason = format!("select reason from jobkit.finished where job_id = {job}");
         let reason = world.lab.value::<String>(&reason).await;
         assert_eq!(reason, format!("superseded by job {new}"));
-        let apart = format!("jobkit.finished where job_id = {job} and ended_as = 'supersede'");
+        let apart = format!("jobkit.finished where job_id = {job} and outcome = 'supersede'");
         assert_eq!(world.lab.count(&apart).await, 1);
         let errors = format!("jobkit.finished where job_id = {job} and errors ->> 0 ~ 'because'");
         assert_eq!(world.lab.count(&errors).await, i64::from(outcome == "retry"));
@@ -104,8 +104,8 @@ pub(crate) async fn a_retry_behind_an_open_enqueue_of_its_key_is_put_off(lab: La
         world.expect(job, &format!("running 1/{n}, charged 0")).await;
         producer.end(end).await;
         let answer = world.call(settle(1, n, job, "retry")).await;
-        assert_eq!(answer, end.either(format!("{job} discard"), String::new()));
-        world.expect(job, end.pick("discard", "scheduled, charged 1")).await;
+        assert_eq!(answer, end.either(format!("{job} supersede"), String::new()));
+        world.expect(job, end.pick("supersede", "scheduled, charged 1")).await;
         world.expect(new, end.pick("ready, charged 0", "nowhere")).await;
         world.lab.check_invariants().await;
         world.clear().await;
@@ -193,7 +193,7 @@ pub(crate) async fn a_crash_whose_key_is_taken_ends_as_superseded(lab: Lab) {
         assert_eq!(world.refusal(reap_claim(1, n)).await, "55P03");
         producer.end(end).await;
         assert_eq!(world.call(reap_claim(1, n)).await, "1");
-        world.expect(job, end.pick("discard", "ready, charged 1")).await;
+        world.expect(job, end.pick("supersede", "ready, charged 1")).await;
         world.lab.check_invariants().await;
         world.clear().await;
         world.register(1).await;
@@ -230,7 +230,7 @@ pub(crate) async fn a_job_that_waits_for_another_attempt_yields(lab: Lab) {
         let answer = second.answer().await.unwrap();
         assert_eq!(answer == format!("existing {new}"), end == End::Commit, "{answer}");
         assert_eq!(answer.starts_with("enqueued"), end == End::Rollback, "{answer}");
-        world.expect(job, "discard").await;
+        world.expect(job, "supersede").await;
         world.lab.check_invariants().await;
         world.clear().await;
     }

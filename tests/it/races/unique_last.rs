@@ -159,9 +159,9 @@ pub(crate) async fn a_retry_waits_for_no_change_of_the_job_that_has_its_key(lab:
         let producer = world.hold(enqueue_unique(&[change])).await;
         assert_eq!(producer.answer, format!("replaced {new}"));
         let ended = producer.bystander(settle(1, n, job, "retry")).await;
-        assert_eq!(ended, format!("{job} discard"));
+        assert_eq!(ended, format!("{job} supersede"));
         producer.end(end).await;
-        world.expect(job, "discard").await;
+        world.expect(job, "supersede").await;
         world.lab.check_invariants().await;
         world.clear().await;
         world.lab.run("delete from jobkit.unique_keys").await;

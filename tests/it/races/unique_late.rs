@@ -159,7 +159,7 @@ pub(crate) async fn t261_an_end_behind_a_late_duplicate_lets_it_run_soon(lab: La
             if outcome == "retry" && holds == "queued" {
                 // Its key is for the one that follows, which does what it would do again.
                 let ended = world.call(settle(1, n, job, "retry")).await;
-                assert_eq!(ended, format!("{job} discard"));
+                assert_eq!(ended, format!("{job} supersede"));
             }
             world.call(sweep()).await;
             let again = outcome == "retry" && holds != "queued";

@@ -128,7 +128,7 @@ pub(crate) async fn what_unique_for_keeps_it_keeps_through_a_retry(lab: Lab) {
         world.lab.check_invariants().await;
         world.lab.run("update jobkit.unique_keys set held_until = clock_timestamp()").await;
         assert!(world.call(again).await.starts_with("enqueued"));
-        world.expect(job, "discard").await;
+        world.expect(job, "supersede").await;
         world.lab.check_invariants().await;
         world.clear().await;
     }

@@ -161,8 +161,8 @@ fn of_ended(job: EndedJob) -> Reason {
         return Reason::Dead { at, reason: ending, error };
     }
     match &*ending {
-        "discard" => Reason::Discarded { at, reason: why },
+        "finish" => Reason::Finished { at },
         "cancel" => Reason::Cancelled { at },
-        _ => Reason::Finished { at },
+        _ => Reason::Discarded { at, reason: why },
     }
 }

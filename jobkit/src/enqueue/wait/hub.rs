@@ -195,9 +195,9 @@ fn end(EndRow { outcome, reason, result, .. }: EndRow) -> End {
     let why = || reason.clone().unwrap_or_default();
     match &*outcome {
         "finish" => End::Finished(Output { json: result, unfit: reason }),
-        "discard" => End::Discarded(why()),
         "cancel" => End::Cancelled(why()),
-        _ => End::Dead(why()),
+        "dead" => End::Dead(why()),
+        _ => End::Discarded(why()),
     }
 }
 

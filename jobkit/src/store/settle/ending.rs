@@ -20,7 +20,7 @@ impl Ending {
             "bury" => Self::Buried,
             "retry" => Self::Charged,
             "cancel" => Self::Cancelled,
-            "discard" => Self::Superseded,
+            "supersede" => Self::Superseded,
             _ => Self::Lost,
         }
     }

@@ -7,8 +7,8 @@ select e.*, coalesce(e.own_scope, u.scope) as unique_scope,
     null::timestamptz as permit_since, k.redact, jobkit.timed_errors(e.failed, e.id) as errors,
     jobkit.reports_of(e.id) as reports, null::jsonb as checkpoint
 from (
-    select f.job_id as id, 'finished' as state, coalesce(f.ended_as, f.outcome) as outcome, f.kind,
-        f.queue, f.priority, f.attempt, f.max_attempts, f.worker_id, f.run_at, f.created_at,
+    select f.job_id as id, 'finished' as state, f.outcome, f.kind, f.queue,
+        f.priority, f.attempt, f.max_attempts, f.worker_id, f.run_at, f.created_at,
         f.finished_at as since, f.took, f.concurrency_group, f.concurrency_key, f.tags,
         left(coalesce(f.reason, f.errors -> -1 ->> 'error'), 300) as error, 0 as crashes,
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,

@@ -6,7 +6,8 @@ create table jobkit.finished (
     kind text not null,
     queue text not null,
     priority smallint not null,
-    outcome text not null check (outcome in ('finish', 'discard', 'cancel')),
+    outcome text not null check (outcome in
+        ('finish', 'discard', 'cancel', 'expire', 'supersede', 'coalesce')),
     attempt integer not null,
     max_attempts smallint not null,
     snoozes integer not null,
@@ -20,12 +21,25 @@ create table jobkit.finished (
     dead_letter_id bigint,                       -- the dead letter it replayed
     reason text,                                 -- why it was discarded or cancelled
     errors jsonb,                                -- the failed attempts, oldest first
-    args jsonb not null,
+    args json not null,
     tags text[],
     metadata jsonb,
     expires_at timestamptz not null,
+    version smallint,
+    result json,                                 -- what it returned
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
+-- Where the server has it, what is kept is compressed by lz4, in each partition: pglz takes five
+-- times as long.
+do $$ begin
+    if exists (
+        select from pg_settings s
+        where s.name = 'default_toast_compression' and 'lz4' = any (s.enumvals)
+    ) then
+        alter table jobkit.finished alter column args set compression lz4,
+            alter column metadata set compression lz4;
+    end if;
+end $$;
 
 -- The partitions of `finished`: an expiry goes to a day listed here (`expiry`). A default partition
 -- would do without, but then no day could be detached without waiting for every reader.
@@ -33,5 +47,6 @@ create table jobkit.finished_days (
     day date primary key
 );
 -- Ended jobs that did not succeed: few beside those that did.
-create index finished_discarded on jobkit.finished (job_id) where outcome = 'discard';
+create index finished_discarded on jobkit.finished (job_id)
+    where outcome not in ('finish', 'cancel');
 create index finished_cancelled on jobkit.finished (job_id) where outcome = 'cancel';

@@ -3,8 +3,7 @@
 -- and the last errors of all of them.
 --
 -- A dead letter changes under the lock of its row. Whoever needs several takes them in the order of
--- (kind, key), those without a
--- key after the others and by id; those who take many skip what is
+-- (kind, key), those without a key after the others and by id; those who take many skip what is
 -- locked. Its generation goes up with every end of a job that leaves it open: an end counts only
 -- for the generation it replayed.
 
@@ -20,7 +19,8 @@ create table jobkit.dead_letters (
     queue text not null,
     priority smallint not null,
     max_attempts smallint not null,
-    reason text not null check (reason in ('exhausted', 'dead', 'undecodable', 'crashed')),
+    reason text not null check (reason in
+        ('exhausted', 'out_of_time', 'dead', 'undecodable', 'crashed')),
     error text not null,
     fingerprint text collate "C" not null,       -- of the cause: see `fingerprint`
     errors jsonb not null,                       -- the failed attempts, oldest first: the last 20
@@ -35,9 +35,13 @@ create table jobkit.dead_letters (
     worker_id bigint,
     concurrency_group text collate "C",
     concurrency_key text collate "C",
-    args jsonb not null,
+    args json not null,
     tags text[],
-    metadata jsonb
+    metadata jsonb,
+    version smallint,
+    unique_scope text collate "C",               -- the unique key, which its replay may hold
+    unique_key text collate "C",
+    unique_while text
 );
 -- One for each kind and key; those without a key are told apart by their ids.
 create unique index dead_letters_key on jobkit.dead_letters
@@ -49,3 +53,22 @@ create index dead_letters_due on jobkit.dead_letters (replay_at, id) where state
 create index dead_letters_resolved on jobkit.dead_letters (resolved_at, id)
     where state = 'resolved';
 create index dead_letters_job on jobkit.dead_letters (job_id);
+-- Where the server has it, what is kept is compressed by lz4: pglz takes five times as long.
+do $$ begin
+    if exists (
+        select from pg_settings s
+        where s.name = 'default_toast_compression' and 'lz4' = any (s.enumvals)
+    ) then
+        alter table jobkit.dead_letters alter column args set compression lz4,
+            alter column metadata set compression lz4;
+    end if;
+end $$;
+
+-- What operators know of a cause of dead letters: a note, and whether it is muted.
+create table jobkit.causes (
+    fingerprint text collate "C" primary key,    -- of the dead letters
+    note text,
+    noted_by text,
+    noted_at timestamptz,
+    muted_until timestamptz                      -- so long none of them needs attention
+);

@@ -1,6 +1,6 @@
 -- Brakes: what holds back the jobs of a queue, of a kind, or all. A row is there while something of
--- it is in force, so most of the time the table is empty. (That a queue is paused is in `queues`,
--- where binaries of older releases look for it.)
+-- it is in force, so most of the time the table is empty. (That a queue is paused is in
+-- `queues`.)
 -- Who sets one changes it under the EXCLUSIVE lock of `queues`, behind every claim under way; a
 -- claim locks the rows of the limits and rates that concern it, so that these claims take turns.
 create table jobkit.brakes (
@@ -18,6 +18,8 @@ create table jobkit.brakes (
     primary key (scope, name),
     check (num_nulls(rate_count, rate_interval, rate_burst) in (0, 3))
 );
-
--- Whether any queue is paused, each claim asks. (The table is small: this is quick.)
-create index queues_paused on jobkit.queues (name) where paused_at is not null;
+-- The table is small, but a session that works has whole scans priced out, so that one plan serves
+-- it for good: without an index that fits, that price would hide what a growing table costs.
+create index brakes_paused on jobkit.brakes (name) where paused_at is not null;
+create index brakes_limiting on jobkit.brakes (name)
+    where num_nonnulls(running_limit, rate_count) > 0;

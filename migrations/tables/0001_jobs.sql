@@ -21,18 +21,28 @@ create table jobkit.jobs (
     dead_letter_key text collate "C",
     dead_letter_id bigint,                       -- the dead letter that this job replays …
     generation integer,                          -- … as often as it had been open by then
-    args jsonb not null,
+    args json not null,                          -- `jsonb` would take it apart and together again
     tags text[],
-    metadata jsonb
+    metadata jsonb,
+    version smallint,                            -- of the payload; null: 1
+    -- The unique key of a job, which it may hold again after a retry.
+    unique_scope text collate "C",
+    unique_key text collate "C",
+    unique_while text,                           -- queued, running, unfinished or coalesce
+    coalesced_by bigint,                         -- a newer job of its key was claimed: it ends
+    awaited boolean,                             -- somebody waits for its end
+    due_since timestamptz,                       -- where duplicates change it after it was due
+    waits_since timestamptz                      -- since when it is told to wait, as by a 429
 );
 -- Uncompressed, so that a claim can tell the size of its payloads without reading them.
 alter table jobkit.jobs alter column args set storage external,
     alter column metadata set storage external;
--- What a crash, or an operator who lowered a limit, left without attempts: `recover` buries it.
-create index jobs_exhausted on jobkit.jobs (id) where attempt >= max_attempts;
 -- The heartbeat looks for marked jobs among those its worker runs: few rows, whatever the backlog.
 -- Not one index for both: what is expected of the former makes a planner shun it for the latter.
 create index jobs_cancel_requested on jobkit.jobs (id) where cancel_requested_at is not null;
+-- A claim looks for the other jobs of a key that coalesce.
+create index jobs_coalescing on jobkit.jobs (unique_scope, unique_key, id)
+    where unique_while = 'coalesce';
 
 -- Jobs that may be claimed now, in the order of the claim. A job that holds a permit goes ahead of
 -- the others of its priority, or the permit would wait behind the whole backlog.
@@ -41,7 +51,7 @@ create table jobkit.ready (
     priority smallint not null,
     without_permit boolean not null default true,
     job_id bigint not null,
-    kind text not null,
+    kind text not null,                          -- with the version, from the second on
     concurrency_group text collate "C",
     concurrency_key text collate "C",
     primary key (queue, priority, without_permit, job_id)
@@ -69,24 +79,10 @@ create table jobkit.claims (
     claimed_at timestamptz not null default clock_timestamp(),
     keyed boolean not null default false,        -- whether jobs among them hold permits
     replays boolean not null default false,      -- whether jobs among them replay dead letters
+    ahead boolean not null default false,        -- they wait in their worker for a free slot
     primary key (worker_id, n)
 );
 alter table jobkit.claims alter column job_ids set storage plain;
-
--- Kinds some worker has announced: defaults for `jobkit.enqueue`, retention for the reaper.
-create table jobkit.kinds (
-    kind text primary key,
-    queue text not null,
-    priority smallint not null,
-    max_attempts smallint not null,
-    retention interval,
-    concurrency_group text collate "C",
-    concurrency_limit integer,
-    auto_replay interval,                        -- how long after a failure; null: never
-    max_cycles integer not null default 0,       -- … until it was buried so often
-    redact text[] not null default '{}',         -- paths of the payload that are not shown
-    announced_at timestamptz not null default clock_timestamp()
-);
 
 -- Failed attempts of live jobs; they move to `finished` or `dead_letters` with their job.
 create table jobkit.attempts (
@@ -118,5 +114,5 @@ create type jobkit.claimed as (
     queue text, waiting integer, gone integer, scan_us bigint, lowest bigint,
     job_id bigint, kind text, lane integer, attempt integer, max_attempts smallint,
     crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
-    args jsonb, tags text[], metadata jsonb, waited interval
+    args json, tags text[], metadata jsonb, waited interval, ahead bigint[]
 );

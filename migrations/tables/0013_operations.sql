@@ -1,40 +1,3 @@
--- What operators do and see: the audit, measures, operations on many.
-
--- audit: what operators did, written in the transaction that did it. Nothing is changed in it
--- later, but that the end of an operation fills in what came of it.
-create table jobkit.audit (
-    id bigint generated always as identity primary key,
-    at timestamptz not null default clock_timestamp(),
-    actor text,                                  -- as the caller says; null: it did not
-    action text not null,
-    subject text not null,                       -- what kind of thing, …
-    subject_id bigint,                           -- … which one; null: those of `detail`, …
-    subject_name text,                           -- … or the one of this name
-    detail jsonb
-);
-
--- Element i of a histogram counts what took no longer than 0.1 ms × 2^((i - 1) / 2), and longer
--- than what element i - 1 counts; element 61 counts all that is longer. Zeros at the end are left
--- out.
--- Measures: what became of attempts, how long they ran, and how long their jobs had been due when
--- they began, by the minute. Workers count in memory and add what they counted with a heartbeat.
-create table jobkit.measures (
-    span smallint not null,                      -- so many minutes: 1, and 15 for longer views
-    minute timestamptz not null,                 -- … from this one on: when it was added
-    queue text not null,
-    kind text not null,
-    outcome text not null check (
-        outcome in ('finish', 'retry', 'snooze', 'bury', 'discard', 'cancel')
-    ),
-    count integer not null,
-    run integer[] not null,
-    wait integer[] not null,
-    primary key (span, minute, queue, kind, outcome)
-);
--- The rows of the current minute change with every heartbeat: room to do so in their page.
-alter table jobkit.measures set (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05,
-    autovacuum_vacuum_cost_delay = 1, vacuum_truncate = off);
-
 -- Operations: an action on everything that a filter means, done page by page by whichever worker
 -- comes first, and resumed by any other after a crash. It ends, since it means jobs up to the
 -- highest id that is there at the beginning, and dead letters that failed by then. An id is given
@@ -67,7 +30,11 @@ create table jobkit.operations (
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
     stepped_at timestamptz,                      -- when it last got further
-    ended_at timestamptz
+    ended_at timestamptz,
+    -- How fast it goes: jobs or dead letters a second, for the sake of what their jobs call; and
+    -- when its next step may begin.
+    per_second integer check (per_second between 1 and 1000000),
+    next_at timestamptz
 );
 create index operations_open on jobkit.operations (id) where ended_at is null;
 

@@ -31,7 +31,8 @@ create table jobkit.schedules (
     paused_by text,
     pause_reason text,
     removed_at timestamptz,                      -- declared in code, and deleted by an operator
-    removed_by text
+    removed_by text,
+    declaration bigint                           -- the one that the row is of
 );
 create index schedules_due on jobkit.schedules (next_at) where removed_at is null;
 
@@ -49,3 +50,11 @@ create table jobkit.schedule_runs (
     check ((job_id is null) <> (skipped is null))
 );
 create index schedule_runs_old on jobkit.schedule_runs (decided_at);
+
+-- Which schedules a binary declares: an older one that restarts sets nothing back while a newer one
+-- lives.
+create table jobkit.declarations (
+    id bigint generated always as identity primary key,  -- a later one is newer
+    digest text not null unique,                 -- of all that one binary says of its schedules
+    declared_at timestamptz not null default clock_timestamp()  -- when that was said first
+);

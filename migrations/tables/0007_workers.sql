@@ -1,0 +1,65 @@
+-- Workers: who is there, who is asleep, who was lost.
+
+-- Worker processes; the id is random for each start. The lease is judged by this clock alone.
+create table jobkit.workers (
+    id bigint primary key,
+    name text not null,
+    queues text[] not null,
+    slots integer[] not null default '{}',       -- jobs it runs at a time, queue by queue
+    kinds text[] not null,
+    started_at timestamptz not null default clock_timestamp(),
+    heartbeat_at timestamptz not null default clock_timestamp(),
+    lease interval not null,
+    lease_until timestamptz not null,
+    steady_since timestamptz not null default clock_timestamp(),  -- since when without a lapse
+    stopping boolean not null default false,
+    stop_requested_at timestamptz,
+    -- Beside `queues` and `slots`: which entries share slots (those of one number), their weights
+    -- (null: strict order), and of those that are patterns, as `mail*`, what is before the star.
+    pools integer[] not null default '{}',
+    weights integer[] not null default '{}',
+    prefixes text[] not null default '{}',
+    declaration bigint,                          -- of schedules; null: none, or it does not say
+    zones text                                   -- the release of its time zones, and where from
+);
+create index workers_serving on jobkit.workers (id) where not stopping;
+
+-- Workers that wait for a notification. A pure hint that polling makes up for, so it need not
+-- survive a crash; a row is good until `until`, so that a dead sleeper costs nothing for long.
+create unlogged table jobkit.sleepers (
+    worker_id bigint primary key,
+    queues text[] not null,
+    until timestamptz not null,
+    prefixes text[] not null default '{}'
+);
+
+-- Workers whose lease lapsed: noted by who reaps them, and kept for a day, so that operators hear
+-- of them although their rows are gone.
+create table jobkit.lost_workers (
+    id bigint not null,
+    name text not null,
+    lost_at timestamptz not null default clock_timestamp(),
+    jobs integer not null,                       -- it had in hand
+    started_at timestamptz,
+    heartbeat_at timestamptz,                    -- when it renewed its lease last
+    primary key (lost_at, id)
+);
+
+-- Workers that stopped in order, kept for a day as those that were lost are.
+create table jobkit.stopped_workers (
+    id bigint not null,
+    name text not null,
+    started_at timestamptz not null,
+    stopped_at timestamptz not null default clock_timestamp(),
+    primary key (stopped_at, id)
+);
+
+-- When the last periodic sweep began, and how much all of them found that nothing explained.
+create table jobkit.sweeps (
+    one boolean primary key default true check (one),
+    began_at timestamptz not null,
+    found bigint not null default 0,
+    resumed_at timestamptz,                      -- when a kind, or everything, was resumed
+    followed_to bigint not null default 0        -- unique keys of jobs up to this were looked at
+);
+insert into jobkit.sweeps (began_at) values ('-infinity');

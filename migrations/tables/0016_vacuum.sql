@@ -1,0 +1,15 @@
+-- Queue tables turn over completely: vacuum early, and never truncate, which would take an
+-- exclusive lock against claims for the sake of pages that fill again at once.
+do $$
+declare
+    v_table text;
+begin
+    foreach v_table in array array['jobs', 'ready', 'scheduled', 'claims', 'workers', 'attempts',
+                                   'sleepers', 'semaphores', 'permits', 'blocked_executions']
+    loop
+        execute format('alter table jobkit.%I set (autovacuum_vacuum_scale_factor = 0.02, '
+            'autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05, '
+            'autovacuum_vacuum_cost_delay = 1, vacuum_truncate = off)', v_table);
+    end loop;
+end
+$$;

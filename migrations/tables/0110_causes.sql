@@ -1,8 +1,0 @@
--- What operators know of a cause of dead letters: a note, and whether it is muted.
-create table jobkit.causes (
-    fingerprint text collate "C" primary key,    -- of the dead letters
-    note text,
-    noted_by text,
-    noted_at timestamptz,
-    muted_until timestamptz                      -- so long none of them needs attention
-);
