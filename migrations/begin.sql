@@ -4,7 +4,8 @@ begin isolation level read committed read write;
 set local client_min_messages = warning;
 set local search_path = pg_catalog, pg_temp;
 set local standard_conforming_strings = on;
-set local lock_timeout = '60s';
+-- Another migration may wait for its locks for more than a minute.
+set local lock_timeout = 0;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 do $$ begin
@@ -19,6 +20,7 @@ do $$ begin
     end if;
 end $$;
 select pg_advisory_xact_lock(hashtextextended('jobkit migrations', 0));
+set local lock_timeout = '60s';
 do $$ begin
     -- IF NOT EXISTS would ask for the right to create schemas even when it is there.
     if to_regnamespace('jobkit') is null then create schema jobkit; end if;

@@ -202,13 +202,6 @@ async fn a_key_may_be_null_where_it_is_optional() {
             and concurrency_group is null"
     );
     assert_eq!(lab.count(&keys).await, 2);
-    // A binary that knows nothing of it announces the kind and takes nothing back.
-    lab.run(
-        "select jobkit.announce('{maybe_keyed}', '{q}', '{0}', '{2}', '{1h}', '{maybe_keyed}',
-            '{1}', '{null}', '{3}', '{}')",
-    )
-    .await;
-    lab.run("select jobkit.enqueue('maybe_keyed')").await;
     lab.check_invariants().await;
 }
 

@@ -113,7 +113,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word, as the history and the measures have it.
+    /// The word, as the measures have it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

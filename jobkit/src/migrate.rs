@@ -239,11 +239,16 @@ async fn migrate_with(options: &PgConnectOptions, schema: &Schema) -> Result<(),
 
 async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     match check_for(connection, schema.version()).await {
-        Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
-        Ok(()) => return schema.missing(connection).await.map(drop),
+        Ok(()) if schema.missing(connection).await?.is_empty() => return Ok(()),
+        Ok(()) | Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
         Err(error) => return Err(error),
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
+    // Another binary may have migrated while this one waited for its turn.
+    match check_for(connection, schema.version()).await {
+        Ok(()) | Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
+        Err(error) => return Err(error),
+    }
     for step in schema.missing(connection).await? {
         tracing::info!(version = step.version, name = step.name, "jobkit.migrate");
         let script = AssertSqlSafe(step.script());
@@ -254,14 +259,19 @@ async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error
 }
 
 /// The version of the schema, which this binary can work with; and whether its migrations are those
-/// that were applied. Plain SELECTs.
+/// that were applied, all of them. Plain SELECTs.
 ///
 /// # Errors
-/// As [`check`], and [`Error::SchemaEdited`].
+/// As [`check`], and [`Error::SchemaEdited`]; [`Error::SchemaOlder`] also where a step is missing
+/// below one that was applied.
 pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error> {
     check(connection).await?;
-    Schema::ours().missing(connection).await?;
-    Ok(applied(connection).await?.0)
+    let found = applied(connection).await?.0;
+    if Schema::ours().missing(connection).await?.is_empty() {
+        Ok(found)
+    } else {
+        Err(Error::SchemaOlder { found, needed: VERSION })
+    }
 }
 
 /// Whether this binary can work with this database as it is; a plain SELECT.

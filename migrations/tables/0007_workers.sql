@@ -19,7 +19,7 @@ create table jobkit.workers (
     pools integer[] not null default '{}',
     weights integer[] not null default '{}',
     prefixes text[] not null default '{}',
-    declaration bigint,                          -- of schedules; null: none, or it does not say
+    declaration bigint,                          -- of schedules; null: none
     zones text                                   -- the release of its time zones, and where from
 );
 create index workers_serving on jobkit.workers (id) where not stopping;

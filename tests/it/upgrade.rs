@@ -6,7 +6,7 @@ use std::time::Duration;
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::testing::migrate_further;
 use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, WorkerHandle, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, Session};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
@@ -41,15 +41,15 @@ async fn further(pool: &PgPool, readable_by: i32) -> Result<(), Error> {
     migrate_further(pool, TABLES, FUNCTIONS, readable_by).await
 }
 
-/// The jobs of a key, of which one runs at a time.
+/// The jobs of a key, of which one runs at a time: until the gate opens.
 #[derive(Serialize, Deserialize)]
-#[job(concurrency_key = "k", retention = "1h")]
-struct Keyed(Duration);
+#[job(kind = "gated_by_key", concurrency_key = "k", retention = "1h")]
+struct Keyed;
 
 impl Job<PgPool> for Keyed {
     async fn run(self, cx: JobContext<PgPool>) -> jobkit::Result {
         jobs::trace(&cx, "begin").await?;
-        tokio::time::sleep(self.0).await;
+        sqlx::query("select pg_advisory_xact_lock(4711)").execute(cx.state()).await?;
         Ok(())
     }
 }
@@ -59,34 +59,39 @@ async fn start(lab: &Lab) -> Result<WorkerHandle, Error> {
     lab.worker().state(lab.pool().clone()).jobs(all).queue("default", 10).start().await
 }
 
+/// Closed as long as the session is there.
+async fn gate(lab: &Lab) -> Session {
+    let mut gate = lab.session("gate").await;
+    gate.run("select pg_advisory_lock(4711)").await.unwrap();
+    gate
+}
+
 /// A worker, and jobs in every state: of one key one runs and one is blocked, one is dead, one
 /// waits for its time, and one in a queue that is paused.
-async fn scene(lab: &Lab) -> WorkerHandle {
+async fn scene(lab: &Lab) -> (WorkerHandle, Session) {
     lab.run(EFFECTS).await;
+    let gate = gate(lab).await;
     let worker = start(lab).await.unwrap();
     Admin::new(lab.pool()).pause("elsewhere", "ada", "for a while").await.unwrap();
     Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
-    let keyed = [Duration::from_secs(4), Duration::ZERO].map(Keyed);
-    jobkit::enqueue_all(keyed, lab.pool()).await.unwrap();
+    jobkit::enqueue_all([Keyed, Keyed], lab.pool()).await.unwrap();
     let later = Act::then(Then::FailTimes(1)).options().after(Duration::from_secs(3600));
     later.enqueue(lab.pool()).await.unwrap();
     Noop.options().queue("elsewhere").enqueue(lab.pool()).await.unwrap();
-    lab.until(
-        "count(*) = 1 from jobkit.dead_letters, jobkit.blocked_executions
-        where exists (select from effects where attempt = 1)",
-    )
-    .await;
-    worker
+    lab.until("count(*) = 1 from jobkit.dead_letters, jobkit.blocked_executions").await;
+    lab.until("count(*) = 1 from pg_locks where locktype = 'advisory' and not granted").await;
+    (worker, gate)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_in_every_state_and_their_worker_go_on_beside_a_newer_schema() {
     let lab = Lab::new().await;
     let before = version(&lab).await;
-    let worker = scene(&lab).await;
+    let (worker, mut gate) = scene(&lab).await;
     further(lab.pool(), before).await.unwrap();
     assert_eq!(version(&lab).await, before + 2);
     assert_eq!(lab.count("jobkit.blocked_executions").await, 1, "the other one runs still");
+    gate.run("select pg_advisory_unlock(4711)").await.unwrap();
 
     // All that this version sends fits: it replays, pauses and resumes, and more of it start.
     let admin = Admin::new(lab.pool());
@@ -116,7 +121,7 @@ async fn jobs_in_every_state_and_their_worker_go_on_beside_a_newer_schema() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_schema_that_does_not_serve_a_worker_lets_it_finish_what_it_runs() {
     let lab = Lab::new().await;
-    let worker = scene(&lab).await;
+    let (worker, mut gate) = scene(&lab).await;
     let known = version(&lab).await;
     further(lab.pool(), known + 1).await.unwrap();
     let refused = start(&lab).await.unwrap_err();
@@ -126,11 +131,47 @@ async fn a_schema_that_does_not_serve_a_worker_lets_it_finish_what_it_runs() {
     );
     // It looks every 30 s.
     tokio::time::timeout(Duration::from_secs(60), worker.stopping()).await.unwrap();
-    lab.until("exists (select from jobkit.finished where kind = 'keyed')").await;
     lab.run("select jobkit.enqueue('act', '{\"then\": \"Succeed\"}')").await;
+    // Five polls.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 1, "it claims no more");
+    assert_eq!(lab.count("jobkit.claims").await, 1, "and what it has runs");
+    gate.run("select pg_advisory_unlock(4711)").await.unwrap();
+    lab.until("exists (select from jobkit.finished where kind = 'gated_by_key')").await;
     worker.stop().await;
-    assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 1);
     lab.check_invariants().await;
+}
+
+/// A step that was forgotten below one that is there is applied; and whoever waits for another's
+/// migration looks again whether it is served then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_step_is_applied_and_who_waited_judges_anew() {
+    let lab = Lab::new().await;
+    let known = version(&lab).await;
+    further(lab.pool(), known).await.unwrap();
+    lab.run(&format!(
+        "alter table jobkit.jobs drop column colour;
+        delete from jobkit._migrations where version = {known} + 1"
+    ))
+    .await;
+    further(lab.pool(), known).await.unwrap();
+    assert_eq!(lab.count("jobkit.jobs where colour is null").await, 0);
+
+    let late = Lab::empty().await;
+    let mut other = late.session("other").await;
+    let lock = "select pg_advisory_lock(hashtextextended('jobkit migrations', 0))";
+    other.run(lock).await.unwrap();
+    let pool = late.pool().clone();
+    let waiting = tokio::spawn(async move { jobkit::migrate(&pool).await });
+    late.until("count(*) = 1 from pg_locks where locktype = 'advisory' and not granted").await;
+    let newer = jobkit::migration_sql().replace("select pg_advisory_xact_lock", "select length");
+    let newer = newer.replace("length(hashtextextended('jobkit migrations', 0))", "1");
+    other.run(&newer).await.unwrap();
+    let note = format!("insert into jobkit._migrations values ({0}, 'later', 'x', {0})", known + 9);
+    other.run(&note).await.unwrap();
+    other.run("select pg_advisory_unlock_all()").await.unwrap();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::SchemaNewer { .. }), "{error:?}");
 }
 
 /// Whatever it began as.

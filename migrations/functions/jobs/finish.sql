@@ -1,8 +1,8 @@
 -- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or
 -- open again, if it is the replay of this generation. Kept for p_keep; when that is null, not at
 -- all after a success, else as its kind says: one that was to go on brings no retention along.
--- p_outcome: `finish`, `discard`, `cancel`, `expire` or `supersede`. p_reason: why, or why
--- p_result is not there.
+-- p_outcome: `finish`, `discard`, `cancel`, `expire`, `supersede` or `coalesce`. p_reason: why, or
+-- why p_result is not there.
 create or replace function jobkit.finish(
     p_job jobkit.jobs, p_outcome text, p_attempt integer, p_reason text, p_keep interval,
     p_worker bigint, p_took interval, p_result json default null

@@ -11,7 +11,7 @@
 -- An array may be shorter than p_job: what is missing is null.
 -- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
 -- any more: nothing was written), `bury` (no attempt left to retry or release), `retry` (of a
--- wait: it has been told so for too long), `cancel` (marked), `supersede` (another has its key);
+-- wait: it has been told so for too long), `cancel` (marked), `supersede` (another runs for it);
 -- `claim` for each job, itself as `job`, that belongs to claim p_next now; and `unblock` for the
 -- first job of each queue and priority that got a permit and is ready now.
 -- Waits for no lock longer than a second: others have outcomes, too. One plan serves every call, by

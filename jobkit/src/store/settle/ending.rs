@@ -9,7 +9,7 @@ pub(crate) enum Ending {
     Charged,
     /// The job was marked as cancelled.
     Cancelled,
-    /// It was to run again, and another job has its unique key by now.
+    /// It was to run again, and another job has its unique key by now, or ran for it.
     Superseded,
 }
 
