@@ -25,8 +25,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub(crate) use self::inside::Inside;
-use crate::registration::Running;
-use crate::returned::Returned;
+use crate::returned::{HandlerFuture, Returned};
 use crate::{JobContext, Result};
 
 /// A layer around handlers; also every closure of this form.
@@ -173,7 +172,11 @@ impl Layers {
 
 /// A handler within layers, as one future; and what is inside of them, which has to
 /// [end](Inside::end) with it.
-pub(crate) fn layered(stack: &Stack, cx: JobContext, handler: Running) -> (Running, Arc<Inside>) {
+pub(crate) fn layered(
+    stack: &Stack,
+    cx: JobContext,
+    handler: HandlerFuture,
+) -> (HandlerFuture, Arc<Inside>) {
     let inside = Inside::new(handler);
     let next = Next { stack: Arc::clone(stack), at: 0, cx, inside: Arc::clone(&inside) };
     let returned = Arc::clone(&inside);

@@ -51,18 +51,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::call::Call;
+use self::call::{Call, Gatherers};
 use crate::context::Attempt;
 use crate::declared::Declared;
 use crate::error_type::AnyError;
 use crate::policy::Batch;
-use crate::registration::Running;
-use crate::returned::Returned;
+use crate::returned::{HandlerFuture, Returned};
 use crate::states::States;
 use crate::stored::Stored;
 use crate::{JobContext, JobError, Result};
-
-pub(crate) use self::call::Gatherers;
 
 /// What jobs do that run in batches; instead of [`Job`](crate::Job), for a kind with
 /// `#[job(batch = …)]`.
@@ -163,12 +160,19 @@ where
     outcomes
 }
 
+/// The states of a worker before any is given: the calls that gather their jobs.
+pub(crate) fn states() -> States {
+    let mut states = States::default();
+    states.insert(Gatherers::default());
+    states
+}
+
 /// Decodes a payload, and makes the future that is one of a batch.
 pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
     stored: Stored<'_>,
     attempt: Arc<Attempt>,
     states: &States,
-) -> Result<Running, String> {
+) -> Result<HandlerFuture, String> {
     let job = stored.job::<J>()?;
     let state = states.get::<S>().expect("the start-up check found every state");
     let gatherers = states.get::<Gatherers>().expect("it is always there");

@@ -1,6 +1,7 @@
 mod blocking;
 mod completion;
 mod progress;
+mod report;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,11 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 pub(crate) use self::completion::Completing;
+pub(crate) use self::report::{Line, Listener, Report, Reported, State, shown};
 use crate::hooks::{Carried, of_metadata};
-use crate::limiter::Limiter;
 use crate::limits;
 use crate::reach::Reach;
-use crate::reports::Report;
 use crate::stop::Stop;
 use crate::{Error, JobError, JobId, StopReason};
 
@@ -226,20 +226,6 @@ impl<S> JobContext<S> {
     #[must_use]
     pub fn cancel_token(&self) -> &CancellationToken {
         self.attempt.stop.token()
-    }
-
-    /// A [limiter](crate::limiter), to ask for a slot in the middle of a run: how often jobs do
-    /// something, over all processes, whatever their kinds. A worker
-    /// [declares](crate::Worker::limiter) it.
-    ///
-    /// ```
-    /// # use jobkit::JobContext;
-    /// # async fn run(cx: JobContext) -> jobkit::Result {
-    /// cx.limiter("stripe").acquire().await?;
-    /// # Ok(()) }
-    /// ```
-    pub fn limiter<'a>(&'a self, name: &'a str) -> Limiter<'a> {
-        Limiter::new(&self.attempt, name)
     }
 
     /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other

@@ -93,6 +93,13 @@ impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
     }
 }
 
+impl Stored<'_> {
+    /// The job. The error says, with the path inside the payload, why there is none.
+    pub(crate) fn job<J: Declared + DeserializeOwned>(self) -> Result<J, String> {
+        if self.is_current() { self.decode() } else { J::upcast(self) }
+    }
+}
+
 /// Reads a payload of an earlier version by its own type; the expansion of `#[job]` calls it.
 pub fn upcast<Old, New, J, M>(stored: Stored<'_>, function: fn(Old) -> New) -> Result<J, String>
 where

@@ -127,6 +127,25 @@ where
     }
 }
 
+/// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and says of each, in the
+/// same order, what became of it. Of duplicates among them the first is enqueued, and the others
+/// are its duplicates.
+///
+/// # Errors
+/// As [`enqueue_all`].
+pub fn enqueue_all_unique<'c, J, I, X>(
+    jobs: I,
+    executor: X,
+) -> impl Future<Output = Result<Vec<Enqueued>, Error>> + Send
+where
+    J: Into<Draft>,
+    I: IntoIterator<Item = J>,
+    X: Executor<'c>,
+{
+    let drafts = drafts(jobs);
+    async move { enqueue_drafts(drafts?, executor).await }
+}
+
 /// The jobs as they are stored.
 pub(crate) fn drafts<J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,

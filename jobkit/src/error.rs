@@ -263,7 +263,10 @@ impl From<sqlx::Error> for Error {
                 Some("42883") if names_ours(answer.message()) => Self::SchemaUnfit,
                 Some("25006") => Self::ReadOnly,
                 Some("0A000") if is_of_a_standby(&**answer) => Self::ReadOnly,
-                Some(QUEUE_FULL) => full(answer.message()).unwrap_or(Self::Database(error)),
+                Some(QUEUE_FULL) => match full(answer.message()) {
+                    Some((queue, waiting, bound)) => Self::QueueFull { queue, waiting, bound },
+                    None => Self::Database(error),
+                },
                 Some(code) if code.starts_with("08") || code.starts_with("57P") => {
                     Self::Unreachable(error)
                 }

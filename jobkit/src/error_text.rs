@@ -3,8 +3,6 @@
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
-use crate::Error;
-
 /// What went wrong in its own words: of what the server says neither sqlx's introduction nor the
 /// line of the server's own source.
 pub(crate) fn said(error: &sqlx::Error) -> String {
@@ -77,12 +75,12 @@ pub(crate) fn is_of_a_standby(answer: &dyn DatabaseError) -> bool {
         || answer.message().ends_with("unlogged relations during recovery")
 }
 
-/// Which queue is full, as `require_room` says it.
-pub(crate) fn full(message: &str) -> Option<Error> {
+/// Which queue is full, as `require_room` says it: how many jobs wait in it, and how many may.
+pub(crate) fn full(message: &str) -> Option<(String, u32, u32)> {
     let (queue, numbers) = message.split_once('"')?.1.rsplit_once("\" is full: ")?;
     let mut numbers = numbers.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
     let mut number = || numbers.next()?.parse().ok();
-    Some(Error::QueueFull { queue: queue.to_owned(), waiting: number()?, bound: number()? })
+    Some((queue.to_owned(), number()?, number()?))
 }
 
 #[cfg(test)]
@@ -125,9 +123,7 @@ mod tests {
     #[test]
     fn a_queue_that_is_full_has_its_name_whatever_that_is() {
         let message = r#"jobkit: the queue "a "b" is full: 1" is full: 7 jobs wait, and 5 may"#;
-        let Some(Error::QueueFull { queue, waiting, bound }) = full(message) else {
-            panic!("it says so")
-        };
+        let (queue, waiting, bound) = full(message).expect("it says so");
         assert_eq!((&*queue, waiting, bound), (r#"a "b" is full: 1"#, 7, 5));
         assert!(full("jobkit: something else").is_none());
     }

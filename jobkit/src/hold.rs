@@ -6,7 +6,6 @@ use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::meter;
-use crate::stop::Stop;
 
 /// From when on a thread is held for long, whatever the kind's timeout.
 const LONG: Duration = Duration::from_secs(2);
@@ -28,6 +27,23 @@ impl Hold {
     /// Says whose it is.
     pub(crate) fn is_of(&self, kind: &'static str, timeout: Option<Duration>) {
         let _known_already = self.kind.set((kind, timeout));
+    }
+
+    /// Polls the handler, and says each poll that holds its thread for long.
+    pub(crate) async fn timed<F: Future>(&self, handler: F, long: impl Fn(Held)) -> F::Output {
+        let mut handler = pin!(handler);
+        std::future::poll_fn(|cx| {
+            let since = now();
+            self.since.store(since, Ordering::Relaxed);
+            let polled = handler.as_mut().poll(cx);
+            self.since.store(0, Ordering::Relaxed);
+            if let Some(held) = self.held(since) {
+                meter::held(held.kind);
+                long(held);
+            }
+            polled
+        })
+        .await
     }
 
     /// For how long the handler has held its thread by now, if that is long.
@@ -67,23 +83,6 @@ impl Held {
     }
 }
 
-/// Polls a future, and looks how long each poll holds its thread.
-pub(crate) async fn timed<F: Future>(stop: &Stop, future: F) -> F::Output {
-    let mut future = pin!(future);
-    std::future::poll_fn(|cx| {
-        let since = now();
-        stop.hold.since.store(since, Ordering::Relaxed);
-        let polled = future.as_mut().poll(cx);
-        stop.hold.since.store(0, Ordering::Relaxed);
-        if let Some(held) = stop.hold.held(since) {
-            meter::held(held.kind);
-            stop.warn_once(held);
-        }
-        polled
-    })
-    .await
-}
-
 fn now() -> u64 {
     u64::try_from(BEGINNING.elapsed().as_micros()).unwrap_or(u64::MAX).max(1)
 }
@@ -100,16 +99,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_poll_is_seen_from_elsewhere_while_it_lasts_and_only_then() {
-        let stop = Stop::default();
-        stop.hold.is_of("k", Some(LONG));
-        let seen = || thread::scope(|scope| scope.spawn(|| stop.hold.is_long()).join().ok()?);
-        let polled = timed(&stop, async {
+        let hold = Hold::default();
+        hold.is_of("k", Some(LONG));
+        let seen = || thread::scope(|scope| scope.spawn(|| hold.is_long()).join().ok()?);
+        let handler = async {
             // As if it had begun that long ago.
-            stop.hold.since.store(now().saturating_sub(micros(LONG)).max(1), Ordering::Relaxed);
+            hold.since.store(now().saturating_sub(micros(LONG)).max(1), Ordering::Relaxed);
             let during = seen();
             tokio::task::yield_now().await;
             (during, seen())
-        });
+        };
+        let polled = hold.timed(handler, |_| {});
         let (during, after_an_await) = polled.await;
         let during = during.expect("it holds its thread");
         assert_eq!((during.kind, during.timeout), ("k", Some(LONG)));

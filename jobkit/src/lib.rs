@@ -8,6 +8,7 @@ pub mod batch;
 mod connect;
 mod context;
 mod declared;
+mod denied;
 mod driver_error;
 #[cfg_attr(not(feature = "encrypt"), path = "encryption/without.rs")]
 mod encryption;

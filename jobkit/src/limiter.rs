@@ -7,12 +7,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::context::Attempt;
+use crate::Error;
+use crate::context::{Attempt, JobContext};
+pub use crate::denied::Denied;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
-use crate::outcome::Verdict;
 use crate::policy::Rate;
 use crate::reach::Reach;
-use crate::{Error, StopReason};
 
 /// How long a job waits for its slot where nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,44 +36,23 @@ pub struct Limiter<'a> {
     most: Duration,
 }
 
-/// Why there is no slot.
-///
-/// A handler may return it with `?`: a job that is [`Later`](Self::Later) is snoozed until its
-/// slot, one that is told to stop is released, and neither is charged an attempt.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Denied {
-    /// The slot is further away than the job would wait. It is kept for the job, which has to ask
-    /// again after this time, in this attempt or in the next: in the last second before its slot.
-    #[error("the slot of the limiter is {0:?} away")]
-    Later(Duration),
-    /// The attempt is to end. What it had waited for is not used.
-    #[error("the attempt is to end, and waits for no slot")]
-    Stopped(StopReason),
-    /// No worker has declared this limiter.
-    #[error("no worker has declared the limiter `{0}`")]
-    Unknown(String),
-    /// The database did not answer, or refused.
-    #[error(transparent)]
-    Failed(#[from] Error),
-}
-
-impl Denied {
-    /// What a handler that returns it asks for.
-    pub(crate) fn verdict(&self) -> Verdict {
-        match self {
-            Self::Later(wait) => Verdict::Snooze(*wait),
-            Self::Stopped(_) => Verdict::Release,
-            Self::Unknown(_) | Self::Failed(_) => Verdict::Retry,
-        }
+impl<S> JobContext<S> {
+    /// A [limiter](crate::limiter), to ask for a slot in the middle of a run: how often jobs do
+    /// something, over all processes, whatever their kinds. A worker
+    /// [declares](crate::Worker::limiter) it.
+    ///
+    /// ```
+    /// # use jobkit::JobContext;
+    /// # async fn run(cx: JobContext) -> jobkit::Result {
+    /// cx.limiter("stripe").acquire().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn limiter<'a>(&'a self, name: &'a str) -> Limiter<'a> {
+        Limiter { attempt: &self.attempt, name, key: None, most: PATIENCE }
     }
 }
 
 impl<'a> Limiter<'a> {
-    pub(crate) fn new(attempt: &'a Attempt, name: &'a str) -> Self {
-        Self { attempt, name, key: None, most: PATIENCE }
-    }
-
     /// The slots of this key only, such as an account: each key has the rate for itself. Without
     /// one all jobs share the key that has the limiter's name.
     pub fn key(self, key: impl ToString) -> Self {

@@ -5,9 +5,9 @@ use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use crate::denied::Denied;
 use crate::error::QUEUE_FULL;
 use crate::error_type::{AnyError, ErrorType, error_type};
-use crate::limiter::Denied;
 use crate::limits;
 use crate::panics::message;
 
@@ -203,8 +203,17 @@ fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
         if is_full {
             return Some(Verdict::Wait(FULL));
         }
-        error.downcast_ref::<Denied>().map(Denied::verdict)
+        error.downcast_ref::<Denied>().map(of_denied)
     })
+}
+
+/// What a handler asks for that returns why it has no slot.
+fn of_denied(denied: &Denied) -> Verdict {
+    match denied {
+        Denied::Later(wait) => Verdict::Snooze(*wait),
+        Denied::Stopped(_) => Verdict::Release,
+        Denied::Unknown(_) | Denied::Failed(_) => Verdict::Retry,
+    }
 }
 
 /// Whether a queue was full for a statement of the handler's own.

@@ -8,11 +8,23 @@ use std::time::Duration;
 use sqlx::PgConnection;
 
 use crate::returned::Returned;
-use crate::store::Completion;
 use crate::{Error, JobId};
 
 /// An answer of the database.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// What has become of a job that its handler completed, or meant to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completion {
+    /// The transaction is not over.
+    Open,
+    /// This claim holds the job: nothing was completed.
+    Held(i64),
+    /// It has ended with success. There is its permit to be freed, in this claim.
+    Finished(Option<i64>),
+    /// The worker was reaped: nobody asks it any more.
+    Lost,
+}
 
 /// What a [`JobContext`](crate::JobContext) asks of its worker's database.
 pub(crate) trait Reach: fmt::Debug + Send + Sync {

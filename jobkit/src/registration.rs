@@ -1,7 +1,5 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,13 +11,10 @@ use crate::declared::Declared;
 use crate::encryption;
 use crate::enqueue::Draft;
 use crate::policy::Policy;
-use crate::returned::Returned;
+use crate::returned::{HandlerFuture, Returned};
 use crate::states::States;
 use crate::stored::Stored;
 use crate::{Job, JobContext, Result};
-
-/// A handler's future, boxed once.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Returned>> + Send>>;
 
 /// One job type as workers know it: its policy, the state it needs and how to run it.
 ///
@@ -37,7 +32,7 @@ pub struct Registration {
 }
 
 /// Decodes a payload and makes the handler's future.
-type Start = fn(Stored<'_>, Arc<Attempt>, &States) -> Result<Running, String>;
+type Start = fn(Stored<'_>, Arc<Attempt>, &States) -> Result<HandlerFuture, String>;
 
 /// Decodes a payload and computes its concurrency key.
 type Key = fn(Stored<'_>) -> Result<Option<String>, String>;
@@ -135,7 +130,7 @@ impl Registration {
         payload: &[u8],
         attempt: Arc<Attempt>,
         states: &States,
-    ) -> Result<Running, String> {
+    ) -> Result<HandlerFuture, String> {
         (self.start)(Stored::new(payload, version, &self.policy), attempt, states)
     }
 
@@ -163,7 +158,7 @@ fn start<J: Job<S>, S: Send + Sync + 'static>(
     stored: Stored<'_>,
     attempt: Arc<Attempt>,
     states: &States,
-) -> Result<Running, String> {
+) -> Result<HandlerFuture, String> {
     let job = stored.job::<J>()?;
     let state = states.get::<S>().expect("the start-up check found every state");
     let context = JobContext::new(attempt, state);

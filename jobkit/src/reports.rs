@@ -2,7 +2,6 @@
 
 #[cfg(feature = "logs")]
 mod log;
-mod said;
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -13,10 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use self::log::AttemptLog;
 #[cfg(feature = "logs")]
 pub(crate) use self::log::logged_by;
-pub(crate) use self::said::{Report, State};
-use crate::context::Attempt;
+use crate::context::{Attempt, Listener, Reported};
 use crate::lock::Lock;
-use crate::store::{Ending, Outcome, Reported, Settlement};
+use crate::store::{Ending, Outcome, Settlement};
 
 /// Without the feature nothing is logged by anybody.
 #[cfg(not(feature = "logs"))]
@@ -58,13 +56,14 @@ pub(crate) struct Batch {
     pub(crate) unkept: Vec<i64>,
 }
 
-impl Reports {
-    /// An attempt begins to say something.
-    pub(crate) fn add(&self, attempt: Arc<Attempt>) {
+impl Listener for Reports {
+    fn begins(&self, attempt: Arc<Attempt>) {
         self.kept.lock().running.insert(attempt.id.0, attempt);
         self.used.store(true, Ordering::Release);
     }
+}
 
+impl Reports {
     /// An outcome was written: what its attempt said last goes with the next heartbeat, unless it
     /// came too late, or nothing of its job is kept.
     pub(crate) fn settled(&self, settlement: &Settlement, ending: Option<Ending>) {

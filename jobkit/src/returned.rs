@@ -2,12 +2,16 @@
 
 use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::limits::{self, RESULT_BYTES};
 use crate::{JobError, exact};
+
+/// A handler's future, boxed once.
+pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = crate::Result<Returned>> + Send>>;
 
 /// What a handler returned with `Ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]

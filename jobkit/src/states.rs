@@ -2,8 +2,6 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::batch::Gatherers;
-
 /// The values given with [`Worker::state`](crate::Worker::state), by type. `()` is always there.
 pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -11,7 +9,6 @@ impl Default for States {
     fn default() -> Self {
         let mut states = Self(HashMap::new());
         states.insert(());
-        states.insert(Gatherers::default());
         states
     }
 }

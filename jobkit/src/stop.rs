@@ -81,6 +81,11 @@ impl Stop {
         }
     }
 
+    /// Runs the handler, and looks how long it holds its thread.
+    pub(crate) async fn timed<F: Future>(&self, handler: F) -> F::Output {
+        self.hold.timed(handler, |held| self.warn_once(held)).await
+    }
+
     /// Says in the log that handlers of a kind hold their threads, unless that was said.
     pub(crate) fn warn_once(&self, held: Held) {
         if self.worker.holders.lock().insert(held.kind) {

@@ -2,7 +2,6 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::Declared;
 use crate::policy::Policy;
 use crate::redact::HIDDEN;
 
@@ -19,9 +18,9 @@ impl<'a> Stored<'a> {
         Self { payload, version, policy }
     }
 
-    /// The job. The error says, with the path inside the payload, why there is none.
-    pub(crate) fn job<J: Declared + DeserializeOwned>(self) -> Result<J, String> {
-        if self.version == self.policy.version { self.decode() } else { J::upcast(self) }
+    /// Whether it is of the version that its kind has now.
+    pub(crate) fn is_current(&self) -> bool {
+        self.version == self.policy.version
     }
 
     /// Which version this is.

@@ -34,9 +34,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::enqueue::Executor;
-use crate::enqueue::{Draft, drafts, enqueue_drafts};
-use crate::{Error, JobId};
+use crate::JobId;
 
 /// How long a job has its unique key. Each has what the one before it has, and more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -167,23 +165,4 @@ impl Enqueued {
             _ => Self::New(JobId(id)),
         }
     }
-}
-
-/// Enqueues any number of jobs in one statement, as [`enqueue_all`](crate::enqueue_all) does, and
-/// says of each, in the same order, what became of it. Of duplicates among them the first is
-/// enqueued, and the others are its duplicates.
-///
-/// # Errors
-/// As [`enqueue_all`](crate::enqueue_all).
-pub fn enqueue_all<'c, J, I, X>(
-    jobs: I,
-    executor: X,
-) -> impl Future<Output = Result<Vec<Enqueued>, Error>> + Send
-where
-    J: Into<Draft>,
-    I: IntoIterator<Item = J>,
-    X: Executor<'c>,
-{
-    let drafts = drafts(jobs);
-    async move { enqueue_drafts(drafts?, executor).await }
 }

@@ -51,7 +51,7 @@ use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::Source;
-use crate::{Error, Registration, limiter};
+use crate::{Error, Registration, batch, limiter};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -98,7 +98,7 @@ impl Worker {
     fn of(source: Source) -> Self {
         Self {
             source,
-            states: States::default(),
+            states: batch::states(),
             registry: None,
             queues: Vec::new(),
             bounds: Vec::new(),

@@ -85,7 +85,7 @@ async fn produce(pool: &PgPool) {
     assert_eq!(unique().enqueue_unique(pool).await.unwrap(), Enqueued::Existing(one.id()));
     let replace = unique().on_duplicate(OnDuplicate::Replace);
     let many = [replace, pay(6, 0).options()];
-    let many = jobkit::unique::enqueue_all(many, pool).await.unwrap();
+    let many = jobkit::enqueue::enqueue_all_unique(many, pool).await.unwrap();
     assert!(matches!(many[..], [Enqueued::Replaced(id), Enqueued::New(_)] if id == one.id()));
     let now = pay(7, 0).options().unique_key("now");
     assert!(matches!(now.enqueue_unique(pool).await, Ok(Enqueued::New(_))));

@@ -8,7 +8,7 @@ mod walk;
 use std::time::Duration;
 
 use jobkit::enqueue::Statement;
-use jobkit::unique::{self, Enqueued, OnDuplicate, While};
+use jobkit::unique::{Enqueued, OnDuplicate, While};
 use jobkit::{Enqueue, Error, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -55,20 +55,20 @@ async fn a_duplicate_neither_fails_nor_ends_the_transaction() {
 async fn many_in_one_call_are_answered_each_in_its_place() {
     let lab = Lab::guarded().await;
     let jobs = [1, 2, 1, 3].map(|account| sync(account, "x"));
-    let answers = unique::enqueue_all(jobs.clone(), lab.pool()).await.unwrap();
+    let answers = jobkit::enqueue::enqueue_all_unique(jobs.clone(), lab.pool()).await.unwrap();
     assert!(matches!(
         answers[..],
         [Enqueued::New(a), Enqueued::New(_), Enqueued::Replaced(b), Enqueued::New(_)] if a == b
     ));
     let ids: Vec<_> = answers.iter().map(|answer| answer.id()).collect();
     assert_eq!(jobkit::enqueue_all(jobs, lab.pool()).await.unwrap(), ids);
-    let none = unique::enqueue_all(Vec::<Sync>::new(), lab.pool()).await.unwrap();
+    let none = jobkit::enqueue::enqueue_all_unique(Vec::<Sync>::new(), lab.pool()).await.unwrap();
     assert!(none.is_empty());
     // Beside jobs that have no key.
     let mixed = || [crate::jobs::Noop.options().unique_key("k"), crate::jobs::Noop.options()];
-    let answers = unique::enqueue_all(mixed(), lab.pool()).await.unwrap();
+    let answers = jobkit::enqueue::enqueue_all_unique(mixed(), lab.pool()).await.unwrap();
     assert!(answers.iter().all(|answer| matches!(answer, Enqueued::New(_))));
-    let answers = unique::enqueue_all(mixed(), lab.pool()).await.unwrap();
+    let answers = jobkit::enqueue::enqueue_all_unique(mixed(), lab.pool()).await.unwrap();
     assert!(matches!(answers[..], [Enqueued::Existing(_), Enqueued::New(_)]));
     lab.check_invariants().await;
 }

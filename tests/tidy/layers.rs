@@ -4,7 +4,7 @@ use crate::forbid;
 use crate::sources::{self, Source, line};
 
 /// Modules that know nothing of the database or the engine.
-const PURE: [&str; 13] = [
+pub(crate) const PURE: [&str; 13] = [
     "backoff",
     "context",
     "declared",
@@ -21,7 +21,7 @@ const PURE: [&str; 13] = [
 ];
 
 /// What they must not import.
-const ABOVE_PURE: [&str; 9] =
+pub(crate) const ABOVE_PURE: [&str; 9] =
     ["Admin", "Worker", "admin", "enqueue", "migrate", "operating", "registry", "store", "worker"];
 
 /// The store knows rows and options, never jobs or workers.
@@ -112,7 +112,7 @@ pub(crate) fn module_of<'a>(of: &str, source: &'a Source) -> Option<Vec<&'a str>
 }
 
 /// A path as seen from the root of the crate; `None` when it leads out of the crate.
-fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
+pub(crate) fn from_root(path: &[String], module: &[&str]) -> Option<Vec<String>> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let (start, rest) = match path.first()?.as_str() {
         "crate" => (Vec::new(), &path[1..]),

@@ -1,6 +1,7 @@
 //! The house rules. Each test reads the sources and names the file, the line and the rule.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod circles;
 mod dependencies;
 mod docs;
 mod floors;

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 
 use crate::lock::Lock;
-use crate::registration::Running;
-use crate::returned::Returned;
+use crate::returned::{HandlerFuture, Returned};
 use crate::{JobError, Result};
 
 /// The handler within layers. It is polled where its layer is, which may be in another task, but
@@ -21,7 +20,7 @@ pub(crate) struct Inside {
 
 struct State {
     /// Not while it is being polled, nor after its end.
-    handler: Option<Running>,
+    handler: Option<HandlerFuture>,
     /// Of the task that polls it, which hears of its end.
     waker: Option<Waker>,
     polled: bool,
@@ -31,7 +30,7 @@ struct State {
 }
 
 impl Inside {
-    pub(super) fn new(handler: Running) -> Arc<Self> {
+    pub(super) fn new(handler: HandlerFuture) -> Arc<Self> {
         let state = State {
             handler: Some(handler),
             waker: None,
@@ -79,7 +78,7 @@ impl Inside {
     }
 
     /// Takes the handler for a poll; `None` after its end.
-    fn take(&self) -> Option<Running> {
+    fn take(&self) -> Option<HandlerFuture> {
         let mut state = self.state.lock();
         let handler = state.handler.take();
         state.polled = handler.is_some();
@@ -87,7 +86,7 @@ impl Inside {
     }
 
     /// Keeps what goes on for its next poll; gives it back where its attempt has ended since.
-    fn put_back(&self, handler: Running, waker: &Waker) -> Option<Running> {
+    fn put_back(&self, handler: HandlerFuture, waker: &Waker) -> Option<HandlerFuture> {
         let mut state = self.state.lock();
         if state.over {
             return Some(handler);

@@ -13,10 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Answers, BatchJob, Member, copies};
-use crate::hold::timed;
+use crate::context::Report;
 use crate::lock::Lock;
 use crate::panics::{guard, message};
-use crate::reports::Report;
 use crate::stop::Stop;
 use crate::{JobContext, JobError, Result};
 
@@ -226,7 +225,7 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
         let member = |(seat, job, cx)| Member { job, cx, call: Arc::<Self>::clone(&self), seat };
         let batch: Vec<_> = gathered.into_iter().map(member).collect();
         let run = at_work(&stop, guard(async { J::run(batch).await }));
-        let run = timed(&stop, run).instrument(span);
+        let run = stop.timed(run).instrument(span);
         tokio::select! {
             biased;
             () = self.left.cancelled() => {}

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::JobContext;
+use super::{JobContext, Report, State};
 use crate::limits::{self, CHECKPOINT_BYTES};
-use crate::reports::{Report, State};
 use crate::{Error, exact};
 
 impl<S> JobContext<S> {

@@ -1,7 +1,5 @@
 //! How a value is looked for.
 
-use super::views::lower;
-
 /// The texts that give a value away.
 pub(super) struct Needles {
     /// In whatever case; here in small letters.
@@ -37,4 +35,9 @@ fn base64(before: usize, value: &[u8]) -> Vec<char> {
     };
     // Those of which every bit is the value's.
     ((before * 8).div_ceil(6)..bytes.len() * 8 / 6).map(sextet).collect()
+}
+
+/// A letter without its case.
+pub(super) fn lower(c: char) -> char {
+    if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::forms::Needles;
+use super::forms::{Needles, lower};
 
 /// A character, and the bytes of the text that it is read from.
 #[derive(Clone, Copy)]
@@ -78,11 +78,6 @@ impl View {
             units.iter().zip(text).all(|(unit, sought)| alike(unit.c, *sought)).then_some(at)
         })
     }
-}
-
-/// A letter without its case.
-pub(super) fn lower(c: char) -> char {
-    if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
 }
 
 /// A character of base64 for URLs as the standard has it.

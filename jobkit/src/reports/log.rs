@@ -11,11 +11,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::Report;
-use super::said::shown;
-use crate::context::Attempt;
+use crate::context::{Attempt, Line, Report, shown};
 use crate::redact::{WIDEST, scrubbed};
-use crate::store::Line;
 
 /// How many bytes of a line are kept.
 const LINE_BYTES: usize = 500;

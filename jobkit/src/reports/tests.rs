@@ -2,16 +2,19 @@ use std::time::Instant;
 
 use super::*;
 use crate::JobContext;
+use crate::context::Report;
 use crate::returned::Returned;
 use crate::store::{ClaimId, Failure};
 
 const CLAIM: ClaimId = ClaimId { worker: 1, n: 7 };
+const OF_CLAIM: (i64, i64) = (CLAIM.worker, CLAIM.n);
 
 /// An attempt of a worker with these reports.
 fn context(reports: &Arc<Reports>, hidden: &[&str]) -> (JobContext, Arc<Attempt>) {
     let mut attempt = Attempt::for_test();
     let hidden = hidden.iter().map(ToString::to_string).collect();
-    attempt.report = Report::of(CLAIM, Instant::now(), hidden, reports);
+    let listener = Arc::downgrade(reports);
+    attempt.report = Report::of(OF_CLAIM, Instant::now(), hidden, listener);
     let attempt = Arc::new(attempt);
     (JobContext::new(Arc::clone(&attempt), Arc::new(())), attempt)
 }
@@ -133,7 +136,7 @@ fn a_note_has_no_hidden_text_and_an_end() {
 #[test]
 fn a_statement_and_what_waits_for_it_have_an_end() {
     let reports: Arc<Reports> = Arc::default();
-    let line = |text: &str| crate::store::Line {
+    let line = |text: &str| crate::context::Line {
         at: 0,
         level: "INFO",
         target: String::new(),
@@ -142,7 +145,8 @@ fn a_statement_and_what_waits_for_it_have_an_end() {
     for job in 0..1_000 {
         let mut attempt = Attempt::for_test();
         attempt.id.0 = job;
-        attempt.report = Report::of(CLAIM, Instant::now(), Vec::new(), &reports);
+        let listener = Arc::downgrade(&reports);
+        attempt.report = Report::of(OF_CLAIM, Instant::now(), Vec::new(), listener);
         let attempt = Arc::new(attempt);
         (0..60).for_each(|_| Report::line(&attempt, line("x")));
         reports.settled(&Settlement { job, ..settlement(failed()) }, None);

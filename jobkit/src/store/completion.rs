@@ -5,6 +5,7 @@ use tracing::debug_span;
 
 use super::call::statements;
 use super::read::{FromRow, One, ReadColumn};
+use crate::reach::Completion;
 
 statements! {
     /// Moves a running job into claim `own`, if there are others in its claim `n`. Which of the two
@@ -25,19 +26,6 @@ statements! {
     /// What has become of a job that its handler completed, or meant to, under one of these claims.
     fn completion(worker: i64, claims: &[i64], job: i64) -> One<Completion>
         = "select state, n from jobkit.completion($1, $2, $3)";
-}
-
-/// What has become of a job that its handler completed, or meant to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Completion {
-    /// The transaction is not over.
-    Open,
-    /// This claim holds the job: nothing was completed.
-    Held(i64),
-    /// It has ended with success. There is its permit to be freed, in this claim.
-    Finished(Option<i64>),
-    /// The worker was reaped: nobody asks it any more.
-    Lost,
 }
 
 impl FromRow for Completion {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::value::RawValue;
 
-use super::enqueue::NewJob;
+use super::new_job::NewJob;
 
 /// Inserts a job that has nothing to wait for; the same with parameters that any driver can send.
 pub(super) const ONE: &str = include_str!("sql/jobs_enqueue_one.sql");

@@ -20,6 +20,7 @@ mod idle;
 mod insert;
 mod lane;
 mod link;
+mod new_job;
 mod next_work;
 mod notifications;
 mod pause;
@@ -44,14 +45,15 @@ pub(crate) use self::announce::{
 pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed, ClaimedJob};
-pub(crate) use self::completion::{Completion, complete, completion, part};
+pub(crate) use self::completion::{complete, completion, part};
 pub(crate) use self::count::number;
-pub(crate) use self::enqueue::{NewJob, UniqueKey, enqueue, enqueue_all, enqueue_unique, publish};
+pub(crate) use self::enqueue::{enqueue, enqueue_all, enqueue_unique, publish};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
 pub(crate) use self::insert::{Insert, interval_text};
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
+pub(crate) use self::new_job::{NewJob, UniqueKey};
 pub(crate) use self::next_work::next_work;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
@@ -60,7 +62,7 @@ pub(crate) use self::queues::{
 };
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::reports::{
-    Line, Reported, checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
+    checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
 };
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, WaitingSchedule, clock, declaration,

@@ -1,62 +1,12 @@
 //! What attempts say of themselves while they run, and where they go on.
 
-use std::time::Instant;
-
-use serde::{Serialize, Serializer};
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
 use tracing::debug_span;
 
 use super::call::{Statement, statements};
 use super::read::One;
-
-/// What an attempt says of itself. Its times are sent as microseconds ago: no clock but the
-/// server's is stored.
-#[derive(Debug, Serialize)]
-pub(crate) struct Reported {
-    pub(crate) job: i64,
-    pub(crate) attempt: u32,
-    #[serde(serialize_with = "ago")]
-    pub(crate) began: Instant,
-    pub(crate) done: Option<i64>,
-    pub(crate) total: Option<i64>,
-    pub(crate) note: Option<String>,
-    #[serde(serialize_with = "ago_if_any")]
-    pub(crate) at: Option<Instant>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) lines: Vec<Line>,
-}
-
-/// A line that an attempt logged.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Line {
-    /// In microseconds since 1970, by the clock of the worker.
-    pub(crate) at: i64,
-    pub(crate) level: &'static str,
-    pub(crate) target: String,
-    pub(crate) text: String,
-}
-
-impl Reported {
-    /// About how much it is to send.
-    pub(crate) fn bytes(&self) -> usize {
-        const REST: usize = 100;
-        let lines = self.lines.iter().map(|line| REST + line.target.len() + line.text.len());
-        REST + self.note.as_ref().map_or(0, String::len) + lines.sum::<usize>()
-    }
-}
-
-fn ago<S: Serializer>(time: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(time.elapsed().as_micros()).unwrap_or(0))
-}
-
-#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
-fn ago_if_any<S: Serializer>(time: &Option<Instant>, serializer: S) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => ago(time, serializer),
-        None => serializer.serialize_none(),
-    }
-}
+use crate::context::Reported;
 
 /// Writes what attempts of a worker say. `over` are jobs that have ended and had a checkpoint,
 /// `unkept` those of which nothing is kept.

@@ -11,7 +11,7 @@ use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::worker::trial::Crew;
-use crate::{Error, Registration};
+use crate::{Error, Registration, batch};
 
 /// How many attempts a drain makes unless it is told otherwise.
 const MOST: usize = 1000;
@@ -72,7 +72,7 @@ impl Drain {
     /// Runs all jobs linked into the binary of the test, of all queues.
     pub fn new() -> Self {
         Self {
-            states: States::default(),
+            states: batch::states(),
             registry: None,
             queues: BTreeSet::new(),
             at_once: 1,

@@ -5,7 +5,6 @@ use tracing_subscriber::prelude::*;
 
 use super::*;
 use crate::reports::Reports;
-use crate::store::ClaimId;
 
 /// Runs with a log of an attempt that hides these texts, and answers what it kept.
 fn logged(log: AttemptLog, hidden: &[&str], run: impl FnOnce()) -> Vec<String> {
@@ -15,7 +14,7 @@ fn logged(log: AttemptLog, hidden: &[&str], run: impl FnOnce()) -> Vec<String> {
         let span = info_span!(target: "jobkit::worker::run", "jobkit.run", job.id = 7);
         let mut attempt = Attempt::for_test();
         let hidden = hidden.iter().map(ToString::to_string).collect();
-        attempt.report = Report::of(ClaimId { worker: 1, n: 7 }, Instant::now(), hidden, &reports);
+        attempt.report = Report::of((1, 7), Instant::now(), hidden, Arc::downgrade(&reports) as _);
         let attempt = Arc::new(attempt);
         logged_by(&attempt);
         info!("before");

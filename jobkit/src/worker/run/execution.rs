@@ -17,20 +17,20 @@ use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, without_a_run};
 use self::start::{Started, missing_key, opened};
 use super::running::{Handler, Running};
+use crate::StopReason;
 use crate::around::Layers;
 use crate::context::Attempt;
-use crate::hold::timed;
 use crate::panics::guard;
 use crate::policy::Policy;
 use crate::reach::Reach;
 use crate::registry::Registry;
 use crate::reports::Reports;
+use crate::returned::HandlerFuture;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Seen, Settlement};
 use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
 use crate::worker::settle::ledger::Ledger;
-use crate::{StopReason, registration};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.
@@ -256,13 +256,13 @@ impl Execution {
     /// Polls the handler until it ends or must.
     async fn run(
         &self,
-        mut future: registration::Running,
+        mut future: HandlerFuture,
         limit: Option<Duration>,
         handler: &Handler,
     ) -> Run {
         let ended = tokio::select! {
             biased;
-            ended = timed(&handler.stop, guard(future.as_mut())) => match ended {
+            ended = handler.stop.timed(guard(future.as_mut())) => match ended {
                 Ok(result) => Run::Returned(result),
                 Err(panic) => Run::Panicked(panic),
             },

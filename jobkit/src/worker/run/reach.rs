@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use crate::reach::{Answer, Reach};
+use crate::reach::{Answer, Completion, Reach};
 use crate::returned::Returned;
 use crate::store::{
-    Ask, Call, ClaimId, Completion, checkpoint, complete, completion, interval, last_checkpoint,
+    Ask, Call, ClaimId, checkpoint, complete, completion, interval, last_checkpoint,
     limiter_paused, part, pause_key, pause_key_of, take_slot,
 };
 use crate::worker::settle::ledger::Ledger;

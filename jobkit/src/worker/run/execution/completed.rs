@@ -8,8 +8,9 @@ use super::Execution;
 use super::ending::Run;
 use crate::JobError;
 use crate::context::Attempt;
+use crate::reach::Completion;
 use crate::returned::Returned;
-use crate::store::{ClaimId, Completion, Outcome, Seen, Written};
+use crate::store::{ClaimId, Outcome, Seen, Written};
 use crate::worker::run::running::Handler;
 
 /// How soon it is looked again whether the transaction is over, at first: a dropped one is rolled

@@ -10,19 +10,20 @@ use tracing::Instrument;
 
 use super::Execution;
 use crate::around::{Inside, layered};
-use crate::context::{Attempt, Completing};
+use crate::context::{Attempt, Completing, Report};
 use crate::encryption::{self, Unopened};
 use crate::panics::message;
 use crate::policy::Policy;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::registry::Known;
-use crate::reports::{Report, logged_by};
+use crate::reports::logged_by;
+use crate::returned::HandlerFuture;
 use crate::store::{ClaimId, ClaimedJob};
 use crate::worker::run::running::Handler;
-use crate::{JobContext, JobError, JobId, registration};
+use crate::{JobContext, JobError, JobId};
 
 /// What an attempt polls; and what is inside of its layers, if there are any.
-pub(super) type Started = (registration::Running, Option<Arc<Inside>>);
+pub(super) type Started = (HandlerFuture, Option<Arc<Inside>>);
 
 impl Execution {
     /// The future of an attempt: its handler's or, where there are layers, theirs with the handler
@@ -77,6 +78,7 @@ impl Execution {
         );
         let hidden = hidden(&job.payload, policy);
         handler.stop.hold.is_of(policy.kind, policy.timeout);
+        let reports = Arc::downgrade(&self.reports);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
             kind: take(&mut job.kind),
@@ -92,7 +94,7 @@ impl Execution {
             stop: Arc::clone(&handler.stop),
             span,
             reach: self.reach.clone(),
-            report: Report::of(claim, began, hidden, &self.reports),
+            report: Report::of((claim.worker, claim.n), began, hidden, reports),
             keep: policy.retention,
             completing: Completing::default(),
         });

@@ -1,18 +1,72 @@
 use std::collections::VecDeque;
+use std::fmt;
 use std::mem::take;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-use super::Reports;
-use crate::context::Attempt;
+use serde::{Serialize, Serializer};
+
+use super::Attempt;
 use crate::limits::NOTE_BYTES;
 use crate::lock::Lock;
 use crate::redact::scrubbed;
-use crate::store::{ClaimId, Line, Reported};
 
 /// How many lines of an attempt are kept: the last.
 const LINES: usize = 50;
+
+/// Hears that an attempt begins to say something.
+pub(crate) trait Listener: fmt::Debug + Send + Sync {
+    fn begins(&self, attempt: Arc<Attempt>);
+}
+
+/// What an attempt says of itself. Its times are sent as microseconds ago: no clock but the
+/// server's is stored.
+#[derive(Debug, Serialize)]
+pub(crate) struct Reported {
+    pub(crate) job: i64,
+    pub(crate) attempt: u32,
+    #[serde(serialize_with = "ago")]
+    pub(crate) began: Instant,
+    pub(crate) done: Option<i64>,
+    pub(crate) total: Option<i64>,
+    pub(crate) note: Option<String>,
+    #[serde(serialize_with = "ago_if_any")]
+    pub(crate) at: Option<Instant>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A line that an attempt logged.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Line {
+    /// In microseconds since 1970, by the clock of the worker.
+    pub(crate) at: i64,
+    pub(crate) level: &'static str,
+    pub(crate) target: String,
+    pub(crate) text: String,
+}
+
+impl Reported {
+    /// About how much it is to send.
+    pub(crate) fn bytes(&self) -> usize {
+        const REST: usize = 100;
+        let lines = self.lines.iter().map(|line| REST + line.target.len() + line.text.len());
+        REST + self.note.as_ref().map_or(0, String::len) + lines.sum::<usize>()
+    }
+}
+
+fn ago<S: Serializer>(time: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(time.elapsed().as_micros()).unwrap_or(0))
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+fn ago_if_any<S: Serializer>(time: &Option<Instant>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => ago(time, serializer),
+        None => serializer.serialize_none(),
+    }
+}
 
 /// What an attempt says of itself, and what is needed to say it.
 #[derive(Debug)]
@@ -24,8 +78,8 @@ pub(crate) struct Report {
     /// Of a batch: those of all payloads that its call has.
     hidden_in_batch: OnceLock<Arc<[String]>>,
     pub(crate) began: Instant,
-    /// Those of its worker; of none in a test of the user's own.
-    pub(crate) all: Weak<Reports>,
+    /// Its worker's; none in a test of the user's own.
+    listener: Option<Weak<dyn Listener>>,
     pub(crate) said: Lock<State>,
 }
 
@@ -46,7 +100,7 @@ pub(crate) struct Said {
     lines: VecDeque<Line>,
     /// Since it was last written.
     news: bool,
-    pub(super) written: bool,
+    pub(crate) written: bool,
     /// Whether its job has a checkpoint.
     pub(crate) checkpointed: bool,
     /// The checkpoint, in a test of the user's own.
@@ -69,21 +123,20 @@ impl Report {
             hidden: Vec::new(),
             hidden_in_batch: OnceLock::new(),
             began: Instant::now(),
-            all: Weak::new(),
+            listener: None,
             said: Lock::default(),
         }
     }
 
     /// Of an attempt that begins now, under that claim.
     pub(crate) fn of(
-        ClaimId { worker, n }: ClaimId,
+        (worker, n): (i64, i64),
         began: Instant,
         hidden: Vec<String>,
-        all: &Arc<Reports>,
+        listener: Weak<dyn Listener>,
     ) -> Self {
-        let all = Arc::downgrade(all);
         let claim = (worker, AtomicI64::new(n));
-        Self { claim, hidden, began, all, ..Self::unheard() }
+        Self { claim, hidden, began, listener: Some(listener), ..Self::unheard() }
     }
 
     /// Worker and number of the claim under which it runs.
@@ -124,7 +177,7 @@ impl Report {
     }
 
     /// The end of it: what was said.
-    pub(super) fn take(&self) -> Box<Said> {
+    pub(crate) fn take(&self) -> Box<Said> {
         match std::mem::replace(&mut *self.said.lock(), State::Closed) {
             State::Said(said) => said,
             State::Silent | State::Closed => Box::default(),
@@ -132,7 +185,7 @@ impl Report {
     }
 
     /// What was said since it was last asked.
-    pub(super) fn news(&self, attempt: &Attempt) -> Option<Reported> {
+    pub(crate) fn news(&self, attempt: &Attempt) -> Option<Reported> {
         let State::Said(said) = &mut *self.said.lock() else { return None };
         if !take(&mut said.news) {
             return None;
@@ -142,7 +195,7 @@ impl Report {
     }
 
     /// The last row did not get through.
-    pub(super) fn tell_again(&self) {
+    pub(crate) fn tell_again(&self) {
         if let State::Said(said) = &mut *self.said.lock() {
             said.news = true;
         }
@@ -191,8 +244,8 @@ impl Attempt {
                 say(&mut said);
                 *state = State::Said(said);
                 drop(state);
-                if let Some(all) = self.report.all.upgrade() {
-                    all.add(Arc::clone(self));
+                if let Some(listener) = self.report.listener.as_ref().and_then(Weak::upgrade) {
+                    listener.begins(Arc::clone(self));
                 }
             }
         }
@@ -201,7 +254,7 @@ impl Attempt {
 
 impl Said {
     /// What it said last, if that was not written.
-    pub(super) fn unwritten(&self, attempt: &Attempt) -> Option<Reported> {
+    pub(crate) fn unwritten(&self, attempt: &Attempt) -> Option<Reported> {
         self.news.then(|| self.row(attempt))
     }
 
