@@ -6,31 +6,31 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Failure {
     /// The URL is no absolute `http` or `https`, or has a user or a password in it.
-    #[error("the URL of the endpoint is not one of https, without a user")]
+    #[error("the URL of the endpoint must be an absolute https URL without a user or password")]
     Url,
     /// The endpoint has no secret, or one that is not `whsec_` and 24 to 64 bytes in base64.
-    #[error("the endpoint has no secret of 24 to 64 bytes in base64")]
+    #[error("the secret of the endpoint must be `whsec_` and 24 to 64 bytes in base64")]
     Secret,
     /// The id of the event is empty, or has something else in it than letters, digits and signs of
     /// ASCII, or a full stop.
-    #[error("the id of the event has no full stop or space, and is ASCII")]
+    #[error("the id of the event must be ASCII without spaces or full stops, and not empty")]
     Id,
     /// The host has no public address, and none in a network that is
     /// [allowed](crate::Webhooks::allow).
-    #[error("{host} is at no public address")]
+    #[error("{host} has no public address")]
     Forbidden {
         /// The host of the URL.
         host: String,
     },
     /// `http` is for the networks that are [allowed](crate::Webhooks::allow); what is public is
     /// reached by `https`.
-    #[error("{host} is reached by https alone")]
+    #[error("{host} must be reached by https")]
     Plain {
         /// The host of the URL.
         host: String,
     },
     /// The name of the host does not resolve.
-    #[error("{host} is not found")]
+    #[error("cannot resolve {host}")]
     Resolve {
         /// The host of the URL.
         host: String,
@@ -38,7 +38,7 @@ pub enum Failure {
         source: io::Error,
     },
     /// No connection, or none that TLS trusts.
-    #[error("no connection to {host}")]
+    #[error("cannot connect to {host}")]
     Connect {
         /// The host of the URL.
         host: String,

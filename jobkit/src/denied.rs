@@ -11,10 +11,10 @@ use crate::{Error, StopReason};
 pub enum Denied {
     /// The slot is further away than the job would wait. It is kept for the job, which has to ask
     /// again after this time, in this attempt or in the next: in the last second before its slot.
-    #[error("the slot of the limiter is {0:?} away")]
+    #[error("the limiter has no slot for this job for another {0:?}")]
     Later(Duration),
     /// The attempt is to end. What it had waited for is not used.
-    #[error("the attempt is to end, and waits for no slot")]
+    #[error("the attempt is being stopped, so it does not wait for a slot")]
     Stopped(StopReason),
     /// No worker has declared this limiter.
     #[error("no worker has declared the limiter `{0}`")]

@@ -48,10 +48,10 @@ pub trait Cipher: Send + Sync + 'static {
 #[non_exhaustive]
 pub enum OpenError {
     /// The key is not to be had here, or not now: the job is put back, uncharged.
-    #[error("the key is not to be had here")]
+    #[error("the key is not available here")]
     NoKey,
     /// It is not what was sealed, or not for this place: the payload does not decode.
-    #[error("it is not what was sealed for this place")]
+    #[error("the value is not what was sealed for this place")]
     Tampered,
 }
 

@@ -23,7 +23,7 @@ pub enum Error {
     Encrypt(String, String),
     /// A payload in which a path that its kind redacts or encrypts leads nowhere, though there is
     /// something on the way: nobody knows what in that must not be shown. Nothing was stored.
-    #[error("the payload of `{kind}` cannot be hidden: {why}")]
+    #[error("the payload of `{kind}` cannot be redacted or encrypted: {why}")]
     Misplaced {
         /// The job's kind.
         kind: &'static str,
@@ -80,15 +80,15 @@ pub enum Error {
     /// [`expires`](crate::enqueue::Pending::expires) and
     /// [`retry_for`](crate::enqueue::Pending::retry_for) say.
     #[error(
-        "the metadata is no JSON object, and so cannot say when the job expires or how long it is \
-         retried; make it an object"
+        "the metadata is not a JSON object, so it cannot say when the job expires or how long it \
+         is retried; make it an object"
     )]
     Metadata,
     /// This is no rate.
-    #[error("`{0}` is no rate: write how many in which time, such as 5/s, 100/min or 1000/h")]
+    #[error("`{0}` is not a rate; write a number per unit of time, such as 5/s, 100/min or 1000/h")]
     Rate(String),
     /// A checkpoint does not become JSON, or the last one is not what was asked for.
-    #[error("the checkpoint does not encode, or is not of the type that was asked for: {0}")]
+    #[error("the checkpoint cannot be encoded, or is not of the requested type: {0}")]
     Checkpoint(#[source] serde_json::Error),
     /// This attempt does not hold its job any more, which another attempt may be running by now.
     #[error("this attempt has lost its job; nothing was stored")]
@@ -106,19 +106,19 @@ pub enum Error {
     /// The transaction does not see the job that its handler would complete, and the worker holds
     /// it.
     #[error(
-        "this transaction does not see the job, which its worker holds: it is of another database \
-         than the worker's; or of another connection than a test whose own transaction has the \
-         job: drain through a mutex then, which the handler has as well"
+        "this transaction does not see the job; begin it in the database of the worker (in a test \
+         whose own transaction has the job: share that connection with the handler, and drain \
+         through a mutex)"
     )]
     OtherDatabase,
     /// This cannot begin the names of roles.
     #[error(
-        "`{0}` cannot begin the names of roles: write 1 to 40 small letters, digits and \
-         underscores, a letter first"
+        "`{0}` cannot be the prefix of role names; use 1 to 40 lower-case letters, digits and \
+         underscores, starting with a letter"
     )]
     RolePrefix(String),
     /// Signals cannot be heard.
-    #[error("signals cannot be heard: {0}")]
+    #[error("cannot listen for signals: {0}")]
     Signals(#[source] std::io::Error),
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
@@ -155,14 +155,14 @@ pub enum Error {
     /// beyond what it can work with. [`migrate`](crate::migrate()) mends the one and names the
     /// other.
     #[error(
-        "the jobkit schema does not fit this binary; run `jobkit::migrate(&pool)`, or deploy a \
-         binary with a newer jobkit if that says so"
+        "the jobkit schema does not fit this binary; run `jobkit::migrate(&pool)`, and if that \
+         fails because the schema is newer, deploy a binary with a newer jobkit"
     )]
     SchemaUnfit,
     /// A migration in the database is not the one this binary carries.
     #[error(
-        "migration {version} of the jobkit schema was applied with another text than this binary \
-         carries; do not edit applied migrations"
+        "migration {version} of the jobkit schema differs from the one in this binary; undo the \
+         edit: an applied migration must not change"
     )]
     SchemaEdited {
         /// The migration.
@@ -186,9 +186,9 @@ pub enum Error {
     /// A worker's connection does not keep its session: the address is that of a transaction
     /// pooler.
     #[error(
-        "this address gives each transaction or statement another session, as a pooler in \
-         transaction mode does (PgBouncer, pgpool-II by statement, PGlite's socket); connect the \
-         worker to the server itself, or through a session pool (what enqueues may stay)"
+        "this address does not keep a session, like a pooler in transaction or statement mode \
+         (PgBouncer, pgpool-II by statement, PGlite's socket); connect the worker to the server \
+         itself, or through a session pool (programs that only enqueue may keep this address)"
     )]
     TransactionPooler,
     /// Row security is on for tables of jobkit, and may hide rows from this role: its jobs would
@@ -202,7 +202,7 @@ pub enum Error {
         tables: String,
     },
     /// This is no address of a database. It is not repeated here: a password may be in it.
-    #[error("this is no address of a database ({0}); write postgres://user:password@host/database")]
+    #[error("this is not a database address ({0}); write postgres://user:password@host/database")]
     Address(String),
     /// The server cannot be reached, or not in time.
     #[error("{}", unreachable(.0))]
@@ -218,12 +218,13 @@ pub enum Error {
     )]
     ReadOnly,
     /// Somebody's open transaction has had this in hand for a second. Try again later.
-    #[error("somebody else has this in hand and does not let go of it; try again later")]
+    #[error("another transaction has this locked; try again later")]
     Busy,
     /// As many jobs wait in this queue as may. Nothing was stored, of a call that enqueues several
     /// neither the others. Try again later, or do without.
     #[error(
-        "the queue `{queue}` is full: {waiting} jobs wait, and {bound} may; nothing was stored"
+        "the queue `{queue}` is full: {waiting} jobs are waiting, and its bound is {bound}; \
+         nothing was stored, so try again later"
     )]
     QueueFull {
         /// The queue.
@@ -243,7 +244,7 @@ pub enum Error {
     #[error("the jobs cannot be announced:{0}")]
     Announce(StartProblems),
     /// Some of what is stored does not decode into the jobs of this binary; each is named.
-    #[error("what is stored does not fit the jobs of this binary:{0}")]
+    #[error("this binary cannot read some of the stored payloads:{0}")]
     Preflight(StartProblems),
     /// Any other answer of the database.
     #[error("database error: {}", said(.0))]

@@ -40,17 +40,16 @@ pub(crate) fn unreachable(error: &sqlx::Error) -> String {
 fn distrusted(why: &str) -> Option<String> {
     if why.contains("UnsupportedCertVersion") {
         return Some(
-            "PostgreSQL's certificate is of X.509 version 1, which rustls does not take; give \
-             the server one of version 3 (ssl_cert_file), build with the feature tls-native-tls, \
-             or set sslmode=disable where nobody listens in between"
+            "PostgreSQL's certificate is of X.509 version 1, which rustls does not accept; \
+             give the server one of version 3 (ssl_cert_file), build with the feature \
+             tls-native-tls, or set sslmode=disable on a network that you trust"
                 .to_owned(),
         );
     }
     why.contains("invalid peer certificate").then(|| {
         format!(
-            "PostgreSQL's certificate is not taken ({why}); name its authority (sslrootcert) \
-             and the server's host as the certificate does, or set sslmode=require, which checks \
-             neither"
+            "PostgreSQL's certificate is not trusted ({why}); set sslrootcert to its authority \
+             and connect to the host that it names, or set sslmode=require, which checks neither"
         )
     })
 }

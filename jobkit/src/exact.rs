@@ -29,7 +29,7 @@ pub(crate) fn compare<T: Serialize + ?Sized>(written: &T, read: &T) -> Result<()
     });
     let (place, _) = lost.next().or_else(|| read.first().cloned()).unwrap_or_default();
     let place = or_root(&place);
-    Err(ser::Error::custom(format!("what is at `{place}` is read back as something else")))
+    Err(ser::Error::custom(format!("the value at `{place}` is read back as something else")))
 }
 
 /// Refuses what JSON has no word for, where nobody knows as which type it will be read: numbers
@@ -48,7 +48,7 @@ pub(crate) fn finite<T: Serialize + ?Sized>(value: &T, json: &str) -> Result<(),
     match odd {
         Some((place, _)) => {
             let place = or_root(&place);
-            Err(ser::Error::custom(format!("what is at `{place}` is no number")))
+            Err(ser::Error::custom(format!("the value at `{place}` is not a number")))
         }
         None => Ok(()),
     }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_difference_has_a_place() {
-        let at = |place: &str| format!("what is at `{place}` is read back as something else");
+        let at = |place: &str| format!("the value at `{place}` is read back as something else");
         let map = |value: Option<f64>| BTreeMap::from([("a", BTreeMap::from([("b.c", value)]))]);
         assert_eq!(differ(&map(Some(f64::NAN)), &map(None)), at("a.b.c"));
         assert_eq!(differ(&map(Some(0.0)), &map(Some(-0.0))), at("a.b.c"));
@@ -97,7 +97,10 @@ mod tests {
         };
         assert_eq!(found(&[None, Some(1.5)]), Ok(()));
         for odd in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(found(&[None, Some(odd)]), Err("what is at `.` is no number".to_owned()));
+            assert_eq!(
+                found(&[None, Some(odd)]),
+                Err("the value at `.` is not a number".to_owned())
+            );
         }
         assert!(finite(&BTreeMap::from([("a", f32::NAN)]), "null").is_err());
     }

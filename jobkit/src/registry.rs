@@ -165,7 +165,7 @@ impl Registry {
         let sealed = self.policies().into_iter().filter(|policy| !policy.encrypt.is_empty());
         for Policy { kind, .. } in sealed.filter(|_| !encryption::has_keys()) {
             problems.push(format!(
-                "job `{kind}` encrypts fields, and this process has no keys: give them with \
+                "job `{kind}` encrypts fields, but this process has no keys: set them with \
                  `jobkit::policy::encryption::keys` first, or run other jobs only"
             ));
         }
@@ -210,8 +210,8 @@ impl Registry {
         for policy in self.policies() {
             for name in names(&policy).filter(|name| looks_versioned(name)) {
                 problems.push(format!(
-                    "the kind `{name}` ends as a version does, with `@` and a number: give it \
-                     another name"
+                    "the kind `{name}` ends with `@` and a number, which is for versions: give \
+                     it another name"
                 ));
             }
             let group = policy.concurrency.map(|concurrency| concurrency.group);
@@ -236,8 +236,7 @@ impl Registry {
             }
             if timeout.is_some_and(|timeout| timeout <= linger) {
                 problems.push(format!(
-                    "job `{kind}` may wait for its batch until its timeout is over: shorten \
-                     `linger`"
+                    "job `{kind}` may time out while it waits for its batch: shorten `linger`"
                 ));
             }
         }
@@ -254,8 +253,8 @@ impl Registry {
             }
             if concurrency.is_some() || unique.is_some() || coalesce.is_some() {
                 problems.push(format!(
-                    "job `{kind}` subscribes to `{topic}`, so it can have no key: whoever \
-                     publishes could not compute it"
+                    "job `{kind}` subscribes to `{topic}`, so it cannot have a key, which a \
+                     publisher cannot compute: remove the key or the topic"
                 ));
             }
         }
@@ -266,7 +265,7 @@ impl Registry {
             let is_earlier = |earlier: &u16| (1..version).contains(earlier);
             if !VERSIONS.contains(&version) || !upcasts.iter().all(is_earlier) {
                 problems.push(format!(
-                    "job `{kind}`: its version must be 1 to 32767, and those it casts up before it"
+                    "job `{kind}`: its version must be 1 to 32767, and those it upcasts lower"
                 ));
             }
             if !PRIORITIES.contains(&priority) {

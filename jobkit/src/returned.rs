@@ -91,7 +91,7 @@ mod tests {
         let large = unfit(&"x".repeat(RESULT_BYTES - 1));
         assert_eq!(large, "the result is not kept: 65537 bytes of JSON, the limit is 65536");
         assert!(unfit(&f64::NAN).starts_with("the result is not kept: invalid type: null"));
-        let lost = "the result is not kept: what is at `.` is read back as something else";
+        let lost = "the result is not kept: the value at `.` is read back as something else";
         assert_eq!(unfit(&Some(f64::NAN)), lost);
         assert!(unfit(&"a\0b".to_owned()).starts_with("the result is not kept: "));
         let keyed = std::collections::HashMap::from([((1, 2), 3)]);

@@ -157,7 +157,9 @@ impl Schedule {
         }
         let (_, max, _) = self.catch_up.stored();
         if !(1..=MOST_CAUGHT_UP).contains(&max) {
-            return Err(format!("it catches up with {max} instants; 1 to {MOST_CAUGHT_UP} may be"));
+            return Err(format!(
+                "it catches up with {max} instants; 1 to {MOST_CAUGHT_UP} are allowed"
+            ));
         }
         self.text.parse().map_err(|error: TimesError| error.to_string())
     }

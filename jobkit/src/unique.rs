@@ -66,7 +66,7 @@ impl FromStr for While {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Queued, Self::Running, Self::Unfinished];
         let known = all.into_iter().find(|holds| holds.as_str() == text);
-        known.ok_or_else(|| "a key is unique while queued, running or unfinished".to_owned())
+        known.ok_or_else(|| "a key must be unique while queued, running or unfinished".to_owned())
     }
 }
 
@@ -109,7 +109,7 @@ impl FromStr for OnDuplicate {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Skip, Self::Replace, Self::Debounce, Self::RunAgain];
         let known = all.into_iter().find(|what| what.as_str() == text);
-        known.ok_or_else(|| "a duplicate is to skip, replace, debounce or run_again".to_owned())
+        known.ok_or_else(|| "on_duplicate must be skip, replace, debounce or run_again".to_owned())
     }
 }
 

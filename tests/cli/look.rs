@@ -260,5 +260,5 @@ async fn the_printed_roles_are_applied_by_nobody() {
     assert!(printed.contains("create role") && printed.contains("shop_worker"), "{printed}");
     assert!(!printed.contains("jobkit_"), "{printed}");
     let refused = at("", &["roles", "--prefix", "a; drop"]).await;
-    assert!(refused.bad(2).contains("cannot begin the names of roles"));
+    assert!(refused.bad(2).contains("cannot be the prefix of role names"));
 }

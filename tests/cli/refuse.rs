@@ -66,11 +66,11 @@ async fn a_wrong_command_line_ends_with_status_2() {
     let lab = Lab::new().await;
     for (args, what) in [
         (&["jobs", "list", "knid:mail"][..], "there is no `knid`"),
-        (&["jobs", "list", "--after", "live:x"], "no place in a list"),
+        (&["jobs", "list", "--after", "live:x"], "not a place in a list"),
         (&["jobs", "list", "--limit", "501"], "501"),
         (&["jobs", "show", "x"], "invalid value"),
         (&["workers", "stop", "host"], "hexadecimal"),
-        (&["dead", "list", "--after", "yesterday"], "no place in a list"),
+        (&["dead", "list", "--after", "yesterday"], "not a place in a list"),
         (&["dead", "list", "--failed-before", "yesterday"], "invalid value"),
         (&["dead", "purge", "--yes"], "--older-than"),
         (&["dead", "purge", "--older-than", "long"], "write 90s"),

@@ -168,7 +168,7 @@ async fn a_limit_of_nothing_is_a_pause_and_refused() {
     let mut session = lab.session("operator").await;
     let refused = session.run("select jobkit.limit_running('queue', 'default', 0)").await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("pause what is to stand still"), "{refused}");
+    assert!(refused.contains("to run nothing, pause instead"), "{refused}");
     assert_eq!(lab.count("jobkit.brakes").await, 0);
 }
 

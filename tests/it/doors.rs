@@ -34,7 +34,7 @@ const GOOD: Parts = Parts {
 
 /// What is wrong, and words of the answer.
 const WRONG: &[(Parts, &str)] = &[
-    (Parts { key: "'k'", ..GOOD }, "half a concurrency key"),
+    (Parts { key: "'k'", ..GOOD }, "without its group"),
     (Parts { key: "'k'", group: "''", ..GOOD }, "the group of a key"),
     (Parts { key: "'k'", group: "repeat('g', 129)", ..GOOD }, "the group of a key"),
     (Parts { key: "repeat('k', 513)", group: "'g'", ..GOOD }, "512 bytes"),
@@ -57,8 +57,8 @@ const WRONG: &[(Parts, &str)] = &[
     (Parts { args: "null", ..GOOD }, "the payload is null"),
     (Parts { args: r#"'{"a": "\u0000"}'"#, ..GOOD }, "a NUL"),
     (Parts { args: r#"'{"\u0000": 1}'"#, ..GOOD }, "a NUL"),
-    (Parts { args: r#"'{"a": "\ud800"}'"#, ..GOOD }, "half a surrogate"),
-    (Parts { args: r#"'{"a": "\uDC00x"}'"#, ..GOOD }, "half a surrogate"),
+    (Parts { args: r#"'{"a": "\ud800"}'"#, ..GOOD }, "an unpaired surrogate"),
+    (Parts { args: r#"'{"a": "\uDC00x"}'"#, ..GOOD }, "an unpaired surrogate"),
     (Parts { args: "to_json(repeat('x', 1048576))::text", ..GOOD }, "1048576 bytes"),
 ];
 
@@ -371,5 +371,5 @@ async fn half_a_concurrency_key_is_refused_by_the_one_enqueue_all() {
         '{\"{}\"}', '{}', '{}')";
     let refused = sqlx::query(AssertSqlSafe(half.to_owned())).execute(lab.pool()).await;
     let refused = Error::from(refused.unwrap_err());
-    assert!(refused.to_string().contains("half a concurrency key"), "{refused}");
+    assert!(refused.to_string().contains("without its group"), "{refused}");
 }

@@ -170,7 +170,10 @@ async fn a_start_mixes_nothing_of_its_own_into_the_job_of_an_operator() {
     assert_eq!(lab.count(&format!("jobkit.schedules where name = 'theirs' and {whole}")).await, 1);
     let edit = "select jobkit.edit_schedule('theirs', '{}', '{\"other\": 1}', 'me')";
     let error = lab.session("editor").await.run(edit).await.unwrap_err();
-    assert!(error.to_string().contains("does not know its concurrency key"), "{error}");
+    assert!(
+        error.to_string().contains("concurrency key of the new payload cannot be computed here"),
+        "{error}"
+    );
 }
 
 /// A deploy with other times comes while an instant is due.

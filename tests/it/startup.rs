@@ -334,7 +334,7 @@ async fn a_pool_that_does_not_come_about_says_why_in_a_sentence() {
     for (url, why) in [
         (lab.url().replace(&name, "no_such"), "database \"no_such\" does not exist; check"),
         ("postgres://127.0.0.1:1/x".to_owned(), "cannot reach PostgreSQL (Connection refused"),
-        ("localhost".to_owned(), "this is no address of a database"),
+        ("localhost".to_owned(), "this is not a database address"),
     ] {
         let error = jobkit::connect(&url).await.unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("at line"), "{error}");

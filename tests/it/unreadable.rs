@@ -45,10 +45,13 @@ async fn what_no_worker_could_read_is_refused() {
     let jobs = "jobkit.enqueue_all('{noop}', '{default}', '{0}', '{1}', '{null}', '{null}',
         '{null}', '{null}', array['{}'], array[%]::jsonb[], '{null}')";
     for (call, text) in [
-        ("jobkit.enqueue('noop', 'null', p_tags => array['a', null])", "a tag is null, or no text"),
+        (
+            "jobkit.enqueue('noop', 'null', p_tags => array['a', null])",
+            "a tag is null or not a string",
+        ),
         (
             "jobkit.enqueue('noop', 'null', p_tags => array[['a'], ['b']])",
-            "a tag is null, or no text",
+            "a tag is null or not a string",
         ),
         (
             "jobkit.enqueue('noop', 'null', p_tags => array_fill('a'::text, '{33}'))",
@@ -56,9 +59,9 @@ async fn what_no_worker_could_read_is_refused() {
         ),
         ("jobkit.enqueue('noop', 'null', p_tags => array[repeat('ä', 65)])", "128 bytes at most"),
         ("jobkit.enqueue('noop', null)", "the payload is null"),
-        (&jobs.replace('%', "'[1]'"), "a tag is null, or no text"),
-        (&jobs.replace('%', "'[null]'"), "a tag is null, or no text"),
-        (&jobs.replace('%', "'7'"), "the tags are no array"),
+        (&jobs.replace('%', "'[1]'"), "a tag is null or not a string"),
+        (&jobs.replace('%', "'[null]'"), "a tag is null or not a string"),
+        (&jobs.replace('%', "'7'"), "the tags are not an array"),
     ] {
         let refused = sqlx::query(AssertSqlSafe(format!("select {call}"))).execute(lab.pool());
         let refused = refused.await.expect_err(call);

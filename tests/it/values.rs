@@ -316,9 +316,9 @@ async fn results_and_checkpoints_are_kept_as_they_are_or_not_at_all() {
     for float in [f64::NAN, f64::INFINITY] {
         let odd = Odd { float: Some(Bits(float.to_bits())) };
         let error = odd.enqueue_and_wait(world.lab.pool(), LONG).await.unwrap_err().to_string();
-        assert!(error.contains("the result is not kept: what is at `.` is read back"), "{error}");
+        assert!(error.contains("the result is not kept: the value at `.` is read back"), "{error}");
         let kept = world.got.recv().await.unwrap();
-        assert!(kept.contains("what is at `page` is no number"), "{kept}");
+        assert!(kept.contains("the value at `page` is not a number"), "{kept}");
     }
     world.worker.stop().await;
 }

@@ -246,7 +246,7 @@ async fn a_dead_letter_and_its_replay_keep_the_version() {
         let refused =
             sqlx::query(sqlx::AssertSqlSafe(enqueue("{}", &format!(", p_version => {version}"))));
         let error = refused.execute(lab.pool()).await.unwrap_err().to_string();
-        assert!(error.contains("a version is 1 to 32767"), "{error}");
+        assert!(error.contains("a version must be 1 to 32767"), "{error}");
     }
 
     let admin = Admin::new(lab.pool());

@@ -107,7 +107,9 @@ fn timed<'a>(mut job: ByKind<'a>, wanted: &Wanted) -> Result<ByKind<'a>, Failure
 /// The same with its unique key.
 fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Failure> {
     if wanted.unique_key.is_some() && wanted.coalesce_key.is_some() {
-        return Err(Failure::Invalid("a job is unique or coalesces, not both".to_owned()));
+        return Err(Failure::Invalid(
+            "a job can have `unique_key` or `coalesce_key`, not both".to_owned(),
+        ));
     }
     let other = match wanted.coalesce_key {
         Some(_) => &wanted.unique_group,

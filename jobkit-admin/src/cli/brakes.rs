@@ -138,7 +138,7 @@ pub(super) async fn pause(
 
 fn named(what: What) -> Result<Scope, Failure> {
     match what.scope() {
-        Scope::All => Err(Failure::usage("only a queue or a kind has a limit or a rate")),
+        Scope::All => Err(Failure::usage("only a queue or a kind can have a limit or a rate")),
         scope => Ok(scope),
     }
 }

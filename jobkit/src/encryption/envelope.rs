@@ -92,7 +92,7 @@ fn associated(kind: &str, path: &[String]) -> Vec<u8> {
 fn envelope(cipher: &dyn Cipher, place: &[u8], plain: &str) -> Result<String, String> {
     let key = cipher.key();
     if !is_id(&key) {
-        return Err("the id of a key has 1 to 64 letters, digits, `_` and `-`".to_owned());
+        return Err("the id of a key must be 1 to 64 ASCII letters, digits, `_` and `-`".to_owned());
     }
     let sealed = cipher.seal(&key, plain.as_bytes(), place).map_err(|error| error.to_string())?;
     let text = URL_SAFE_NO_PAD.encode(sealed);
@@ -230,11 +230,11 @@ impl Sealing<'_> {
         let here = self.paths.iter().any(|sealed| sealed.iter().eq(path));
         match (met, here) {
             (Met::Envelope(text), true) if self.reading == Reading::Stored => {
-                parts(&text).ok_or("what is sealed in it is damaged")?;
+                parts(&text).ok_or("a sealed value in it is damaged")?;
                 Ok(Some(format!("{{\"{MARK}\":\"{text}\"}}")))
             }
             (Met::Envelope(_), _) => Err(format!(
-                "what is at `{}` looks as if it were sealed: no object may have `{MARK}` as its \
+                "the value at `{}` looks as if it were sealed: no object may have `{MARK}` as its \
                  only key",
                 path.join(".")
             )),

@@ -49,18 +49,18 @@ pub struct Keyring(Vec<(String, XChaCha20Poly1305)>);
 pub enum KeyringError {
     /// The environment does not say.
     #[error(
-        "there are no keys: set {VARIABLE} to `id:base64`, with commas between several, the one \
-         that seals first"
+        "there are no keys; set {VARIABLE} to `id:base64`, or to several with commas between them, \
+         the one that seals first"
     )]
     Missing,
     /// This entry, counted from 1, is none.
-    #[error("entry {0} of the keys is not `id:base64`, with 32 bytes in base64")]
+    #[error("entry {0} of the keys must be `id:base64`, with 32 bytes in base64")]
     Entry(usize),
     /// An id is not what it may be.
-    #[error("the id of a key has 1 to 64 letters, digits, `_` and `-` of ASCII")]
+    #[error("the id of a key must be 1 to 64 ASCII letters, digits, `_` and `-`")]
     Id,
     /// A key is one byte, over and over: nobody has drawn it.
-    #[error("the key `{0}` is not random: draw one, as by `openssl rand -base64 32`")]
+    #[error("the key `{0}` is not random; generate one, as with `openssl rand -base64 32`")]
     NotRandom(String),
     /// Two keys have this id.
     #[error("two keys have the id `{0}`")]

@@ -59,7 +59,7 @@ impl Carried {
 
 /// There is one already, for the whole process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it was installed before, and there is one for each process")]
+#[error("it is already installed; a process can have only one")]
 pub struct AlreadySet;
 
 type Fill = Box<dyn Fn(&mut Carried) + Send + Sync>;

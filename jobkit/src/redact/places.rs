@@ -70,11 +70,11 @@ impl fmt::Display for Stray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, path } = self;
         match &**at {
-            "" => write!(f, "`{path}` leads nowhere, since the payload is no object"),
+            "" => write!(f, "`{path}` leads nowhere, since the payload is not an object"),
             at => write!(
                 f,
-                "`{path}` leads nowhere, though there is something at `{at}`: name the key as JSON \
-                 has it (`{at}.\"Its-Key\"`), have null there, or name `{at}` as a whole"
+                "`{path}` leads nowhere, although `{at}` has a value: write the key as it is in \
+                 the JSON (`{at}.\"Its-Key\"`), have null there, or name `{at}` as a whole"
             ),
         }
     }

@@ -29,12 +29,14 @@ impl Declaration {
         let times = schedule.check().map_err(|why| wrong(&why))?;
         let job = job.map_err(|error| wrong(&error))?;
         if job.after.is_some() || job.at.is_some() {
-            return Err(wrong(&"its job is for the instant: leave out `after` and `at`"));
+            return Err(wrong(
+                &"its job runs at each instant of the schedule: leave out `after` and `at`",
+            ));
         }
         if job.unique.is_some() {
             return Err(wrong(
-                &"its job has a unique key, which would have firing wait: use \
-                               `Overlap::SkipIfRunning`, or enqueue it in a handler",
+                &"its job has a unique key, for which the schedule would have to wait: use \
+                  `Overlap::SkipIfRunning`, or schedule a job that enqueues it",
             ));
         }
         let (catch_up, catch_up_max, window) = schedule.catch_up.stored();

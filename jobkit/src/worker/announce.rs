@@ -79,7 +79,7 @@ pub(super) fn checked(
     for schedule in registry.schedules().into_iter().chain(given) {
         if !names.insert(schedule.name.clone()) {
             let name = &schedule.name;
-            problems.push(format!("the schedule `{name}` was given twice: name one differently"));
+            problems.push(format!("the schedule `{name}` was given twice: rename one of them"));
         }
         match schedule.check() {
             Ok(schedule) => checked.push(schedule),
@@ -100,8 +100,8 @@ pub(super) fn limiter_problems(
     let taken = taken.map(|limiter| {
         let name = &limiter.name;
         format!(
-            "the limiter `{name}` was given twice, or has the name of a group of concurrency keys: \
-             name one differently"
+            "the limiter `{name}` was given twice, or has the same name as a concurrency group: \
+             rename one of them"
         )
     });
     taken.collect()

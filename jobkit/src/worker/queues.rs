@@ -32,7 +32,7 @@ pub(super) fn problems(served: &[Served], bounds: &[(String, u32)]) -> Vec<Strin
         let (title, slots) = (pool.title(), pool.slots);
         if pool.names.is_empty() {
             problems.push(format!(
-                "{slots} slots are for no queue: name those that share them, as in \
+                "{slots} slots have no queue: name the queues that share them, as in \
                  `.queues_in_order(20, [\"critical\", \"default\"])`"
             ));
         } else if slots == 0 || slots > MOST_SLOTS {
@@ -65,7 +65,7 @@ fn name_problem(name: &str) -> Option<String> {
     let begin = prefix.split('*').next()?;
     prefix.contains('*').then(|| {
         format!(
-            "the queue name `{name}` has a star before its end, and a pattern is how names begin: \
+            "the queue name `{name}` has a star before its end, where a pattern cannot have one: \
              write `{begin}*`, or name the queues"
         )
     })
@@ -79,8 +79,8 @@ fn bound_problems(bounds: &[(String, u32)]) -> Vec<String> {
         }
         if queue.ends_with('*') {
             problems.push(format!(
-                "the backlog of `{queue}` cannot be bounded, since a bound is that of one queue: \
-                 name the queue itself"
+                "the backlog of `{queue}` cannot be bounded, since a bound is for one queue: name \
+                 the queue itself"
             ));
         } else {
             problems.extend(name_problem(queue));

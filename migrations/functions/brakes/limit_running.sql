@@ -12,7 +12,7 @@ declare
 begin
     perform jobkit.require_brake(p_scope, p_name);
     perform jobkit.refuse(case when p_limit not between 1 and 1000000 then
-        'a limit is 1 to 1000000, not ' || p_limit || '; pause what is to stand still' end);
+        'a limit must be 1 to 1000000, not ' || p_limit || '; to run nothing, pause instead' end);
     lock table jobkit.queues in exclusive mode;
     select b.running_limit into v_before from jobkit.brakes b
     where b.scope = p_scope and b.name = p_name;

@@ -4,7 +4,7 @@ language plpgsql as $$
 begin
     perform jobkit.require_read_committed();
     if p_scope not in ('queue', 'kind') or p_name = '' then
-        raise exception 'jobkit: only a queue or a kind has a limit or a rate'
+        raise exception 'jobkit: a limit or a rate needs the scope "queue" or "kind", and a name'
             using errcode = '22023';
     end if;
 end

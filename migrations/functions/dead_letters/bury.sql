@@ -26,8 +26,8 @@ begin
         if exists (select from jobkit.dead_letters d where d.id = v_new.id) then
             v_new.id := null;
             v_tries := v_tries + 1;
-            perform jobkit.refuse(case when v_tries = 10000 then 'the ids of dead letters are '
-                || 'taken: call jobkit.set_sequences()' end);
+            perform jobkit.refuse(case when v_tries = 10000 then 'no free id for a dead '
+                || 'letter was found: call jobkit.set_sequences()' end);
         end if;
     end loop;
     select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;

@@ -12,18 +12,19 @@ begin
     from jobkit.kinds k, unnest(k.encrypt) as p (path)
     where k.kind = p_kind and jobkit.lies_open(p_args, string_to_array(p.path, '.')) limit 1;
     if found then
-        raise exception 'jobkit: jobs of the kind "%" have "%" encrypted, and here it lies open',
-            p_kind, v_path
-            using errcode = 'JK010', hint = 'Enqueue it with a program that has its type or its '
-                'keys.';
+        raise exception 'jobkit: jobs of the kind "%" need "%" encrypted, but this payload has it '
+            'in plain text', p_kind, v_path
+            using errcode = 'JK010', hint = 'Enqueue the job from a program that has its type or '
+                'the encryption keys.';
     end if;
     select p.path into v_path
     from jobkit.kinds k, unnest(k.redact || k.encrypt) as p (path)
     where k.kind = p_kind and jobkit.strays(p_args, string_to_array(p.path, '.')) limit 1;
     if found then
-        raise exception 'jobkit: jobs of the kind "%" have "%" hidden, and this payload has '
-            'something else on the way there', p_kind, v_path
-            using errcode = 'JK010', hint = 'Give an object with these keys, or null on the way.';
+        raise exception 'jobkit: jobs of the kind "%" hide "%", but the path to it is broken in '
+            'this payload', p_kind, v_path
+            using errcode = 'JK010', hint = 'Give an object with the next key at each step of the '
+                'path, or null.';
     end if;
 end
 $$;

@@ -27,8 +27,8 @@ begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
     if not found then
         raise exception 'jobkit: nobody has announced the kind "%"', p_kind
-            using errcode = 'JK003', hint = 'Correct the kind, or have a binary that has this job '
-                'say so: jobkit::announce(&pool), or the start of a worker.';
+            using errcode = 'JK003', hint = 'Check the name. If it is right, start a worker that '
+                'has this job, or call jobkit::announce(&pool) from its binary.';
     end if;
     if v_kind.concurrency_group is not null and p_concurrency_key is null
         and not v_kind.key_optional then
@@ -36,10 +36,10 @@ begin
             using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
     elsif v_kind.concurrency_group is null and p_concurrency_key is not null then
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
-            using errcode = 'JK004', hint = 'Leave p_concurrency_key out.';
+            using errcode = 'JK004', hint = 'Leave out p_concurrency_key.';
     end if;
     if v_bytes > 1024 * 1024 then
-        raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
+        raise exception 'jobkit: payload and metadata have % bytes; the limit is 1048576', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
     perform jobkit.refuse(jobkit.wrong_with(p_kind, coalesce(p_queue, v_kind.queue),
@@ -51,11 +51,12 @@ begin
     perform jobkit.refuse(case
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
-            then 'what a unique key is like needs one: give p_unique_key => …'
+            then 'p_unique_while, p_unique_for, p_on_duplicate and p_unique_group need a unique '
+                'key: give p_unique_key => …, or leave them out'
         when p_coalesce_key is null and p_coalesce_group is not null
-            then 'the group of a key needs one: give p_coalesce_key => …'
+            then 'p_coalesce_group needs a key: give p_coalesce_key => …, or leave it out'
         when p_coalesce_key is not null and p_unique_key is not null
-            then 'a job has a unique key or coalesces, not both' end);
+            then 'a job can have p_unique_key or p_coalesce_key, not both: leave one out' end);
     if p_unique_key is not null or p_coalesce_key is not null then
         select * into v_unique from jobkit.enqueue_unique(
             array[p_kind], array[coalesce(p_queue, v_kind.queue)],

@@ -8,7 +8,7 @@ declare
     v_args constant jsonb := jobkit.as_jsonb(p_args);
 begin
     perform jobkit.refuse(case when p_args is not null and v_args is null then
-            'the payload is no JSON, or has what jsonb has not' end),
+            'the payload is not JSON, or has a character or number that jsonb cannot store' end),
         jobkit.require_shape(p_kind, (
             select k.takes_text from jobkit.kinds k where k.kind = p_kind
         ), v_args),

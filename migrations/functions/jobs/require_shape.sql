@@ -11,10 +11,10 @@ begin
     if jsonb_typeof(p_args) = 'string'
         and not coalesce(p_takes_text, p_args #>> '{}' !~ E'^\\s*[[{]')
     then
-        raise exception 'jobkit: the payload is a JSON string, and jobs of the kind "%" take none',
-            p_kind
-            using errcode = 'JK008', hint = 'The driver has quoted the JSON once more: pass the '
-                'object itself, or cast the parameter, $1::text::jsonb.';
+        raise exception 'jobkit: the payload is a JSON string, but jobs of the kind "%" do not '
+            'take strings', p_kind
+            using errcode = 'JK008', hint = 'The driver probably encoded the JSON twice: pass the '
+                'object itself, or cast the parameter: $1::text::jsonb.';
     end if;
 end
 $$;

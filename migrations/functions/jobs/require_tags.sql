@@ -5,9 +5,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform jobkit.refuse(min(case
-        when jsonb_typeof(t.tags) <> 'array' then 'the tags are no array'
+        when jsonb_typeof(t.tags) <> 'array' then 'the tags are not an array'
         when jsonb_path_exists(t.tags, 'strict $[*] ? (@.type() != "string")') then
-            'a tag is null, or no text'
+            'a tag is null or not a string'
         when jsonb_array_length(t.tags) > 32 then
             'a job has 32 tags at most, not ' || jsonb_array_length(t.tags)
         when (select max(octet_length(e.tag)) from jsonb_array_elements_text(t.tags) as e (tag))

@@ -16,10 +16,12 @@ declare
         when octet_length(p_queue) between 1 and 128 is not true then
             'the name of a queue has 1 to 128 bytes, not ' || coalesce(octet_length(p_queue), 0)
         when p_priority between -3 and 3 is not true then
-            'a priority is -3 to 3, not ' || coalesce(p_priority::text, 'null')
+            'a priority must be -3 to 3, not ' || coalesce(p_priority::text, 'null')
         when p_max_attempts between 1 and 1000 is not true then
-            'a number of attempts is 1 to 1000, not ' || coalesce(p_max_attempts::text, 'null')
-        when p_key is not null and p_group is null then 'half a concurrency key: it has no group'
+            'a number of attempts must be 1 to 1000, not '
+                || coalesce(p_max_attempts::text, 'null')
+        when p_key is not null and p_group is null then
+            'a concurrency key was given without its group: give both or neither'
         when p_key is not null and octet_length(p_group) not between 1 and 128 then
             'the group of a key has 1 to 128 bytes, not ' || octet_length(p_group)
         when octet_length(p_key) > 512 then
@@ -28,12 +30,14 @@ declare
             'a key has 512 bytes at most, not ' || octet_length(p_dead_letter_key)
         when p_args is null then 'the payload is null'
         when v_bytes > 1024 * 1024 then
-            'payload and metadata have 1048576 bytes at most, not ' || v_bytes
-        when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
+            'payload and metadata may have at most 1048576 bytes, not ' || v_bytes
+        when p_version not between 1 and 32767 then
+            'a version must be 1 to 32767, not ' || p_version
     end;
 begin
     if v_wrong is null and strpos(p_args, E'\\u') > 0 and jobkit.as_jsonb(p_args) is null then
-        v_wrong := 'the payload has a NUL or half a surrogate, which jsonb has not';
+        v_wrong := 'the payload has a NUL or an unpaired surrogate, which jsonb cannot store: '
+            'remove it';
     end if;
     return v_wrong;
 end

@@ -11,7 +11,7 @@ as $$
 begin
     perform jobkit.require_read_committed();
     perform jobkit.refuse('the limiter ' || k.concurrency_group
-        || ' has the name of a group of concurrency keys')
+        || ' has the same name as a concurrency group: rename one of them')
     from jobkit.kinds k where k.concurrency_group = any (p_names);
     if not exists (
         select from unnest(p_names, p_rates, p_bursts) as i (name, rate, burst)

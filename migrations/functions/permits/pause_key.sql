@@ -15,7 +15,7 @@ declare
     v_until timestamptz;
 begin
     perform jobkit.refuse(case when (p_for between '0' and '30 d') is not true then
-        'a key is paused for 30 days at most, not for ' || coalesce(p_for::text, 'null') end);
+        'a key can be paused for at most 30 days, not for ' || coalesce(p_for::text, 'null') end);
     perform jobkit.decide_lock();
     if not exists (select from jobkit.concurrency_groups g where g.name = p_group) then
         return false;

@@ -14,14 +14,14 @@ begin
     select * into v_kind from jobkit.kinds k where k.kind = v_new.kind;
     if not found then
         raise exception 'jobkit: nobody has announced the kind "%"', v_new.kind
-            using errcode = 'JK003', hint = 'Start a worker that knows it, or correct it.';
+            using errcode = 'JK003', hint = 'Check the name, or start a worker that has this kind.';
     elsif v_kind.concurrency_group is not null and v_new.concurrency_key is null
         and not v_kind.key_optional then
         raise exception 'jobkit: jobs of the kind "%" need a concurrency key', v_new.kind
-            using errcode = 'JK004';
+            using errcode = 'JK004', hint = 'Give the schedule a concurrency key.';
     elsif v_kind.concurrency_group is null and v_new.concurrency_key is not null then
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', v_new.kind
-            using errcode = 'JK004';
+            using errcode = 'JK004', hint = 'Leave out the concurrency key.';
     end if;
     v_new.queue := coalesce(v_new.queue, v_kind.queue);
     v_new.priority := coalesce(v_new.priority, v_kind.priority);

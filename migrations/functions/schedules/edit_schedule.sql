@@ -24,9 +24,9 @@ begin
     if p_args is not null and v_old.concurrency_key is not null
         and not p_changes ? 'concurrency_key'
     then
-        raise exception 'jobkit: who edits the payload does not know its concurrency key'
-            using errcode = 'JK004',
-                hint = 'Edit it where its kind is linked, or delete the schedule and make it anew.';
+        raise exception 'jobkit: the concurrency key of the new payload cannot be computed here'
+            using errcode = 'JK004', hint = 'Edit the schedule from a program that has its job '
+                'type, or delete the schedule and create it again.';
     end if;
     v_new := jsonb_populate_record(v_old, p_changes);
     perform jobkit.require_schedule(v_new, coalesce(p_args, v_old.args::text)),

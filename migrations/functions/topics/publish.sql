@@ -15,15 +15,16 @@ declare
         octet_length(p_args::text) + coalesce(octet_length(p_metadata::text), 0);
 begin
     if v_bytes > 1024 * 1024 then
-        raise exception 'jobkit: payload and metadata have % bytes; 1048576 are allowed', v_bytes
+        raise exception 'jobkit: payload and metadata have % bytes; the limit is 1048576', v_bytes
             using errcode = 'JK005', hint = 'Store the large part elsewhere and pass its key.';
     end if;
     perform jobkit.refuse(case when p_args is null then 'the payload is null'
         when octet_length(p_topic) between 1 and 128 is not true then
             'the name of a topic has 1 to 128 bytes, not ' || coalesce(octet_length(p_topic), 0)
-        when p_version not between 1 and 32767 then 'a version is 1 to 32767, not ' || p_version
+        when p_version not between 1 and 32767 then
+            'a version must be 1 to 32767, not ' || p_version
         when jsonb_typeof(p_metadata) <> 'object' then
-            'the metadata of what is published are no object' end);
+            'the metadata must be a JSON object' end);
     perform jobkit.require_shape(k.kind, k.takes_text, p_args)
     from jobkit.subscriptions s join jobkit.kinds k on k.kind = s.kind
     where s.topic = p_topic and jsonb_typeof(p_args) = 'string';

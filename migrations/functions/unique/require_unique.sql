@@ -8,17 +8,17 @@ begin
         when (u.scope is null) <> (u.key is null) or (u.while is null) <> (u.key is null)
             or (u.on_duplicate is null) <> (u.key is null or u.while = 'coalesce')
             or (u.key is null or u.while = 'coalesce') and u.term is not null
-            then 'half a unique key'
+            then 'a unique key is incomplete, or has options that do not go with it'
         when octet_length(u.scope) not between 1 and 128 then
             'the group of a unique key has 1 to 128 bytes, not ' || octet_length(u.scope)
         when octet_length(u.key) > 512 then
             'a key has 512 bytes at most, not ' || octet_length(u.key)
         when u.while not in ('queued', 'running', 'unfinished', 'coalesce') then
-            'a key is unique while queued, running or unfinished, not ' || u.while
+            'a key must be unique while queued, running or unfinished, not ' || u.while
         when u.on_duplicate not in ('skip', 'replace', 'debounce', 'run_again') then
-            'a duplicate is to skip, replace, debounce or run_again, not ' || u.on_duplicate
+            'on_duplicate must be skip, replace, debounce or run_again, not ' || u.on_duplicate
         when u.on_duplicate = 'run_again' and (u.while <> 'unfinished' or u.term is not null) then
-            'what runs again is unique while unfinished, and for no time'
+            'run_again needs a key that is unique while unfinished, without a time to keep it'
         when u.term not between '1 second' and '366 days' then
             'a key is kept for 1 second to 366 days, not ' || u.term end))
     from (

@@ -30,7 +30,7 @@ impl FromStr for Place {
             let failed_at: DateTime<Utc> = failed_at.parse().ok()?;
             Some(Self(DeadLetterCursor { failed_at, id: DeadLetterId(id.parse().ok()?) }))
         };
-        place().ok_or("this is no place in a list of dead letters; begin at the first page")
+        place().ok_or("this is not a place in a list of dead letters; start from the first page")
     }
 }
 

@@ -27,14 +27,12 @@ pub enum ReplayError {
     #[error("the dead letter was resolved by job {0}")]
     Resolved(JobId),
     /// Another job has the unique key that the replay would need.
-    #[error(
-        "job {0} has the unique key of this dead letter; it can be replayed when that has ended"
-    )]
+    #[error("job {0} has the unique key of this dead letter; replay it when that job has ended")]
     KeyTaken(JobId),
     /// There is no such dead letter: it never was, or was removed.
     #[error("there is no such dead letter")]
     NotFound,
-    /// The new payload is none for this kind of job.
+    /// The new payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
     /// Anything else. [`Error::Busy`] when somebody's open transaction has had the dead letter in

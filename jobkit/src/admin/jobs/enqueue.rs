@@ -23,7 +23,7 @@ use crate::{Error, JobId};
 #[non_exhaustive]
 pub enum EnqueueError {
     /// Nobody has announced the kind: see [`announce`](crate::announce()).
-    #[error("nobody has announced the kind `{0}`; start a worker that knows it, or correct it")]
+    #[error("nobody has announced the kind `{0}`; check the name, or start a worker that has it")]
     UnknownKind(String),
     /// The kind needs a concurrency key and there is none, or it takes none.
     #[error("{0}")]
@@ -31,7 +31,7 @@ pub enum EnqueueError {
     /// An option or the payload is not one that a job may have.
     #[error("{0}")]
     Option(String),
-    /// The payload is none for this kind of job.
+    /// The payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
     /// Anything else. [`Error::Length`], [`Error::Nul`], [`Error::Range`] and [`Error::Metadata`]

@@ -184,7 +184,7 @@ impl fmt::Display for JobCursor {
 
 /// The text of a cursor is not one that a page has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no place in a list of jobs; begin at the first page")]
+#[error("this is not a place in a list of jobs; start from the first page")]
 #[non_exhaustive]
 pub struct CursorError;
 

@@ -152,7 +152,10 @@ pub(super) fn key_of(
     let registry = Registry::linked();
     let Some(registration) = registry.of_kind(kind) else { return Ok(None) };
     if registration.policy().unique.is_some() {
-        let why = format!("jobs of the kind `{kind}` are unique, which would have firing wait");
+        let why = format!(
+            "jobs of the kind `{kind}` have a unique key, for which the schedule would have to \
+             wait: schedule a job that enqueues them"
+        );
         return Err(ScheduleError::Refused(why));
     }
     let key =
