@@ -1,7 +1,7 @@
 -- How a step of the schema runs. Where somebody's long transaction is in the way of its locks,
 -- everybody who enqueues would wait behind us: so we wait for a moment, give back what we have, and
--- try again. One try in ten lasts longer than `deadlock_timeout`: then the server ends a vacuum that
--- is in the way.
+-- try again. One try in ten lasts longer than `deadlock_timeout`: then the server ends a vacuum
+-- that is in the way.
 do $patiently$
 #variable_conflict use_column
 begin

@@ -323,7 +323,7 @@ async fn what_does_not_decode_or_comes_too_late_is_not_of_the_batch() {
     assert_eq!(calls.begun(), [[1]]);
     let undecodable = place(&lab, jobs[1]).await;
     assert!(undecodable.starts_with("scheduled, charged 1: the payload does not"), "{undecodable}");
-    assert!(place(&lab, jobs[2]).await.starts_with("discard: expired"));
+    assert!(place(&lab, jobs[2]).await.starts_with("expire: expired"));
     worker.stop().await;
 }
 
