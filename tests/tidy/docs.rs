@@ -11,6 +11,7 @@ const README: &str = "README.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const GLOSSARY: &str = "docs/glossary.md";
 const QUESTIONS: &str = "docs/questions.md";
+const TOUR: &str = "docs/tour.md";
 
 /// How many bytes a page may have.
 const SIZES: [(&str, usize); 2] = [(README, 8 * 1024), (ARCHITECTURE, 16 * 1024)];
@@ -272,4 +273,55 @@ fn links_and_headings_are_read() {
     assert!(broken(&page, "#one").is_none() && broken(&page, "https://example.com").is_none());
     let line = "1. **Why?** [Page](a.md): “because”";
     assert_eq!(question(line), Some(("Why?", "a.md", "because")));
+}
+
+/// The words in backticks of a page, in their order.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// Files that the tour names and that are not there, and what it says to look for and is not in the
+/// file named last.
+fn lost_on_the_way(tour: &str, sources: &[Source]) -> Vec<String> {
+    let mut at = None;
+    let mut lost = Vec::new();
+    for name in quoted(tour) {
+        let is_item = ["fn ", "struct ", "enum ", "trait ", "jobkit."];
+        if name.contains('/') {
+            at = sources.iter().find(|source| source.path == name);
+            let is_folder = name.ends_with('/');
+            let below = || sources.iter().any(|source| source.path.starts_with(name));
+            if at.is_none() && !(is_folder && below()) {
+                lost.push(format!("there is no {name}"));
+            }
+        } else if is_item.iter().any(|start| name.starts_with(start)) {
+            let known = at.is_some_and(|source| {
+                let after = source.text.split(name).skip(1);
+                let mut after = after.filter_map(|rest| rest.chars().next());
+                after.any(|next| !next.is_alphanumeric() && next != '_')
+            });
+            if !known {
+                lost.push(format!("{} has no {name}", at.map_or("nothing", |at| &at.path)));
+            }
+        }
+    }
+    lost
+}
+
+#[test]
+fn the_tour_leads_past_what_is_there() {
+    let sources = sources::all();
+    let tour = sources.iter().find(|source| source.path == TOUR).unwrap();
+    assert!(quoted(&tour.text).len() > 50, "it names files");
+    forbid("the tour names files and items that exist", lost_on_the_way(&tour.text, &sources));
+}
+
+#[test]
+fn a_wrong_turn_is_found() {
+    let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+    let sources = [source("a/b.rs", "pub struct Claim; fn claimed() {}")];
+    let lost = |tour: &str| lost_on_the_way(tour, &sources);
+    assert!(lost("`a/b.rs` (`struct Claim`, `fn claimed`) in `a/`").is_empty());
+    assert_eq!(lost("`a/c.rs` has nothing"), ["there is no a/c.rs"]);
+    assert_eq!(lost("`a/b.rs` (`fn claim`)"), ["a/b.rs has no fn claim"]);
 }
