@@ -32,6 +32,10 @@ const FUNCTIONS: &str = "
     language sql as $$ select 'red' $$;
 ";
 
+/// Somebody waits at a gate, or for another's migration.
+const WAITS: &str = "count(*) = 1 from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())";
+
 /// The version of the schema.
 async fn version(lab: &Lab) -> i32 {
     lab.value("select max(version) from jobkit._migrations").await
@@ -79,7 +83,7 @@ async fn scene(lab: &Lab) -> (WorkerHandle, Session) {
     later.enqueue(lab.pool()).await.unwrap();
     Noop.options().queue("elsewhere").enqueue(lab.pool()).await.unwrap();
     lab.until("count(*) = 1 from jobkit.dead_letters, jobkit.blocked_executions").await;
-    lab.until("count(*) = 1 from pg_locks where locktype = 'advisory' and not granted").await;
+    lab.until(WAITS).await;
     (worker, gate)
 }
 
@@ -163,7 +167,7 @@ async fn a_missing_step_is_applied_and_who_waited_judges_anew() {
     other.run(lock).await.unwrap();
     let pool = late.pool().clone();
     let waiting = tokio::spawn(async move { jobkit::migrate(&pool).await });
-    late.until("count(*) = 1 from pg_locks where locktype = 'advisory' and not granted").await;
+    late.until(WAITS).await;
     let newer = jobkit::migration_sql().replace("select pg_advisory_xact_lock", "select length");
     let newer = newer.replace("length(hashtextextended('jobkit migrations', 0))", "1");
     other.run(&newer).await.unwrap();
