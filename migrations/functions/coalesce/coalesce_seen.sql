@@ -1,13 +1,14 @@
--- coalesce_seen: what a claim that picked jobs may know of their keys: those jobs, and of each key
--- the newest others; 1,000 in all, but some of each.
---   newest  the newest job of the key that waits and is due, whoever has it in hand
---   instead    which job an older one gives way to: the newest, or one that was claimed before
---   place   picked, ready, scheduled or elsewhere: running, blocked, or with a permit
---   fits    whether the newest may begin: these were all, and the worker knows its kind, which is
---           that of a picked one, or nothing holds it back
--- Keys belong to a queue. Jobs with other concurrency keys are strangers. One that is scheduled and
--- whose time has not come is none of them; one that waits for another attempt is an older one. All
--- others are due, whatever their time says.
+-- coalesce_seen: the jobs that matter where a claim picked some that coalesce.
+--   p_ids               what was picked
+--   p_keyed             of those, the ones with a concurrency key, or those without
+--   p_kinds             the kinds that the worker knows and nothing holds back
+-- Returns these, and the newest others of their keys (1,000 in all, and 16 more of each key):
+--   newest              the newest of its key that waits and is due, whoever has it in hand
+--   instead             which job it gives way to, if it is older: newest, or one claimed before
+--   place               picked, ready, scheduled; or elsewhere: running, blocked, with a permit
+--   fits                it is newest and may begin: these were all of the key, and its kind is one
+--                       of p_kinds or that of a picked job
+-- What belongs to a key, and what takes part: docs/decisions/0019-coalesce.md.
 create or replace function jobkit.coalesce_seen(p_ids bigint[], p_keyed boolean, p_kinds text[])
 returns table (id bigint, newest bigint, instead bigint, place text, fits boolean)
 language plpgsql as $$

@@ -1,36 +1,29 @@
--- claim: takes ready jobs for a worker, in the order of priority, then age.
---   p_n           number of this call, counted by the worker; (p_worker, p_n) is the fencing token
---   p_kinds       what the worker knows: kinds, from the second version on with that (`versioned`);
---                 others are left alone
---   p_queues, p_slots   queues served, how many jobs fit of each
---   p_marks       none, and the scan begins at the start; or 14 low-water marks for each queue, one
---                 for each lane (priority, without_permit), that it takes only ids above
---   p_first, p_last     the lanes of each queue that have marks lie between these, which begin and
---                 end a priority; 14 and 13 where none has
---   p_ahead       how many of p_slots are not free yet: what is beyond those that are waits in the
---                 worker for one (`claim_ahead`), under the claim p_n + 1; none, and all are free
---   p_pools, p_rooms    which queues share slots (null: does not), and how many jobs fit of each
---                 pool: taken from its queues in their order (`claim_shared`); none, and none do
--- A job with a concurrency key that holds no permit yet asks for one, and is blocked without. Where
--- something is paused or has a limit or a rate, `claim_braked` decides what may be taken; no claim
--- that looked before a pause commits after it.
--- A claim that committed after its worker was reaped would be orphaned: the reaper's DELETE waits
--- for the lock of its row, or we wait for the DELETE and find nothing.
--- Returns the jobs in any order, and rows without a job_id: how long the scan of all queues took;
--- for each queue with jobs that got no permit, how many (`waiting`); and how many ready rows had no
--- job (`gone`), if some had none or some jobs went back. The lane of a job is that of its priority
--- without a permit; so when some held or needed one, or coalesce (`claim_within`), there is a row
--- for each queue and lane with the lowest id picked (`lowest`); and where some may wait a row with
--- their ids (`ahead`), and `gone` when some were picked that may not. At most 8 MiB of payload, but
--- always one job: the rest goes back. The jobs are read by their ids alone, not by a join: this is
--- most of what a claim costs. Each statement and each expression in here is a part of how long a
--- lone job waits: what only permits or large payloads need is read when there are some. Mostly one
--- statement looks at all jobs and notes them. A time that is infinite has no distance to be
--- subtracted. Where some that coalesce went back, `gone` says in how long to look again (`waited`).
--- What a limit or a rate holds back has a row: kinds there was little room for (`tags`), and in how
--- long the next job fits (`waited`).
--- The scan must follow the primary key whatever the statistics say, and one plan serves every call
--- (`plan_once`).
+-- claim: takes ready jobs for a worker, by priority, then age, and notes them as its claim.
+--   p_worker, p_n       the fencing token: the worker, and the number it gives to this call
+--   p_kinds             what the worker knows, named as by `versioned`; others are left alone
+--   p_queues, p_slots   the queues it serves, and how many jobs fit of each
+--   p_marks             low-water marks, 14 for each queue: one for each lane (priority,
+--                       without_permit), of which only higher ids are taken; none: from the start
+--   p_first, p_last     the first and last lane of each queue with a mark, rounded to whole
+--                       priorities; 14 and 13 where there is none
+--   p_ahead             how many of p_slots are not free yet: jobs beyond the free ones wait in the
+--                       worker, under claim p_n + 1 (`claim_ahead`); none: all slots are free
+--   p_pools, p_rooms    the pool of each queue (null: none), and how many jobs fit of each pool,
+--                       which its queues fill in their order (`claim_shared`); none: no pools
+-- Returns the jobs, in any order: 8 MiB of payload at most, but always one job; the rest goes back.
+-- Their `lane` is that of their priority without a permit. Rows without a job_id say more:
+--   scan_us             how long the scan of all queues took
+--   queue, waiting      how many jobs of the queue got no permit; they are blocked now
+--   queue, lane, lowest   the lowest id picked of a lane, where jobs held or needed a permit, or
+--                       coalesce
+--   ahead, gone         the jobs claimed ahead; `gone` is set where some picked may not wait
+--   gone, waited        how many rows picked have no job, or none any more; and how soon to look
+--                       again for jobs that coalesce and went back
+--   tags, waited        a limit or a rate holds back jobs: kinds with little room, and how soon
+--                       the next job fits; `gone` is set where nothing may be claimed ahead
+-- JK001: the worker has no lease. Where something is braked, `claim_braked` scans.
+-- Why it locks its worker and reads jobs by their ids alone: docs/decisions/0002-claims.md. Why one
+-- plan, by the primary key, serves all calls (`plan_once`): docs/decisions/0005-sessions.md.
 create or replace function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}',

@@ -1,22 +1,22 @@
--- settle: records what became of claimed jobs, and ends or requeues them. A call names a job once.
---   (p_worker, p_n[i])  the claim under which job p_job[i] ran
---   p_outcome[i]  finish | retry | wait | snooze | bury | discard | cancel | expire | release
---   p_error[i]    for retry, wait, bury, discard, cancel; p_error_type[i] its Rust type, if it has
---                 one; p_reason[i] for bury, and for retry in case no attempt is left
---   p_delay[i]    for retry, wait, snooze, release (null = at once)
---   p_keep[i]     how long an ended job is kept; null = not at all
---   p_result[i]   for finish: what it returned, as JSON; p_reason[i] why that is not kept
---   p_next        number of a claim under which this worker takes at once what it unblocks, as far
---                 as it has room (p_room[q] slots of p_queues[q]); null = nothing
+-- settle: records what became of claimed jobs, and ends or requeues them.
+--   p_worker, p_n[i]    the claim under which job p_job[i] ran; a call names a job once
+--   p_outcome[i]        finish | retry | wait | snooze | bury | discard | cancel | expire | release
+--   p_error[i]          for all but finish and snooze (release: why this worker cannot open it);
+--                       p_error_type[i]: its Rust type, if it has one
+--   p_reason[i]         for bury, for retry if no attempt is left, for finish if no result is kept
+--   p_delay[i]          for retry, wait, snooze, release; null: at once
+--   p_keep[i]           how long an ended job is kept; null: not at all
+--   p_took[i]           how long the attempt took
+--   p_result[i]         for finish: what it returned, as JSON
+--   p_next              a new claim of this worker for jobs that get a permit here, as far as they
+--                       fit into p_room[q] slots of p_queues[q]; null: it claims none
 -- An array may be shorter than p_job: what is missing is null.
--- Returns what became of those that did not go as asked: `lost` (the claim does not hold the job
--- any more: nothing was written), `bury` (no attempt left to retry or release), `retry` (of a
--- wait: it has been told so for too long), `cancel` (marked), `supersede` (another runs for it);
--- `claim` for each job, itself as `job`, that belongs to claim p_next now; and `unblock` for the
--- first job of each queue and priority that got a permit and is ready now.
--- Waits for no lock longer than a second: others have outcomes, too. One plan serves every call, by
--- indexes (`plan_once`).
--- The claim rows are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry.
+-- Returns, in `ending`, what became of a job instead of its outcome: `lost` (the claim does not
+-- hold it any more; nothing was written), `bury` (no attempt or time is left), `retry` (it waited
+-- for too long), `cancel` (it is marked), `supersede` (another runs for it). And `claim` with `job`
+-- for each that is in p_next now, `unblock` for the first of each queue and priority made ready.
+-- Claims are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry. No lock
+-- is waited for longer than a second. One plan serves all calls: docs/decisions/0005-sessions.md.
 create or replace function jobkit.settle(
     p_worker bigint, p_n bigint[], p_job bigint[], p_outcome text[], p_error text[],
     p_reason text[], p_delay interval[], p_keep interval[], p_took interval[],

@@ -1,12 +1,12 @@
--- grant_permits: gives the free permits of these semaphores, which the caller has locked, to the
--- first blocked executions of each key that somebody serves, in the order of priority, then age.
--- The caller claims what this returns, or makes it ready (`unblock`). p_freed: permits just taken
--- back and not yet subtracted from `taken`, so that a hand-over writes no semaphore. A semaphore
--- that is left with no permit, no blocked execution and no override is forgotten. A key with more
--- than 1,000 to give gives the others in the next call: after a raised limit a sweep sees to that.
--- Keys of which the clock decides as well follow one by one (`grant_timed`).
--- Callers set how it is planned (`grant_and_wake`, claim, settle), and so for `hand_over`,
--- `pass_permit`.
+-- grant_permits: gives the free permits of keys to the first of their blocked jobs that somebody
+-- serves, by priority, then age. Forgets a semaphore without permit, blocked job and override.
+--   p_groups, p_keys    the keys, whose semaphores the caller has locked
+--   p_freed             permits just taken back of each, not yet subtracted from `taken`, so that a
+--                       hand-over writes no semaphore; null: none
+-- Returns the jobs: the caller claims them, or makes them ready (`unblock`). A key gives 1,000 more
+-- than p_freed at most; a sweep gives the rest. Keys with a rate or a pause go one by one
+-- (`grant_timed`). Callers set how it is planned, as for `hand_over` and `pass_permit`.
+-- Why: docs/decisions/0003-permits.md.
 create or replace function jobkit.grant_permits(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$

@@ -1,12 +1,13 @@
--- pace: the times of a key that has p_reserved slots reserved by now, while p_begun jobs take
--- theirs at p_at; p_taken permits are taken, and p_blocked says whether jobs may be blocked.
--- Under the lock of its semaphore. A `tat` further ahead than a whole burst is of a clock that
--- stepped back, or of a slower rate; slots of a limiter lie ahead (`slots_end`). A pause that ends
--- later than it would if it began now is of such a clock, too. `due_at` is when
--- the next slot is free that none is reserved of; or when nothing is left to know of the key. It is
--- noted here (the other times the caller writes), and promoters are told of one they do not expect.
--- A claim may come before the look at a slot that is free by now: the key stays due. A grant has
--- looked, and what it left nobody serves.
+-- pace: computes the times of a key, and notes when to look at it again (`due_keys`). The caller
+-- holds its semaphore, and writes what this returns.
+--   p_group, p_key, p_at   the key, and the time
+--   p_reserved, p_begun    slots reserved by now, and jobs that take theirs now
+--   p_taken, p_blocked     permits taken, and whether jobs may be blocked
+-- Returns tat and paused_until, healed where the clock stepped back or a rate was slower; crowded,
+-- where acquire gives nothing at once; kept, where times or a rate of its own keep the semaphore.
+-- It is due when a slot is free that none is reserved of, or when nothing is left to know of it;
+-- promoters are told where they do not expect that. Why a claim leaves a key due that a grant does
+-- not: docs/decisions/0018-rates.md.
 create or replace function jobkit.pace(
     p_group text, p_key text, p_at timestamptz, p_reserved integer, p_begun integer,
     p_taken integer, p_blocked boolean, out tat timestamptz, out paused_until timestamptz,

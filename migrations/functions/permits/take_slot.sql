@@ -1,12 +1,11 @@
--- take_slot: a slot of a limiter for a running job, under the lock of its key, which is held for
--- this call alone: `wait` says how long it is until the slot comes. With p_most one further away is
--- not taken but kept for the job, which takes it when it asks again before it has come; without,
--- only a slot that is free now is taken. So each job that asks has one slot, and asks twice.
--- Slots ahead are dated by GCRA as those of jobs are (`room`), from the end of a pause on. A `tat`
--- that no slot given by this rate accounts for is of a slower one (`slots_end`).
--- What was kept later than now, and a pause that ends later than it would if it began now, are of a
--- clock that stepped back.
--- No row where no worker has announced the limiter.
+-- take_slot: a slot of a limiter for a running job, dated ahead where none is free.
+--   p_limiter, p_key    the limiter, and the key
+--   p_job               the job, which has one slot and asks twice
+--   p_most              how long it waits (a minute at most); a slot further away is kept for it,
+--                       until it asks again. Null: it takes a slot that is free now, or none
+-- Returns `wait`, until the slot comes, and `taken`. No row: no worker has announced the limiter.
+-- The lock of the key is held for this call alone. How slots, pauses and clocks that step back are
+-- dealt with, and why: docs/decisions/0018-rates.md (Limiters).
 create or replace function jobkit.take_slot(
     p_limiter text, p_key text, p_job bigint, p_most interval
 ) returns table (wait interval, taken boolean)

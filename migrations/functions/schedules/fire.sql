@@ -1,12 +1,13 @@
 -- fire: decides instants of schedules that are due: enqueues their jobs, or records why not.
---   p_names, p_seen, p_next  schedules, the `next_at` that the caller has seen of each, and the new
---   p_times  the times by which that was decided
---   p_of, p_instants, p_skipped, p_since  instants, each of the schedule that it names; why none is
---   enqueued (null: one is); since when it stands for others too
--- A schedule that somebody else has in hand, that has moved on, or that is not due by the clock of
--- this server, is left out. Whatever two
--- callers think: an instant is in `schedule_runs` once, and its job is in the same transaction.
--- Returns how many were fired, and how many skipped.
+--   p_names             the schedules
+--   p_seen, p_times     `next_at` and `times` of each, as the caller decided by them
+--   p_next              the new `next_at` of each
+--   p_of, p_instants    the instants, each of the schedule named
+--   p_skipped           why no job is enqueued; null: one is
+--   p_since             the first instant that a skipped one stands for, if there are several
+-- Returns how many instants were fired, and how many skipped. Leaves out schedules that are locked,
+-- have moved on, or are not due by this server's clock.
+-- Why no instant is fired twice, whatever two callers think: docs/decisions/0015-schedules.md.
 create or replace function jobkit.fire(
     p_names text[], p_seen timestamptz[], p_next timestamptz[],
     p_of text[], p_instants timestamptz[], p_skipped text[], p_since timestamptz[],

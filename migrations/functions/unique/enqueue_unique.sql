@@ -1,17 +1,15 @@
--- enqueue_unique: enqueues jobs some of which have unique keys, all in one call. Returns for each,
--- in the order given, what became of it and with which job: `enqueued`, `existing` or `replaced`.
+-- enqueue_unique: enqueues jobs of which some have unique keys, in one call.
 --   p_kind … p_version  as for `enqueue_all`
---   p_scope, p_unique   the key, and the kind or group that it belongs to; null: none
---   p_while             queued | running | unfinished; or coalesce: none that is held, and the
---                       other two are null
---   p_for               how long it is held at least, from now; null: as p_while says
+--   p_scope, p_unique   the key, and its kind or group; null: no key
+--   p_while             queued | running | unfinished; or coalesce: a key that nobody holds, where
+--                       p_for and p_on_duplicate are null
+--   p_for               how long the key is held at least, from now; null: as p_while says
 --   p_on_duplicate      skip | replace | debounce | run_again
--- It waits for open transactions that have one of these keys in hand, and for nothing else; at any
--- isolation level. Keys are taken in their order, so that two calls cannot wait for each other.
--- Many are taken at a go, as if all were free; where one is not, again, with a look at each; and
--- where one has to be waited for, one by one: from the beginning each time.
--- What becomes of a duplicate takes rights to read and change jobs: it runs as the owner, for
--- whoever may enqueue, and does nothing else with them.
+-- Returns for each job, in the order given: job_id, and `enqueued`, `existing` or `replaced`.
+-- It waits only for open transactions that have one of these keys in hand, at any isolation level.
+-- It runs as the owner: a duplicate is judged by reading and changing jobs, for which whoever may
+-- enqueue needs no rights. It does nothing else with them.
+-- Why it takes keys in order, and tries three ways: docs/decisions/0016-unique-jobs.md.
 create or replace function jobkit.enqueue_unique(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],

@@ -1,16 +1,16 @@
--- key_holder: the job in the row of a unique key, and how it holds the key, at one moment:
---   waits      until it is claimed, and may be changed (`changeable`)
---   blocked    for a permit, or it has one already: it is not changed any more
+-- key_holder: the job in the row of a unique key (p_scope, p_key), and how it holds the key now.
+-- Returns nulls where there is no row: nobody has the key. Else job_id, its kind, and state:
+--   waits               until it is claimed
+--   blocked             for a permit, or it has one already: it is not changed any more
 --   runs
---   ends       it is marked as cancelled, and has the key until it has ended
---   kept       it has ended, or runs and had its key while it was queued: for `unique_for`
---   yields     it waits for another attempt and had its key while it ran: a new job takes its place
---   free       it does not: its row was left behind
--- No row: nobody has it. A row whose job has another key, or that is kept for longer than any job
--- may ask for, holds nothing. Of one that waits `late` says that it has been due for too long to be
--- held (`patience`), and that it is its turn: one that is ready is due whatever its time says, and
--- late where that is later than now (the clock stepped back). Of any job `kept` says that
--- `unique_for` is not over.
+--   ends                it is marked as cancelled, and has the key until it has ended
+--   kept                for `unique_for`: it has ended, or runs and had its key while queued
+--   yields              it waits for another attempt, and had its key while it ran: a new job takes
+--                       its place
+--   free                it holds nothing: its row was left behind, or it has another key by now
+-- changeable: it replays no dead letter. kept: `unique_for` is not over; longer than any job may
+-- ask for counts for nothing. late: it waits, is next of its kind (`next_of_kind`), and was due
+-- before the last `patience`, or is ready although due later than now (the clock stepped back).
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
     out kind text, out late boolean, out kept boolean

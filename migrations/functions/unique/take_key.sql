@@ -1,16 +1,16 @@
--- take_key: a unique key for a job that is about to be enqueued, or what it meets there. answer:
---   enqueued   the key is its own
---   existing   of job_id; one that waits stays where it waits until this transaction ends, so that
---              it runs only after what the caller writes is there
---   replaced   job_id waited and has left its place: the caller changes it and puts it back
---   parked, repeated   as `take_last` says: the job runs after another one, which runs, ends, or is
---              late, and not to be held any longer
---   null       it would have to wait, and may not (not p_wait)
--- With p_wait it waits for whoever has the key in an open transaction: its insert, a change of its
--- job, or the claim or the end of that job. A worker never waits for it in turn: what it locks here
--- are rows of jobs that wait, which workers skip, and rows of keys, which they do not wait for.
--- The first INSERT does not say who was faster: that is read afterwards, in a new snapshot, and it
--- may be gone by then. (At REPEATABLE READ the server refuses instead: 40001.)
+-- take_key: takes a unique key for a job that is about to be enqueued.
+--   p_scope, p_key      the key
+--   p_job, p_kind       the new job; p_until: how long it keeps the key at least
+--   p_on_duplicate      as for `enqueue_unique`
+--   p_wait              whether to wait for open transactions that have the key in hand
+-- Returns job_id, and answer:
+--   enqueued            it is p_job, and the key is its own
+--   existing            it has the key; if it waits, and is not late, it is held there until this
+--                       transaction ends, so that it runs after what the caller writes is there
+--   replaced            it waited, and has left its place: the caller changes it and puts it back
+--   parked, repeated    as `take_last` says: it runs after one that runs, ends or is late
+--   null                it would have to wait, and may not (p_wait)
+-- Who waits for whom, and why no worker waits for this: docs/decisions/0016-unique-jobs.md.
 create or replace function jobkit.take_key(
     p_scope text, p_key text, p_job bigint, p_kind text, p_until timestamptz,
     p_on_duplicate text, p_wait boolean, out job_id bigint, out answer text

@@ -1,18 +1,18 @@
--- take_last: of a unique key whose job is where p_state says (see `key_holder`), the job that a
--- duplicate changes or comes behind: the one that follows, since that runs last, or the one that
--- waits. p_changeable: the latter may be changed; p_late: it has waited for too long to be held.
--- p_until: so long p_job keeps the key at least. answer:
---   repeated   job_id follows, and is the caller's to change until this transaction ends
---   replaced   job_id waited, and has left its place, as `take_waiting` says
---   existing   job_id waits, and is held where it waits; or it follows, and begins only after this
---              transaction; or it is late, and none may follow it (`unique_for`)
---   parked     p_job follows from now on: the caller enqueues it, for `parked`
---   null       the key has come to something else meanwhile: look again
--- It waits for whoever has the row of the key: of all that change a key's payload the last one has
--- the last word. (Nobody follows a job that waits and does not have its key until it has ended, but
--- one that is late: there only the job is locked, since retries want the row.) A worker that ends
--- the job meanwhile does not see who follows: `follow_left`.
--- One that is late is changed only where nobody has it in hand, or had a second ago.
+-- take_last: of a unique key, the job that a duplicate changes or comes behind: the follower, since
+-- that runs last, or the job that waits.
+--   p_scope, p_key, p_holder, p_state   the key, its job, and where that is (`key_holder`)
+--   p_changeable        whether p_holder may be changed
+--   p_late              whether it has waited for too long to be held
+--   p_on_duplicate, p_job, p_kind, p_until   as for `take_key`
+-- Returns job_id, and answer:
+--   repeated            it follows, and is the caller's to change until this transaction ends
+--   replaced            it waited, and has left its place, as `take_waiting` says
+--   existing            it waits, and is held there; or it follows, and begins only after this
+--                       transaction; or it is late, and none may follow it (`unique_for`)
+--   parked              p_job follows from now on: the caller enqueues it, for `parked`
+--   null                the key has come to something else meanwhile: look again
+-- Which rows it locks, and why: docs/decisions/0016-unique-jobs.md (Why does a change lock
+-- the row of the key first?).
 create or replace function jobkit.take_last(
     p_scope text, p_key text, p_holder bigint, p_state text, p_changeable boolean, p_late boolean,
     p_on_duplicate text, p_job bigint, p_kind text, p_until timestamptz, out job_id bigint,
