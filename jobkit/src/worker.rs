@@ -17,6 +17,7 @@ mod run;
 mod serves;
 mod settings;
 mod settle;
+mod shared;
 mod signals;
 mod some;
 mod start;
@@ -31,13 +32,13 @@ use std::sync::Arc;
 use sqlx::PgPool;
 
 pub use self::announce::announce;
-pub(crate) use self::claim::slots::Served;
 pub use self::counters::Counts;
 #[cfg(feature = "testing")]
 pub use self::faults::SettleFault;
 pub use self::handle::WorkerHandle;
 pub use self::preflight::Preflight;
 use self::settings::Settings;
+pub(crate) use self::shared::slots::Served;
 #[cfg(feature = "testing")]
 pub(crate) use self::start::days_ahead;
 

@@ -41,10 +41,15 @@ const ABOVE_STORE: [&str; 10] = [
 /// The operators' wing, by its two names at the root.
 const OPERATORS: [&str; 2] = ["Admin", "admin"];
 
-/// The services of a worker, by room; all under `duties/` are some. What else is in a room is what
-/// services share. They do not know each other.
+/// The services of a worker, by room; all under `duties/` are some. They do not know each other.
 const SERVICES: [(&str, &str); 3] =
     [("claim", "claimer"), ("settle", "settler"), ("lease", "heartbeat")];
+
+/// The rooms of the services. What they share is in `worker/shared/`.
+const ROOMS: [&str; 5] = ["claim", "run", "settle", "lease", "duties"];
+
+/// What of a room the others may know: where jobs come in that a call brings, and the lease.
+const DOORS: [(&str, &str); 2] = [("run", "dispatch"), ("lease", "Lease")];
 
 /// The files under `worker/` that wire the services.
 const WIRING: [&str; 3] = ["duties", "handle", "start"];
@@ -187,6 +192,19 @@ fn service_breaches(sources: &[Source]) -> Vec<String> {
     )
 }
 
+/// Where a room of the services names more of another than its door.
+fn room_breaches(sources: &[Source]) -> Vec<String> {
+    let room =
+        |module: &[&str]| module.len() > 1 && module[0] == "worker" && ROOMS.contains(&module[1]);
+    breaches(sources, room, |module, path| {
+        let [worker, other, name, ..] = path else { return false };
+        worker == "worker"
+            && ROOMS.contains(&other.as_str())
+            && other != module[1]
+            && !DOORS.contains(&(other.as_str(), name.as_str()))
+    })
+}
+
 /// Where the runtime names the operators' wing. `lib.rs`, whose module is the root, shows both.
 fn runtime_breaches(sources: &[Source]) -> Vec<String> {
     let runtime = |module: &[&str]| module.first().is_some_and(|first| *first != "admin");
@@ -228,6 +246,11 @@ fn services_do_not_know_each_other() {
 }
 
 #[test]
+fn rooms_of_a_worker_share_what_is_in_between() {
+    forbid("a room of a worker names another by its door alone", room_breaches(&sources::rust()));
+}
+
+#[test]
 fn breaches_are_found() {
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
     let bad = [
@@ -242,6 +265,10 @@ fn breaches_are_found() {
             "jobkit/src/worker/duties/reaper.rs:1 names worker::duties::pruner::days",
             "jobkit/src/worker/run/dispatch.rs:1 names worker::claim::claimer",
         ]
+    );
+    assert_eq!(
+        room_breaches(&bad),
+        ["jobkit/src/worker/run/dispatch.rs:1 names worker::claim::claimer"]
     );
     let bad = [
         source("jobkit/src/store/link.rs", "fn f() -> crate::admin::jobs::State { todo!() }"),

@@ -4,5 +4,3 @@ mod ahead;
 pub(crate) mod claimer;
 pub(crate) mod low_water;
 mod sleep;
-pub(crate) mod slots;
-pub(crate) mod wake;

@@ -8,9 +8,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::counters::{Counters, Counts};
-use super::run::running::Running;
 use super::settings::Settings;
-use super::settle::ledger::Ledger;
+use super::shared::ledger::Ledger;
+use super::shared::running::Running;
 use super::signals::Signals;
 use crate::StopReason;
 use crate::hooks::{Event, Hooks};

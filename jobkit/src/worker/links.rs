@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::claim::slots::Served;
 use super::settings::Settings;
+use super::shared::slots::Served;
 use super::start::Parts;
 use crate::store::{Link, Plans, Source, Turns};
 

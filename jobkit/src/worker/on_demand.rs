@@ -12,7 +12,7 @@ use super::signals::Signals;
 use super::{Worker, WorkerHandle};
 use crate::Error;
 use crate::store::{Link, next_work};
-use crate::worker::claim::slots::Named;
+use crate::worker::shared::slots::Named;
 
 /// How long nothing was done before the worker rests.
 const IDLE: Duration = Duration::from_secs(60);

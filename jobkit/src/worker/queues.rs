@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::claim::slots::{MOST_QUEUES, Named, Served};
+use super::shared::slots::{MOST_QUEUES, Named, Served};
 use crate::limits::NAME_BYTES;
 
 const MOST_SLOTS: usize = 10_000;

@@ -3,4 +3,3 @@
 pub(crate) mod dispatch;
 pub(crate) mod execution;
 pub(crate) mod reach;
-pub(crate) mod running;

@@ -1,7 +1,7 @@
 //! Which queues a worker serves, and how many of their jobs may wait.
 
 use super::Worker;
-use super::claim::slots::{Named, Order, Served};
+use super::shared::slots::{Named, Order, Served};
 
 impl Worker {
     /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).

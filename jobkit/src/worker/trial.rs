@@ -10,15 +10,15 @@ use sqlx::PgConnection;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::claim::slots::{Served, Slots, listed};
 use super::counters::Counters;
 use super::lease::Lease;
 use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
 use super::run::reach::Line;
-use super::run::running::Running;
-use super::settle::ledger::Ledger;
 use super::settle::told;
+use super::shared::ledger::Ledger;
+use super::shared::running::Running;
+use super::shared::slots::{Served, Slots, listed};
 use crate::StopReason;
 use crate::around::Layers;
 use crate::lock::Lock;

@@ -12,8 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::pace::Pace;
 use self::prepare::{Requested, prepare};
-use super::slots::Slots;
-use super::wake::Wake;
 use crate::Error;
 use crate::meter;
 use crate::store::{Claimed, ClaimedJob, Link};
@@ -21,7 +19,9 @@ use crate::worker::counters::Counters;
 use crate::worker::due::Due;
 use crate::worker::run::dispatch::{Dispatch, Reservation};
 use crate::worker::settings::Settings;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::slots::Slots;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::backoff;
 
 /// The most jobs of one claim: its row of ids must fit a page.

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
-use super::slots::Queue;
 use crate::store::Lane;
+use crate::worker::shared::slots::Queue;
 
 /// A scan from the start this cheap is always affordable.
 const CHEAP: Duration = Duration::from_millis(1);

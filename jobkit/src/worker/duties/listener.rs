@@ -4,9 +4,9 @@ use std::time::Duration;
 use crate::Error;
 use crate::meter;
 use crate::store::{News, Notifications};
-use crate::worker::claim::slots::Slots;
-use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
+use crate::worker::shared::slots::Slots;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// How long silence is trusted before the connection is tested.

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use crate::Error;
 use crate::operating::{Stepped, Steps};
 use crate::store::{Link, next_operation};
-use crate::worker::claim::wake::Wake;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// How long to leave an operation alone that rests, or that another worker has in hand.

@@ -5,9 +5,9 @@ use tokio::sync::Notify;
 
 use crate::Error;
 use crate::store::{Link, interval, look_at_bounds, promote};
-use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 const BATCH: i32 = 1000;

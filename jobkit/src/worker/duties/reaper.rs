@@ -5,11 +5,11 @@ use crate::Error;
 use crate::store::{
     ClaimId, Link, claim_jobs, crashed, orphaned_claims, reap_claim, reap_look, reap_workers,
 };
-use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
 use crate::worker::lease::Lease;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// Claims taken back in one round: a worker that stops waits for no more than that.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::store::{Link, replay_due};
-use crate::worker::claim::wake::Wake;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// Dead letters replayed by one call.

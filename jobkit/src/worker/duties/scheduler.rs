@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 use crate::Error;
 use crate::schedule::{Times, decide};
 use crate::store::{Decided, DueSchedule, Link, due_schedules, fire};
-use crate::worker::claim::wake::Wake;
 use crate::worker::due::Due;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 mod review;

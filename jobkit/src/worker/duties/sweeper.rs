@@ -6,9 +6,9 @@ use crate::store::{
     Link, interval, sweep_all, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
     sweep_unserved,
 };
-use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
 /// Jobs handled by one call.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Error;
 use crate::store::{Link, SchemaCheck, unknown_kinds};
 use crate::version::split;
-use crate::worker::claim::slots::Slots;
+use crate::worker::shared::slots::Slots;
 use crate::worker::some::some;
 use crate::worker::ticker::Duty;
 

@@ -14,15 +14,15 @@ use crate::store::{
     Link, Says, deregister, interval, lost_jobs, measure, register, release_lost, renew_lease,
     report,
 };
-use crate::worker::claim::slots::{Slots, listed};
-use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::halves;
 use crate::worker::lease::Lease;
-use crate::worker::run::running::Running;
 use crate::worker::settings::Settings;
-use crate::worker::settle::ledger::{Ledger, Snapshot};
-use crate::worker::settle::measures::{self, Measures};
+use crate::worker::shared::ledger::{Ledger, Snapshot};
+use crate::worker::shared::measures::{self, Measures};
+use crate::worker::shared::running::Running;
+use crate::worker::shared::slots::{Slots, listed};
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::{backoff, jitter};
 use crate::{Error, StopReason};
 

@@ -9,10 +9,10 @@ use super::execution::{Clear, Execution};
 use crate::lock::Lock;
 use crate::meter;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Settlement};
-use crate::worker::claim::slots::{TakenSlots, Waiting};
 use crate::worker::counters::Counters;
 use crate::worker::lease::Lease;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::slots::{TakenSlots, Waiting};
 
 /// Where the jobs come in that a claim or a settle brings: each such call is an [`Reservation`].
 pub(crate) struct Dispatch {

@@ -16,7 +16,6 @@ use tracing::Instrument;
 use self::completed::{missing, told};
 use self::ending::{Run, expired, outcome, panicked, undecodable, withheld, without_a_run};
 use self::start::{Started, missing_key, opened};
-use super::running::{Handler, Running};
 use crate::StopReason;
 use crate::around::Layers;
 use crate::context::Attempt;
@@ -28,9 +27,10 @@ use crate::reports::Reports;
 use crate::returned::HandlerFuture;
 use crate::states::States;
 use crate::store::{ClaimId, ClaimedJob, Outcome, Ran, Seen, Settlement};
-use crate::worker::claim::slots::{Slots, Waiting};
 use crate::worker::lease::Lease;
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::running::{Handler, Running};
+use crate::worker::shared::slots::{Slots, Waiting};
 
 /// Runs claimed jobs, each through the same steps: decode → run, within its timeout and under its
 /// stop signals → outcome. Whatever happens, exactly one outcome goes to the settler.

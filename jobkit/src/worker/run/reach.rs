@@ -11,7 +11,7 @@ use crate::store::{
     Ask, Call, ClaimId, checkpoint, complete, completion, interval, last_checkpoint,
     limiter_paused, part, pause_key, pause_key_of, take_slot,
 };
-use crate::worker::settle::ledger::Ledger;
+use crate::worker::shared::ledger::Ledger;
 use crate::{Error, JobId};
 
 /// What handlers ask of the database, by whatever makes their calls: those of a worker take turns

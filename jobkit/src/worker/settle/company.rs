@@ -5,8 +5,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::ledger::Ledger;
 use crate::store::Settlement;
+use crate::worker::shared::ledger::Ledger;
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;

@@ -9,8 +9,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::company::{Company, LARGEST_CHOICE, take_next};
-use super::ledger::Ledger;
-use super::measures::Measures;
 use super::stand_in::stand_in;
 use super::told;
 use crate::Error;
@@ -18,12 +16,14 @@ use crate::hooks::{Event, Hooks};
 use crate::meter;
 use crate::reports::Reports;
 use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, unstick};
-use crate::worker::claim::slots::{Queue, Slots};
-use crate::worker::claim::wake::Wake;
 use crate::worker::counters::Counters;
 use crate::worker::due::Due;
 use crate::worker::halves::{self, Stuck};
 use crate::worker::run::dispatch::{Dispatch, Reservation};
+use crate::worker::shared::ledger::Ledger;
+use crate::worker::shared::measures::Measures;
+use crate::worker::shared::slots::{Queue, Slots};
+use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::backoff;
 
 /// Failures in a row after which one row of a batch is thought to be the cause.

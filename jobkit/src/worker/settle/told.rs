@@ -6,7 +6,7 @@ use crate::JobId;
 use crate::hooks::{self, Ended, Event, Hooks};
 use crate::meter;
 use crate::store::{Ending, Outcome, Ran, Settlement};
-use crate::worker::claim::slots::Slots;
+use crate::worker::shared::slots::Slots;
 
 /// What an attempt ended as; nothing of one whose outcome came too late.
 fn outcome(settlement: &Settlement, ending: Option<Ending>) -> Option<hooks::Outcome> {

@@ -4,8 +4,8 @@ use crate::Error;
 use crate::limiter::Declaration;
 use crate::policy::Policy;
 use crate::store::{Link, days_there, durability, prepare_days, unserved_queues};
-use crate::worker::claim::slots::{Named, Served};
 use crate::worker::declared::Declared;
+use crate::worker::shared::slots::{Named, Served};
 use crate::worker::some::some;
 use crate::worker::{announce, ticker};
 

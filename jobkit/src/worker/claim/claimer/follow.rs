@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::Claimer;
 use crate::Error;
 use crate::store::matching_queues;
-use crate::worker::claim::slots::MOST_QUEUES;
+use crate::worker::shared::slots::MOST_QUEUES;
 
 /// It looks for new queues this often at least, however busy it is …
 const EVERY: Duration = Duration::from_secs(1);

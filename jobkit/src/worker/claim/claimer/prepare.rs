@@ -2,8 +2,8 @@ use std::time::Instant;
 
 use super::Pace;
 use crate::store::Claim;
-use crate::worker::claim::slots::{Queue, Slots};
 use crate::worker::run::dispatch::Reservation;
+use crate::worker::shared::slots::{Queue, Slots};
 
 /// Which queues a call asks for jobs, in the order in which it asks.
 pub(super) struct Requested(Vec<One>);

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::{Claimer, Next};
 use crate::store::{self, interval};
 use crate::worker::claim::sleep::{BREATH, Hint};
-use crate::worker::claim::slots::Named;
+use crate::worker::shared::slots::Named;
 use crate::worker::ticker::jitter;
 
 /// What a claimer does when it has found all there was, as `sleep` decides.

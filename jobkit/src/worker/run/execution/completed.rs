@@ -11,7 +11,7 @@ use crate::context::Attempt;
 use crate::reach::Completion;
 use crate::returned::Returned;
 use crate::store::{ClaimId, Outcome, Seen, Written};
-use crate::worker::run::running::Handler;
+use crate::worker::shared::running::Handler;
 
 /// How soon it is looked again whether the transaction is over, at first: a dropped one is rolled
 /// back in a moment.

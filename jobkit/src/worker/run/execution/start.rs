@@ -19,7 +19,7 @@ use crate::registry::Known;
 use crate::reports::logged_by;
 use crate::returned::HandlerFuture;
 use crate::store::{ClaimId, ClaimedJob};
-use crate::worker::run::running::Handler;
+use crate::worker::shared::running::Handler;
 use crate::{JobContext, JobError, JobId};
 
 /// What an attempt polls; and what is inside of its layers, if there are any.

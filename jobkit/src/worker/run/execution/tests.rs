@@ -3,7 +3,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::StopReason::{Cancelled, LeaseLost, Stopping};
-use crate::worker::claim::slots::Served;
+use crate::worker::shared::slots::Served;
 use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 
 #[derive(Serialize, Deserialize)]

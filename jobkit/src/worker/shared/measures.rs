@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::histogram::Histogram;
 use crate::lock::Lock;
 use crate::store::{Ending, Measured, Outcome, Settlement};
-use crate::worker::claim::slots::Queue;
+use crate::worker::shared::slots::Queue;
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
 /// been due: a count and two histograms for each queue, kind and outcome, whatever the load.
