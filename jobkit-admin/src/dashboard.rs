@@ -32,7 +32,7 @@ pub struct Decided(Hook);
 
 /// The dashboard: a router for your web server.
 ///
-/// It is closed until you say who may use it: the router cannot be built before.
+/// It is closed until you say who may use it: before that, the router cannot be built.
 ///
 /// ```no_run
 /// use axum::http::StatusCode;
@@ -64,7 +64,7 @@ pub struct Decided(Hook);
 ///
 /// Anywhere: `nest_service("/jobs", …)`, also below another prefix; `nest("/jobs", …)`, which
 /// differs in that axum does not match `/jobs/` then; `merge` or as the whole application. It finds
-/// its prefix in each request. Only what a proxy strips it must be told:
+/// its prefix in each request. Only a prefix that a proxy strips has to be set:
 /// [`base_path`](Self::base_path).
 ///
 /// # Its connections
@@ -98,12 +98,12 @@ impl Dashboard<Undecided> {
         }
     }
 
-    /// Asks this hook about every request: it answers who it is and what they may do, or with a
-    /// response for them: a redirect to your login page, a 401, a 403. It gets the head of the
-    /// request, with the extensions that layers above have put there.
+    /// Asks this hook about every request. It answers who sent it and what they may do, or with a
+    /// response for them, such as a redirect to your login page, a 401 or a 403. It gets the head
+    /// of the request, with the extensions that layers above have put there.
     ///
-    /// Files that are the same for everybody (scripts, styles) and `/healthz` and `/readyz`, which
-    /// say nothing but whether the database answers, are served without asking.
+    /// Files that are the same for everybody (scripts, styles) are served without asking. So are
+    /// `/healthz` and `/readyz`, which say nothing but whether the database answers.
     #[must_use]
     pub fn access<F, V, R>(self, hook: F) -> Dashboard<Decided>
     where
@@ -118,10 +118,10 @@ impl Dashboard<Undecided> {
         self.decided(Arc::new(hook))
     }
 
-    /// Lets everybody on this machine do everything. Only for a server that listens on loopback: it
-    /// says so in the log and at the top of every page. It answers only where a request calls it
-    /// `localhost` or by an address of loopback (otherwise 421), so that a page of another site,
-    /// whose name was made to lead here, can do nothing.
+    /// Lets everybody on this machine do everything. Only for a server that listens on loopback; it
+    /// says so in the log and at the top of every page. It answers only requests to `localhost` or
+    /// a loopback address (others get a 421), so that a page of another site, whose name was made
+    /// to resolve to this machine, can do nothing.
     ///
     /// ```no_run
     /// # fn f(admin: jobkit::Admin) {
@@ -137,10 +137,10 @@ impl Dashboard<Undecided> {
         }))
     }
 
-    /// As [`allow_unauthenticated`](Self::allow_unauthenticated), by whatever name it is called.
-    /// For where something else decides who reaches it, such as a container's network or a proxy
-    /// that asks for a password: nothing here keeps out the pages of another site, whose name was
-    /// made to lead to it.
+    /// As [`allow_unauthenticated`](Self::allow_unauthenticated), but for requests to any host
+    /// name. Use it where something else decides who reaches it, such as a container's network or a
+    /// proxy that asks for a password: nothing here keeps out pages of another site whose name was
+    /// made to resolve to it.
     #[must_use]
     pub fn allow_unauthenticated_by_any_name(self) -> Dashboard<Decided> {
         tracing::warn!("jobkit.dashboard: everybody who reaches it may do everything");
@@ -186,8 +186,8 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// The part of the path that a proxy takes away before it passes requests on, such as
-    /// `/internal`. Links begin with it.
+    /// The part of the path that a proxy strips before it passes requests on, such as `/internal`.
+    /// Links begin with it.
     #[must_use]
     pub fn base_path(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
@@ -196,8 +196,8 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// Ends the streams of open pages once this completes. A server that shuts down gracefully
-    /// waits for them otherwise, up to 25 seconds: give both the same signal, such as
+    /// Ends the streams of open pages once this completes. Otherwise a server that shuts down
+    /// gracefully waits for them, up to 25 seconds. Give both the same signal, such as
     /// [`WorkerHandle::stopping`](jobkit::WorkerHandle::stopping).
     ///
     /// ```ignore
@@ -221,7 +221,7 @@ impl<A> Dashboard<A> {
 }
 
 impl Dashboard<Decided> {
-    /// The router. It has its own answer for what it does not know, and sets its own headers.
+    /// The router. It has its own answer for unknown paths, and sets its own headers.
     pub fn into_router(self) -> Router {
         let Self { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) } =
             self;

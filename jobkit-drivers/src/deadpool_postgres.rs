@@ -19,8 +19,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The statement is kept prepared in the connection's cache. Behind a pooler that cannot bear that
-//! use [`tokio_postgres`](crate::tokio_postgres) with `&*tx`.
+//! The statement is kept prepared in the connection's cache. Behind a pooler that does not support
+//! that, use [`tokio_postgres`](crate::tokio_postgres) with `&*tx`.
 
 use deadpool_postgres::GenericClient;
 use jobkit::enqueue::{Draft, Statement, Topic};

@@ -19,7 +19,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! SeaORM 2 is built on sqlx 0.9, so that the pool of a `DatabaseConnection` can be that of the
-//! worker: `Worker::new(db.get_postgres_connection_pool().clone())`.
+//! SeaORM 2 is built on sqlx 0.9, so the worker can use the pool of a `DatabaseConnection`:
+//! `Worker::new(db.get_postgres_connection_pool().clone())`.
 
 crate::sea_orm_versions::functions!(sea_orm, query_all_raw);

@@ -18,7 +18,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A statement goes in one round trip, and nothing is prepared: it fits a transaction pooler.
+//! A statement takes one round trip, and nothing is prepared, so it works behind a transaction
+//! pooler.
 
 use jobkit::enqueue::{Draft, Statement, Topic};
 use jobkit::{Error, JobId};

@@ -1,7 +1,7 @@
 //! OpenTelemetry traces through jobs: a request and the jobs that it enqueues are one trace, over
 //! all processes.
 //!
-//! Install your tracer and its `tracing-opentelemetry` layer as ever; then
+//! Install your tracer and its `tracing-opentelemetry` layer as usual, then add
 //!
 //! - [`propagate`], once in each process that enqueues: jobs carry the W3C trace context of the
 //!   span that enqueues them, in their metadata;
@@ -25,20 +25,20 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! The spans of jobkit are on the level INFO: a filter of that layer has to let `jobkit=info`
-//! through, or there is nothing to give a parent to.
+//! The spans of jobkit have the level INFO: a filter on that layer has to let `jobkit=info`
+//! through, or there is no span to give a parent to.
 //!
 //! # What the spans say
 //!
-//! They follow OpenTelemetry's conventions for messaging, so that a backend draws queues from them.
-//! An enqueue is a span of the kind *producer*, called `create`, whose context the jobs carry. An
-//! attempt is one of the kind *consumer*, called `process` and the queue. Both have
-//! `messaging.system` (`jobkit`), `messaging.operation.name` and `messaging.operation.type`; an
-//! attempt has `messaging.destination.name`, which is the queue, and `messaging.message.id`, which
-//! is the job's, too, beside jobkit's own `job.id`, `job.kind`, `queue` and `attempt`.
+//! They follow OpenTelemetry's conventions for messaging, so a backend can show queues from them.
+//! An enqueue is a span of the kind *producer*, named `create`, whose context the jobs carry. An
+//! attempt is a span of the kind *consumer*, named `process` and the queue. Both have
+//! `messaging.system` (`jobkit`), `messaging.operation.name` and `messaging.operation.type`. An
+//! attempt also has `messaging.destination.name`, which is the queue, and `messaging.message.id`,
+//! which is the job's id, beside jobkit's own `job.id`, `job.kind`, `queue` and `attempt`.
 //!
-//! Where an attempt failed its status is an error, and `error.type` the Rust type of the error, or
-//! `_OTHER`. The text of the error is not there: a payload's values may be in it that are
+//! If an attempt failed, its status is an error, and `error.type` is the Rust type of the error, or
+//! `_OTHER`. The text of the error is left out: it may contain payload values that are
 //! [redacted](https://docs.rs/jobkit) everywhere else.
 
 mod traces;
@@ -53,10 +53,10 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 pub use self::traces::Traces;
 
-/// From now on jobs that this process enqueues carry the trace context of the span that enqueues
-/// them: `traceparent` and `tracestate`, as W3C has them.
+/// From now on, jobs that this process enqueues carry the trace context of the span that enqueues
+/// them: `traceparent` and `tracestate`, as the W3C defines them.
 ///
-/// Where you have other things for jobs to carry, call [`inject`] in a function of your own.
+/// If jobs are to carry other things as well, call [`inject`] in a function of your own.
 ///
 /// # Errors
 /// [`AlreadySet`]: something is [propagated](jobkit::hooks::propagate) already.
@@ -64,8 +64,8 @@ pub fn propagate() -> Result<(), AlreadySet> {
     jobkit::hooks::propagate(inject)
 }
 
-/// Makes the span of the enqueue, a child of the current one, and says its trace context in what a
-/// job carries.
+/// Makes the span of the enqueue, a child of the current one, and puts its trace context into what
+/// a job carries.
 pub fn inject(carried: &mut Carried) {
     let span = info_span!("jobkit.create", otel.kind = "producer", otel.name = "create");
     messaging(&span, "create");

@@ -11,10 +11,10 @@ use crate::{extract, messaging};
 /// A layer that gives the span of each attempt its place in a trace: give it to
 /// [`Worker::around`](jobkit::Worker::around) before other layers.
 ///
-/// The first attempt is a child of the span that enqueued the job. Later attempts are, too, and
-/// linked to it, so that the request, its jobs and their retries are one trace; or, with
-/// [`retries_apart`](Self::retries_apart), they are traces of their own. An attempt of a job that
-/// carries no trace context begins a trace.
+/// The first attempt is a child of the span that enqueued the job. Later attempts are children of
+/// that span as well, and linked to it, so the request, its jobs and their retries are one trace.
+/// With [`retries_apart`](Self::retries_apart), later attempts are traces of their own instead. An
+/// attempt of a job that carries no trace context begins a trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traces {
     retries_apart: bool,
@@ -27,8 +27,9 @@ impl Traces {
         Self::default()
     }
 
-    /// Each attempt but the first begins a trace, which is linked to the span that enqueued the
-    /// job: for jobs that are retried for days, where backends end traces sooner.
+    /// Each attempt but the first begins a trace of its own, which is linked to the span that
+    /// enqueued the job. Use it for jobs that are retried for days, if the backend ends traces
+    /// sooner.
     #[must_use]
     pub fn retries_apart(mut self) -> Self {
         self.retries_apart = true;

@@ -6,17 +6,17 @@ use serde_json::value::RawValue;
 
 use crate::{Answer, Verdict, Webhooks};
 
-/// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) makes it; where it is
-/// enqueued by SQL its payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as
-/// the concurrency key.
+/// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) makes it. If you enqueue it
+/// by SQL, the payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as the
+/// concurrency key.
 ///
-/// Four deliveries of an endpoint run at a time, over all workers: a slow server holds up its own
-/// events and nobody else's. An operator changes that for an endpoint or all of them, as with any
-/// [key](jobkit::Admin::limit_key).
+/// Four deliveries to an endpoint run at a time, over all workers, so a slow server holds up its
+/// own events and nobody else's. An operator can change that for one endpoint or for all, as with
+/// any [key](jobkit::Admin::limit_key).
 ///
-/// An event is tried ten times in three days and a quarter. One that is not delivered by then, or
-/// that the endpoint refuses, is a dead letter. Its key is `endpoint/id`, so each event counts, and
-/// one that was enqueued twice counts once.
+/// An event is tried ten times in three and a quarter days. An event that is not delivered by then,
+/// or that the endpoint refuses, becomes a dead letter. Its key is `endpoint/id`, so each event has
+/// its own dead letter, and one that was enqueued twice counts once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[job(
     queue = "webhooks", max_attempts = 10, backoff = Self::wait, timeout = "2m",
@@ -26,9 +26,9 @@ use crate::{Answer, Verdict, Webhooks};
 pub struct DeliverWebhook {
     /// The id of the endpoint, as [`Endpoints`](crate::Endpoints) knows it.
     pub endpoint: String,
-    /// The id of the event, by which the receiver knows it again: the same in every attempt, and in
-    /// the replay of a dead letter. Without one it is that of the
-    /// [job](JobContext::idempotency_key), which a replay does not keep.
+    /// The id of the event, by which the receiver recognises it: the same in every attempt, and in
+    /// the replay of a dead letter. Without one, that of the [job](JobContext::idempotency_key) is
+    /// used, which a replay does not keep.
     #[serde(default)]
     pub id: Option<String>,
     /// What is sent, byte for byte.

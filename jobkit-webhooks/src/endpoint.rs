@@ -6,8 +6,8 @@ use std::pin::Pin;
 pub struct Endpoint {
     /// Such as `https://example.com/webhooks`.
     pub url: String,
-    /// As [`new_secret`](crate::new_secret) makes them. There is one, and two while it is changed:
-    /// the new one, and the old one for as long as the receiver may need to take the new one over.
+    /// As [`new_secret`](crate::new_secret) makes them. There is one; while it is being changed
+    /// there are two, the new one and the old one, for as long as the receiver may need to switch.
     pub secrets: Vec<String>,
 }
 
@@ -19,14 +19,14 @@ impl fmt::Debug for Endpoint {
 
 /// Your endpoints, wherever you keep them.
 ///
-/// An error is one of the attempt: with `?` it is tried again.
+/// An error fails the attempt, which is then retried.
 pub trait Endpoints: Send + Sync + 'static {
-    /// The endpoint with this id, the one that was given to [`Event::to`](crate::Event::to);
-    /// `None` when it is not there any more, or switched off: the event is discarded then.
+    /// The endpoint with this id, the one that was given to [`Event::to`](crate::Event::to); `None`
+    /// if it no longer exists, or is switched off: the event is discarded then.
     fn find(&self, id: &str) -> impl Future<Output = jobkit::Result<Option<Endpoint>>> + Send;
 
-    /// Switches an endpoint off that wants no more events, for a reason to show to its owner. From
-    /// now on [`find`](Self::find) does not find it, and nobody sends events
+    /// Switches off an endpoint that wants no more events, with a reason to show to its owner. From
+    /// then on [`find`](Self::find) must not find it, and no events are to be sent
     /// [to](crate::Event::to) it, until somebody switches it on again. It may be off already.
     fn switch_off(&self, id: &str, why: &str) -> impl Future<Output = jobkit::Result> + Send;
 }

@@ -47,15 +47,14 @@ impl Event {
         Self { id, body }
     }
 
-    /// Gives it an id of yours, by which receivers know it again: visible characters of ASCII,
-    /// without a full stop, and 500 bytes at most together with that of the endpoint. Otherwise it
-    /// has a random one.
+    /// Sets the id by which receivers recognise the event: visible ASCII characters without a full
+    /// stop, at most 500 bytes together with the id of the endpoint. Otherwise the id is random.
     #[must_use]
     pub fn id(self, id: impl Into<String>) -> Self {
         Self { id: id.into(), ..self }
     }
 
-    /// The job that delivers it to the endpoint with this id: give it to
+    /// The job that delivers it to the endpoint with this id: pass it to
     /// [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), or many to
     /// [`enqueue_all`](jobkit::enqueue_all).
     pub fn to(&self, endpoint: impl Display) -> DeliverWebhook {

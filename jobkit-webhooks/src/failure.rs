@@ -5,24 +5,24 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The URL is no absolute `http` or `https`, or has a user or a password in it.
+    /// The URL is not an absolute `http` or `https` URL, or has a user or a password in it.
     #[error("the URL of the endpoint must be an absolute https URL without a user or password")]
     Url,
     /// The endpoint has no secret, or one that is not `whsec_` and 24 to 64 bytes in base64.
     #[error("the secret of the endpoint must be `whsec_` and 24 to 64 bytes in base64")]
     Secret,
-    /// The id of the event is empty, or has something else in it than letters, digits and signs of
-    /// ASCII, or a full stop.
+    /// The id of the event is empty, or contains a full stop, or anything but ASCII letters, digits
+    /// and punctuation.
     #[error("the id of the event must be ASCII without spaces or full stops, and not empty")]
     Id,
-    /// The host has no public address, and none in a network that is
+    /// The host has neither a public address nor one in a network that is
     /// [allowed](crate::Webhooks::allow).
     #[error("{host} has no public address")]
     Forbidden {
         /// The host of the URL.
         host: String,
     },
-    /// `http` is for the networks that are [allowed](crate::Webhooks::allow); what is public is
+    /// `http` is only for networks that are [allowed](crate::Webhooks::allow); public addresses are
     /// reached by `https`.
     #[error("{host} must be reached by https")]
     Plain {
@@ -37,7 +37,7 @@ pub enum Failure {
         /// What the system says.
         source: io::Error,
     },
-    /// No connection, or none that TLS trusts.
+    /// There is no connection, or none that TLS trusts.
     #[error("cannot connect to {host}")]
     Connect {
         /// The host of the URL.
@@ -45,7 +45,7 @@ pub enum Failure {
         /// What the system or TLS says.
         source: io::Error,
     },
-    /// The connection ended, or what came is no HTTP.
+    /// The connection ended, or the answer was not HTTP.
     #[error("no answer from {host}")]
     Http {
         /// The host of the URL.
@@ -58,14 +58,14 @@ pub enum Failure {
     Timeout {
         /// The host of the URL.
         host: String,
-        /// How long it was waited for.
+        /// How long the answer was waited for.
         limit: Duration,
     },
 }
 
 impl Failure {
-    /// Whether the next attempt would fail in the same way: it is about the endpoint as it was
-    /// entered, or about the event.
+    /// Whether the next attempt would fail in the same way, because the cause is the endpoint as it
+    /// was entered, or the event.
     #[must_use]
     pub fn is_final(&self) -> bool {
         match self {

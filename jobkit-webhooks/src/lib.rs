@@ -1,9 +1,9 @@
-//! Signed webhooks as jobs: events for the endpoints of your customers, enqueued in the transaction
-//! of what happened, signed as [Standard Webhooks](https://www.standardwebhooks.com) has it, and
-//! retried for three days.
+//! Signed webhooks as jobs: events for the endpoints of your customers, enqueued in the same
+//! transaction as what happened, signed as [Standard Webhooks](https://www.standardwebhooks.com)
+//! specifies, and retried for three days.
 //!
-//! You have a table of endpoints, and implement [`Endpoints`] over it. The worker gets a
-//! [`Webhooks`] as a state, and serves the queue `webhooks`:
+//! Keep your endpoints in a table, and implement [`Endpoints`] for it. Give the worker a
+//! [`Webhooks`] as a state, and let it serve the queue `webhooks`:
 //!
 //! ```no_run
 //! use jobkit::{Admin, Worker, enqueue_all};
@@ -44,14 +44,15 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! What becomes of an answer says [`verdict`]; what else can go wrong, [`Failure`]. Each delivery
-//! is a [`DeliverWebhook`], a job like any other. A secret for an endpoint is made by
-//! [`new_secret`]; while it is changed the endpoint has two, and each request has a signature by
-//! each. [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer
-//! enters an endpoint.
+//! [`verdict`] says what follows from an answer, and [`Failure`] what else can go wrong. Each
+//! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] makes a secret for an
+//! endpoint; while the secret is being changed the endpoint has two, and each request has a
+//! signature by each. [`Webhooks::test_delivery`] sends one request at once, for the page on which
+//! a customer enters an endpoint.
 //!
-//! Nobody but you can be reached by an endpoint that somebody enters: names are resolved first, and
-//! what is not public is refused, unless it is in a network that you [allow](Webhooks::allow).
+//! An endpoint that somebody enters cannot reach into your network: names are resolved first, and
+//! addresses that are not public are refused, unless they are in a network that you
+//! [allow](Webhooks::allow).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 

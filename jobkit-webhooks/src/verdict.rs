@@ -14,13 +14,13 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 pub enum Verdict {
     /// The event has arrived.
     Delivered,
-    /// The endpoint wants no events any more: it is switched off, and all that wait are discarded.
+    /// The endpoint wants no more events: it is switched off, and all waiting events are discarded.
     Gone,
-    /// The endpoint rests for so long: none of its events is sent. This one is tried again.
+    /// The endpoint rests for this long: none of its events is sent. This one is tried again.
     Rest(Duration),
     /// This event is tried again.
     Again,
-    /// The endpoint refuses this event, and would again: a dead letter.
+    /// The endpoint refuses this event, and would again: it becomes a dead letter.
     Refused,
 }
 

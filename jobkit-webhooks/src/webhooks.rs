@@ -36,11 +36,11 @@ impl Webhooks {
     /// The longest time that an answer may take.
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Sends to these endpoints. The `Admin`, of the database of the jobs, discards what waits for
+    /// Sends to these endpoints. The `Admin`, for the database of the jobs, discards what waits for
     /// an endpoint that is gone.
     ///
-    /// TLS trusts the certificates that the system trusts; without any (in an empty container, say)
-    /// a warning is logged, and no `https` succeeds.
+    /// TLS trusts the certificates that the system trusts. If there are none (in an empty
+    /// container, say), a warning is logged, and no `https` request succeeds.
     #[must_use]
     pub fn new(endpoints: impl Endpoints, admin: Admin) -> Self {
         let connector = Connector {
@@ -55,8 +55,8 @@ impl Webhooks {
         }
     }
 
-    /// Lets requests go to a network that is not public, and by `http` as well: for endpoints in
-    /// your own network, and for tests. Otherwise only public addresses are reached, by `https`.
+    /// Allows requests to a network that is not public, also by `http`: for endpoints in your own
+    /// network, and for tests. Otherwise only public addresses are reached, and only by `https`.
     ///
     /// ```no_run
     /// # fn f(webhooks: jobkit_webhooks::Webhooks) -> Result<(), Box<dyn std::error::Error>> {
@@ -69,16 +69,16 @@ impl Webhooks {
         self
     }
 
-    /// How long an answer may take, from the look-up of the name on: 20 seconds unless this says
-    /// otherwise, a minute at most.
+    /// How long an answer may take, counted from the look-up of the name: 20 seconds by default, a
+    /// minute at most.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.connector.timeout = limit.min(Self::LONGEST);
         self
     }
 
-    /// Speaks TLS by this configuration: for an authority of your own, or a certificate of a
-    /// client. Its ALPN must not offer HTTP/2.
+    /// Uses this TLS configuration: for a certificate authority of your own, or a client
+    /// certificate. Its ALPN must not offer HTTP/2.
     #[must_use]
     pub fn tls(mut self, config: impl Into<Arc<ClientConfig>>) -> Self {
         self.connector.tls = config.into();

@@ -13,9 +13,9 @@
 //! # worker.start().await?; Ok(()) }
 //! ```
 //!
-//! Layers are code of yours like handlers, and are treated like them: the kind's timeout is for all
-//! of it, a stop asks and then drops all of it, a panic is a failed attempt. Whatever a layer does,
-//! the job has exactly one outcome, and no handler outlives its attempt.
+//! Layers are your code, like handlers, and are treated like them: the kind's timeout covers layers
+//! and handler together, a stop asks and then drops them together, and a panic is a failed attempt.
+//! Whatever a layer does, the job has exactly one outcome, and no handler outlives its attempt.
 
 mod inside;
 
@@ -28,7 +28,8 @@ pub(crate) use self::inside::Inside;
 use crate::returned::{HandlerFuture, Returned};
 use crate::{JobContext, Result};
 
-/// A layer around handlers; also every closure of this form.
+/// A layer around handlers. Every closure with the signature of [`around`](Self::around) is one,
+/// too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,12 +52,12 @@ use crate::{JobContext, Result};
             `impl jobkit::around::Around for {Self}`"
 )]
 pub trait Around: Send + Sync + 'static {
-    /// Runs one attempt: what `next` is, and what is to happen before and after it.
+    /// Runs one attempt: `next`, and whatever is to happen before and after it.
     ///
     /// What this returns is the outcome, as if the handler had returned it; with `Ok` the
     /// [result](macro@crate::job#results) of the handler is kept, if it ran. `cx` is what the
-    /// handler sees, without its state and its payload; its [span](JobContext::span) is not
-    /// entered before `next` runs.
+    /// handler sees, without its state and its payload. Its [span](JobContext::span) is not entered
+    /// until `next` runs.
     fn around(&self, cx: JobContext, next: Next) -> impl Future<Output = Result> + Send;
 }
 
@@ -86,11 +87,10 @@ impl<A: Around> Layer for A {
 /// Layers, the outermost first.
 pub(crate) type Stack = Arc<[Arc<dyn Layer>]>;
 
-/// What is inside of a layer: the layers after it and, within all of them, the handler.
+/// What is inside a layer: the layers after it and, innermost, the handler.
 ///
-/// It can be run once, or not at all: the job's outcome is what the layer returns. A future that
-/// is dropped takes the handler with it; so does the end of the layer, wherever the future is by
-/// then.
+/// It can be run once, or not at all: the job's outcome is what the layer returns. Dropping the
+/// future drops the handler with it. So does the end of the layer, wherever the future is by then.
 #[must_use = "unless this is run the handler is not"]
 pub struct Next {
     stack: Stack,
@@ -100,10 +100,10 @@ pub struct Next {
 }
 
 impl Next {
-    /// Runs what is inside of the layer. A panic of the handler comes as an error, as does a
+    /// Runs what is inside the layer. A panic of the handler is returned as an error, as is a
     /// payload that cannot be decoded.
     ///
-    /// It takes itself, so that no layer runs a handler twice:
+    /// It consumes itself, so no layer can run a handler twice:
     ///
     /// ```compile_fail
     /// # use jobkit::{JobContext, around::Next};
@@ -126,7 +126,7 @@ impl Next {
         }
     }
 
-    /// What runs this future instead of a handler, for a test of a layer.
+    /// Makes a `Next` that runs this future instead of a handler, to test a layer.
     pub fn for_test(handler: impl Future<Output = Result> + Send + 'static) -> Self {
         let inside = Inside::new(Box::pin(async { handler.await.map(|()| Returned::Nothing) }));
         Self { stack: Arc::new([]), at: 0, cx: JobContext::for_test(()), inside }

@@ -36,10 +36,10 @@
 //! # }
 //! ```
 //!
-//! Each member of a batch is a job like any other: it takes a slot, has its attempts, its timeout
-//! (which begins before it lingers), its permit, its context, and an outcome of its own. A batch
-//! has jobs of one queue only, and never more than the worker has slots for that queue: give it as
-//! many as `batch` says, or a multiple.
+//! Each member of a batch is a job like any other: it takes a slot, and has its own attempts,
+//! timeout (which begins before it lingers), permit, context and outcome. A batch has jobs of one
+//! queue only, and never more than the worker has slots for that queue: give the queue as many
+//! slots as `batch` says, or a multiple.
 
 mod call;
 
@@ -61,8 +61,8 @@ use crate::states::States;
 use crate::stored::Stored;
 use crate::{JobContext, JobError, Result};
 
-/// What jobs do that run in batches; instead of [`Job`](crate::Job), for a kind with
-/// `#[job(batch = …)]`.
+/// What jobs do when they run in batches. Implement it instead of [`Job`](crate::Job) for a kind
+/// with `#[job(batch = …)]`.
 ///
 /// `S` is the state they need, given once with [`Worker::state`](crate::Worker::state).
 #[diagnostic::on_unimplemented(
@@ -75,11 +75,10 @@ use crate::{JobContext, JobError, Result};
 pub trait BatchJob<S = ()>:
     Declared<Output = ()> + Serialize + DeserializeOwned + Send + 'static
 {
-    /// Runs the jobs of a batch, one at least, in no order.
+    /// Runs the jobs of a batch: at least one, in no particular order.
     ///
-    /// What it returns is the outcome of every member that has not been
-    /// [answered](Member::answer): `Ok(())` finishes them, an error is an error of each. A panic
-    /// counts as an error.
+    /// What it returns is the outcome of every member that has not been [answered](Member::answer):
+    /// `Ok(())` finishes them, an error applies to each. A panic counts as an error.
     fn run(batch: Vec<Member<Self, S>>) -> impl Future<Output = Result> + Send;
 }
 
@@ -116,9 +115,10 @@ impl<J, S> Member<J, S> {
         self.cx.state()
     }
 
-    /// Says how this job ended, whatever becomes of the others. It is recorded, and its slot free,
-    /// when the call next awaits and has no [blocking work](JobContext::blocking) under way; of the
-    /// last member of a batch once the call has returned. The first answer counts.
+    /// Sets the outcome of this job, whatever becomes of the others. The outcome is recorded, and
+    /// the slot freed, when the call next awaits with no [blocking work](JobContext::blocking)
+    /// under way; for the last member of a batch, once the call has returned. Only the first answer
+    /// counts.
     pub fn answer(&self, outcome: Result) {
         self.call.answer(self.seat, outcome);
     }
@@ -139,8 +139,8 @@ impl<J, S> fmt::Debug for Member<J, S> {
     }
 }
 
-/// Runs a batch of these jobs in a test of your own, without a database: returns what became of
-/// each. Their contexts are those of job 0, in its first attempt of 20.
+/// Runs a batch of these jobs in a test of your own, without a database, and returns the outcome of
+/// each. Every context is that of job 0, in its first attempt of 20.
 ///
 /// # Panics
 /// When the handler does.

@@ -9,13 +9,13 @@ use crate::store::{Deadlines, Link, Source};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A pool of connections to the database at this address, such as
-/// `postgres://user:password@host:5432/database`, for a program that makes one for jobkit: it has
-/// at most 16 connections, and what the address leaves out is taken from the environment as libpq
-/// does (`PGHOST`, `PGPASSWORD`, …).
+/// `postgres://user:password@host:5432/database`, for a program that has none yet. It has at most
+/// 16 connections. What the address leaves out is taken from the environment, as libpq does
+/// (`PGHOST`, `PGPASSWORD`, …).
 ///
-/// Unlike a pool of sqlx it says in a sentence what is wrong when it cannot connect, and at once. A
-/// pool of yours serves as well; of several hosts in the address this is for the one that takes
-/// writes now, and [`Worker::connect`](crate::Worker::connect) follows them.
+/// Unlike sqlx's own, it fails at once when it cannot connect, and says in a sentence what is
+/// wrong. A pool of yours works as well. If the address has several hosts, the pool is for the one
+/// that takes writes now; [`Worker::connect`](crate::Worker::connect) follows a fail-over.
 ///
 /// ```no_run
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// ```
 ///
 /// # Errors
-/// As those of [`Admin::connect`](crate::Admin::connect).
+/// Those of [`Admin::connect`](crate::Admin::connect).
 pub async fn connect(url: &str) -> Result<PgPool, Error> {
     Ok(reached(url).await?.pool().clone())
 }

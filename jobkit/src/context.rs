@@ -87,22 +87,22 @@ impl<S> JobContext<S> {
         Self::new(Arc::new(Attempt::for_test()), Arc::new(state))
     }
 
-    /// The job's id: the same in every attempt. It is no idempotency key: after a fail-over to a
-    /// server that lags behind, or a restored backup, ids that were given out before come again for
-    /// other jobs. Take what identifies the effect in your business (the order, the invoice), or
-    /// [`idempotency_key`](Self::idempotency_key).
+    /// The job's id, the same in every attempt. It is not an idempotency key: after a fail-over to
+    /// a server that lags behind, or after a backup is restored, ids that were given out before are
+    /// given to other jobs. Use what identifies the effect in your business (the order, the
+    /// invoice), or [`idempotency_key`](Self::idempotency_key).
     #[must_use]
     pub fn id(&self) -> JobId {
         self.attempt.id
     }
 
-    /// A text that is the same in every attempt and that no other job has, even where its
-    /// [`id`](Self::id) comes again: it also says when the job was enqueued, to the microsecond.
-    /// For systems that take an idempotency key, where nothing in your business identifies the
-    /// effect.
+    /// A text that is the same in every attempt and that no other job has, even if its
+    /// [`id`](Self::id) is given out again: it includes the time of the enqueue, to the
+    /// microsecond. Use it with systems that take an idempotency key, if nothing in your business
+    /// identifies the effect.
     ///
-    /// A second job for the same order has another, and so has the replay of a dead letter, which
-    /// is a job of its own and may have another payload.
+    /// A second job for the same order has a different key. So does the replay of a dead letter,
+    /// which is a job of its own and may have another payload.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}-{:x}", self.id(), self.created_at().timestamp_micros())
@@ -164,7 +164,7 @@ impl<S> JobContext<S> {
         self.attempt.metadata.as_deref()
     }
 
-    /// What the job carries from its enqueue: what [`propagate`](crate::hooks::propagate) said.
+    /// What the job carries from its enqueue, as set by [`propagate`](crate::hooks::propagate).
     #[must_use]
     pub fn carried(&self) -> Carried {
         self.metadata().map(of_metadata).unwrap_or_default()
@@ -188,9 +188,10 @@ impl<S> JobContext<S> {
         self.deadline().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Completes as soon as the worker is told to stop, or [`cancelled`](Self::cancelled) does. The
-    /// handler may go on for the [stop grace](crate::Worker::stop_grace); one that would take
-    /// longer should store where it is, and return [`JobError::release`](crate::JobError::release):
+    /// Completes as soon as the worker is told to stop, or when [`cancelled`](Self::cancelled)
+    /// completes. The handler may go on for the [stop grace](crate::Worker::stop_grace); one that
+    /// needs longer should save where it is, and return
+    /// [`JobError::release`](crate::JobError::release):
     ///
     /// ```
     /// # use jobkit::{JobContext, JobError};
@@ -208,15 +209,15 @@ impl<S> JobContext<S> {
         self.attempt.stop.until_told().await
     }
 
-    /// Completes when this attempt must end: the worker stops and its stop grace is over, the job
-    /// was cancelled, the lease is about to lapse, or the timeout is over. A handler that is not
-    /// back within the [cancel grace](crate::Worker::cancel_grace) is dropped.
+    /// Completes when this attempt must end: the worker is stopping and its stop grace is over, the
+    /// job was cancelled, the lease is about to lapse, or the timeout is over. A handler that has
+    /// not returned within the [cancel grace](crate::Worker::cancel_grace) is dropped.
     pub async fn cancelled(&self) -> StopReason {
         self.attempt.stop.until_asked().await
     }
 
-    /// Why this attempt is to end, once [`stopping`](Self::stopping) has completed: for code that
-    /// looks between two steps.
+    /// Why this attempt is to end, once [`stopping`](Self::stopping) has completed. For code that
+    /// checks between two steps.
     #[must_use]
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.attempt.stop.reason()
@@ -229,8 +230,8 @@ impl<S> JobContext<S> {
     }
 
     /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other
-    /// job of the key begins before then, what runs goes on. Of two pauses the
-    /// one that ends later holds. Answers false when the job has no key.
+    /// job of the key begins before then, while running jobs go on. Of two pauses, the one that
+    /// ends later holds. Returns false if the job has no key.
     ///
     /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).
     ///
@@ -244,12 +245,12 @@ impl<S> JobContext<S> {
         }
     }
 
-    /// The same for any key, by the names of its group (by default the kind) and of the key; or for
-    /// a key of a [limiter](Self::limiter), whose name is that of its group.
-    /// Answers false when no worker has announced the group.
+    /// Pauses any key, given by the names of its group (by default the kind) and of the key. For a
+    /// key of a [limiter](Self::limiter), the group is the limiter's name. Returns false if no
+    /// worker has announced the group.
     ///
     /// # Errors
-    /// As those of [`pause_key`](Self::pause_key).
+    /// Those of [`pause_key`](Self::pause_key).
     pub async fn pause_key_of(
         &self,
         group: &str,
@@ -263,8 +264,8 @@ impl<S> JobContext<S> {
         }
     }
 
-    /// Pauses the concurrency key of this job, and makes the error after which the job itself runs
-    /// again by then (within 24 hours): what to return when a service asks for a rest. That is no
+    /// Pauses the concurrency key of this job, and makes the error with which the job itself runs
+    /// again by then (within 24 hours). Return it when a service asks you to slow down. It is not a
     /// failure and charges no attempt, for a day or for as long as `retry_for` says: see
     /// [`JobError::wait`].
     ///
@@ -282,7 +283,7 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Where the pause fails, its error is logged: the job runs again all the same.
+    /// If the pause fails, its error is logged, and the job runs again all the same.
     pub async fn retry_after(
         &self,
         rest: Duration,

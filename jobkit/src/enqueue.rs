@@ -1,4 +1,4 @@
-//! How jobs are stored: what you may meet beside [`Enqueue`] and [`enqueue_all`].
+//! Enqueueing jobs: the types and traits that go with [`Enqueue`] and [`enqueue_all`].
 
 pub(crate) mod draft;
 pub(crate) mod options;
@@ -37,21 +37,21 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// `&mut *connection`. It is one statement that only inserts, so it waits for nobody (but see
     /// [`enqueue_unique`](Self::enqueue_unique)).
     ///
-    /// It notifies workers that sleep, and a transaction that has notified cannot be prepared
-    /// (`PREPARE TRANSACTION`): say `set local jobkit.notify = 'off'` in it before. The job is
-    /// found by the next poll then.
+    /// It notifies sleeping workers. A transaction that has notified cannot be prepared (`PREPARE
+    /// TRANSACTION`): if yours is to be, run `set local jobkit.notify = 'off'` in it first. The job
+    /// is then found by the next poll.
     ///
-    /// A handler gets what was enqueued: the payload is read back once, and where that fails or
-    /// gives something else (NaN, which JSON lacks; a `u128` in a tagged enum) it is
-    /// [`Error::Encode`], which names the field. (A release build reads back what has at most
-    /// 1 KiB, or a null or a number of 19 digits or more in it.)
+    /// A handler gets exactly what was enqueued: the payload is read back once, and if that fails
+    /// or gives something else (NaN, which JSON lacks; a `u128` in a tagged enum), the call returns
+    /// [`Error::Encode`], which names the field. (A release build reads back only payloads of at
+    /// most 1 KiB, and larger ones that contain a null or a number of 19 digits or more.)
     ///
     /// # Errors
     /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and
     /// [`Error::Nul`] before anything is sent, so that your transaction stays usable;
     /// [`Error::SchemaMissing`] when [`migrate`](crate::migrate()) has not run,
-    /// [`Error::SchemaUnfit`] when it has to run again, or has gone beyond this binary; otherwise
-    /// what the database says.
+    /// [`Error::SchemaUnfit`] when it has to run again, or has migrated beyond this binary;
+    /// otherwise the database's error.
     fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,
@@ -59,9 +59,10 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue(executor)
     }
 
-    /// The same, and says what became of a job with a [unique key](crate::unique): whether it is
-    /// new, or another job has the key. It may wait for an open transaction that has the same key
-    /// in hand, and for nothing else. ([`enqueue`](Self::enqueue) returns the id of either.)
+    /// Enqueues the job and says what became of it, if it has a [unique key](crate::unique):
+    /// whether it is new, or another job has the key. It may wait for an open transaction that is
+    /// working with the same key, and for nothing else. ([`enqueue`](Self::enqueue) returns the id
+    /// of either.)
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -72,11 +73,11 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue_unique(executor)
     }
 
-    /// Enqueues the job, and waits for so long until it has ended: for what it returned. The job is
-    /// there at once, so this takes a pool and no transaction. See [`wait`].
+    /// Enqueues the job, waits at most this long for it to end, and gives what it returned. The job
+    /// is enqueued at once, so this takes a pool and not a transaction. See [`wait`].
     ///
     /// # Errors
-    /// A [`WaitError`] where it has not ended by then, or otherwise than with success.
+    /// A [`WaitError`] if the job has not ended by then, or did not succeed.
     fn enqueue_and_wait(
         self,
         pool: &PgPool,
@@ -85,7 +86,7 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue_and_wait(pool, within)
     }
 
-    /// Sets something other than the type's policy for this one job: a delay, a queue, tags, ….
+    /// Overrides the type's policy for this one job: a delay, a queue, tags, ….
     fn options(self) -> Pending<Self> {
         Pending::new(self)
     }
@@ -108,8 +109,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Enqueue for J {}
 /// ```
 ///
 /// # Errors
-/// As [`Enqueue::enqueue`]; then none of them is enqueued. [`Error::BatchTooLarge`] above 256 MB
-/// of payload: split the jobs over several calls in one transaction.
+/// As [`Enqueue::enqueue`]; none of the jobs is enqueued then. [`Error::BatchTooLarge`] above 256
+/// MB of payload: split the jobs over several calls in one transaction.
 pub fn enqueue_all<'c, J, I, X>(
     jobs: I,
     executor: X,
@@ -127,9 +128,9 @@ where
     }
 }
 
-/// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and says of each, in the
-/// same order, what became of it. Of duplicates among them the first is enqueued, and the others
-/// are its duplicates.
+/// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and says what became of
+/// each, in the same order. If several of them have the same unique key, the first is enqueued and
+/// the others are its duplicates.
 ///
 /// # Errors
 /// As [`enqueue_all`].

@@ -18,11 +18,12 @@ pub enum Error {
         /// What serde said, or where in the payload it would arrive changed.
         source: serde_json::Error,
     },
-    /// What a kind (the first) encrypts cannot be sealed; nothing was stored. The second says why.
+    /// What the kind (the first text) encrypts cannot be sealed, for a reason (the second); nothing
+    /// was stored.
     #[error("the payload of `{0}` cannot be encrypted: {1}")]
     Encrypt(String, String),
-    /// A payload in which a path that its kind redacts or encrypts leads nowhere, though there is
-    /// something on the way: nobody knows what in that must not be shown. Nothing was stored.
+    /// A path that the kind redacts or encrypts leads nowhere in this payload, though there is
+    /// something on the way, so it is unclear what in that must not be shown. Nothing was stored.
     #[error("the payload of `{kind}` cannot be redacted or encrypted: {why}")]
     Misplaced {
         /// The job's kind.
@@ -45,7 +46,7 @@ pub enum Error {
         /// The largest size allowed.
         limit: usize,
     },
-    /// One call enqueues more payload than fits a message to the server. Split it.
+    /// One call enqueues more payload than fits in one message to the server. Split the call.
     #[error(
         "the payloads of one call have {bytes} bytes, more than the {limit} allowed; split the \
          jobs over several calls in one transaction"
@@ -76,42 +77,41 @@ pub enum Error {
         /// The values allowed.
         range: &'static str,
     },
-    /// Metadata that is no JSON object has no room for what
-    /// [`expires`](crate::enqueue::Pending::expires) and
-    /// [`retry_for`](crate::enqueue::Pending::retry_for) say.
+    /// The metadata is not a JSON object, so what [`expires`](crate::enqueue::Pending::expires) and
+    /// [`retry_for`](crate::enqueue::Pending::retry_for) say cannot be stored in it.
     #[error(
         "the metadata is not a JSON object, so it cannot say when the job expires or how long it \
          is retried; make it an object"
     )]
     Metadata,
-    /// This is no rate.
+    /// This text is not a rate.
     #[error("`{0}` is not a rate; write a number per unit of time, such as 5/s, 100/min or 1000/h")]
     Rate(String),
-    /// A checkpoint does not become JSON, or the last one is not what was asked for.
+    /// A checkpoint does not become JSON, or the last one does not read as the requested type.
     #[error("the checkpoint cannot be encoded, or is not of the requested type: {0}")]
     Checkpoint(#[source] serde_json::Error),
-    /// This attempt does not hold its job any more, which another attempt may be running by now.
+    /// This attempt no longer holds its job; another attempt may be running it by now.
     #[error("this attempt has lost its job; nothing was stored")]
     ClaimLost,
     /// Somebody has cancelled the job: it is not completed, and ends as cancelled.
     #[error("the job was cancelled; it was not completed")]
     Cancelled,
-    /// A job cannot be completed in this transaction: its isolation level lets it decide on what
-    /// was true before it waited. Begin it READ COMMITTED, as is the default.
+    /// A job cannot be completed in this transaction: at its isolation level it may decide on what
+    /// was true before it waited. Begin it as READ COMMITTED, the default.
     #[error(
         "a job can only be completed in a READ COMMITTED transaction; do not raise the isolation \
          level, or complete in another transaction"
     )]
     Isolation,
-    /// The transaction does not see the job that its handler would complete, and the worker holds
-    /// it.
+    /// The transaction does not see the job that its handler wants to complete, although the worker
+    /// holds it.
     #[error(
         "this transaction does not see the job; begin it in the database of the worker (in a test \
          whose own transaction has the job: share that connection with the handler, and drain \
          through a mutex)"
     )]
     OtherDatabase,
-    /// This cannot begin the names of roles.
+    /// This text cannot be the prefix of role names.
     #[error(
         "`{0}` cannot be the prefix of role names; use 1 to 40 lower-case letters, digits and \
          underscores, starting with a letter"
@@ -151,15 +151,15 @@ pub enum Error {
         /// Version this binary was built for.
         known: i32,
     },
-    /// The tables do not take what this binary asks: they are older than it, or were migrated
-    /// beyond what it can work with. [`migrate`](crate::migrate()) mends the one and names the
-    /// other.
+    /// The tables do not fit what this binary sends: they are older than it, or were migrated
+    /// beyond what it can work with. [`migrate`](crate::migrate()) fixes the former and reports the
+    /// latter.
     #[error(
         "the jobkit schema does not fit this binary; run `jobkit::migrate(&pool)`, and if that \
          fails because the schema is newer, deploy a binary with a newer jobkit"
     )]
     SchemaUnfit,
-    /// A migration in the database is not the one this binary carries.
+    /// A migration in the database differs from the one in this binary.
     #[error(
         "migration {version} of the jobkit schema differs from the one in this binary; undo the \
          edit: an applied migration must not change"
@@ -174,7 +174,7 @@ pub enum Error {
         /// The server's version.
         version: i32,
     },
-    /// The database stores text in another encoding than UTF-8.
+    /// The database stores text in an encoding other than UTF-8.
     #[error(
         "the encoding of this database is {found} and jobkit needs UTF8; make another: create \
          database … encoding 'UTF8' template template0"
@@ -201,7 +201,7 @@ pub enum Error {
         /// Which tables.
         tables: String,
     },
-    /// This is no address of a database. It is not repeated here: a password may be in it.
+    /// This is not the address of a database. It is not repeated here: it may contain a password.
     #[error("this is not a database address ({0}); write postgres://user:password@host/database")]
     Address(String),
     /// The server cannot be reached, or not in time.
@@ -210,18 +210,18 @@ pub enum Error {
     /// The server did not answer within the deadline.
     #[error("PostgreSQL did not answer within {0:?}")]
     Deadline(Duration),
-    /// The server only reads: a standby, a primary that was demoted, or a database whose default
-    /// it is.
+    /// The server is read-only: a standby, a demoted primary, or a database that is read-only by
+    /// default.
     #[error(
         "this server is read-only (a standby?); connect to the primary, or turn off \
          default_transaction_read_only where that is set"
     )]
     ReadOnly,
-    /// Somebody's open transaction has had this in hand for a second. Try again later.
+    /// Somebody else's open transaction has held this for a second. Try again later.
     #[error("another transaction has this locked; try again later")]
     Busy,
-    /// As many jobs wait in this queue as may. Nothing was stored, of a call that enqueues several
-    /// neither the others. Try again later, or do without.
+    /// As many jobs wait in this queue as may. Nothing was stored, not even the other jobs of a
+    /// call that enqueues several. Try again later, or do without.
     #[error(
         "the queue `{queue}` is full: {waiting} jobs are waiting, and its bound is {bound}; \
          nothing was stored, so try again later"
@@ -229,12 +229,13 @@ pub enum Error {
     QueueFull {
         /// The queue.
         queue: String,
-        /// How many of its jobs waited when somebody last counted them.
+        /// How many of its jobs were waiting at the last count.
         waiting: u32,
         /// How many may.
         bound: u32,
     },
-    /// What is being replayed cannot be removed: cancel the jobs that replay it first.
+    /// A dead letter that is being replayed cannot be removed: cancel the jobs that replay it
+    /// first.
     #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
     Replaying,
     /// A worker cannot start; every problem is named.

@@ -1,4 +1,4 @@
-//! Being told what happens, and what jobs carry from their enqueue to their handlers.
+//! Hooks, which are told what happens; and what jobs carry from their enqueue to their handlers.
 //!
 //! ```no_run
 //! use jobkit::{Worker, hooks::Event};
@@ -10,11 +10,11 @@
 //! # worker.start().await?; Ok(()) }
 //! ```
 //!
-//! Hooks run on a thread of their own, one after the other, and are told through a queue of 1,024
-//! events. A slow hook holds up the hooks, and nothing else: events that find the queue full are
-//! dropped, with a warning and [counted](crate::WorkerHandle::counts) as `unheard`. A hook that
-//! panics hears of the next event all the same. So hooks are for watching; what has to happen
-//! belongs into a handler or a [layer](crate::around).
+//! Hooks run one after the other on a thread of their own, and get events through a queue of 1,024.
+//! A slow hook holds up the hooks, and nothing else: if the queue is full, events are dropped, with
+//! a warning, and [counted](crate::WorkerHandle::counts) as `unheard`. A hook that panics still
+//! gets the next event. So use hooks for watching; what has to happen belongs in a handler or a
+//! [layer](crate::around).
 
 mod carried;
 mod told;
@@ -39,13 +39,14 @@ pub enum Event {
         /// The id it is registered under, which changes if it is reaped.
         worker: i64,
     },
-    /// It claims no more: its owner or an operator stops it, or the schema has moved on.
+    /// The worker claims no more jobs: its owner or an operator is stopping it, or the schema has
+    /// moved on.
     Stopping {
         /// Its id.
         worker: i64,
     },
-    /// It has stopped in order: no handler runs, and what could be written is. A worker that is
-    /// aborted does not say so.
+    /// The worker has stopped in order: no handler runs, and everything that could be written is. A
+    /// worker that is aborted does not send this.
     Stopped {
         /// Its id.
         worker: i64,
@@ -54,21 +55,21 @@ pub enum Event {
     Ended(Ended),
 }
 
-/// An attempt whose outcome is written and committed. Of an outcome that came too late, because
-/// the claim was lost, hooks are not told.
+/// An attempt whose outcome is written and committed. Hooks are not told of an outcome that came
+/// too late because the claim was lost.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// How the attempt ended: what was recorded, where that differs from what the handler returned.
+    /// How the attempt ended, as recorded; that may differ from what the handler returned.
     pub outcome: Outcome,
-    /// What is known of the run; nothing where the handler did not run, as of a job that had
-    /// expired, or was given back before it began.
+    /// What is known of the run; `None` if the handler did not run, as for a job that had expired,
+    /// or was given back before it began.
     pub run: Option<Run>,
     /// What is recorded of a failure, or why the job was discarded or has expired.
     pub error: Option<String>,
-    /// After how long the job runs again, unless that is at once or never.
+    /// After how long the job runs again; `None` if that is at once or never.
     pub again_in: Option<Duration>,
 }
 
@@ -76,7 +77,7 @@ pub struct Ended {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Run {
-    /// The kind, by the name that it has now.
+    /// The kind, by its current name.
     pub kind: &'static str,
     /// The queue.
     pub queue: std::sync::Arc<str>,
@@ -102,9 +103,9 @@ pub enum Outcome {
     Bury,
     /// The job ended without success and without a dead letter.
     Discard,
-    /// The job ended without a run: it had not begun when it expired.
+    /// The job had not begun when it expired, so it ended without a run.
     Expire,
-    /// The job was to run again, and ended: another one has taken its place.
+    /// The job was to run again, but ended because another one has taken its place.
     Supersede,
     /// Somebody cancelled the job.
     Cancel,
@@ -113,7 +114,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word, as the measures have it.
+    /// The word for it that the measures use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -130,8 +131,8 @@ impl Outcome {
     }
 }
 
-/// Jobs that this process has sent to the database. They exist once the transaction commits that
-/// they were sent in, which nobody tells.
+/// Jobs that this process has sent to the database. They exist once the transaction in which they
+/// were sent commits; that commit is not reported.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Sent {

@@ -30,10 +30,10 @@ use crate::{JobContext, Result};
 /// }
 /// ```
 ///
-/// A job runs at least once: after a crash an attempt may be repeated, so make the effect
-/// idempotent, or write it in one transaction with a row that something of the payload makes
-/// unique, like the number of an order; or send [`JobContext::idempotency_key`] along.
-/// [`JobContext::id`] is nothing of the kind.
+/// A job runs at least once: after a crash an attempt may be repeated. So make the effect
+/// idempotent, or write it in one transaction with a row that something in the payload makes
+/// unique, like an order number, or send [`JobContext::idempotency_key`] along. [`JobContext::id`]
+/// is not an idempotency key.
 #[diagnostic::on_unimplemented(
     message = "job `{Self}` says nothing about how to run",
     label = "this job has no `run`",
@@ -44,9 +44,9 @@ use crate::{JobContext, Result};
 pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.
     ///
-    /// `Ok(())` finishes it, or `Ok` with what `#[job(result = …)]` says it returns; any error
-    /// retries it with backoff; [`JobError`](crate::JobError) says anything else. A panic counts as
-    /// an error.
+    /// `Ok(())` finishes it, or `Ok` with a value of the type in `#[job(result = …)]`. Any error
+    /// retries it with backoff; return a [`JobError`](crate::JobError) for anything else. A panic
+    /// counts as an error.
     // The compiler shows the line behind an arrow where `run` returns something else.
     #[rustfmt::skip]
     fn run(self, cx: JobContext<S>)

@@ -1,9 +1,9 @@
 //! Limiters: how often running jobs do something, over all processes.
 //!
-//! A rate of a kind says how often its jobs *begin*. A limiter is asked in the middle of a run, by
-//! any handler, as often as it likes: [`JobContext::limiter`](crate::JobContext::limiter). Its rate
-//! is declared with [`Worker::limiter`](crate::Worker::limiter), and operators change it and pause
-//! it as they do with concurrency keys, whose groups it is listed among.
+//! The rate of a kind says how often its jobs *begin*. A limiter is asked in the middle of a run,
+//! by any handler, as often as it likes: [`JobContext::limiter`](crate::JobContext::limiter). Its
+//! rate is declared with [`Worker::limiter`](crate::Worker::limiter). Operators see limiters among
+//! the groups of concurrency keys, and change and pause them in the same way.
 
 use std::time::{Duration, Instant};
 
@@ -37,8 +37,8 @@ pub struct Limiter<'a> {
 }
 
 impl<S> JobContext<S> {
-    /// A [limiter](crate::limiter), to ask for a slot in the middle of a run: how often jobs do
-    /// something, over all processes, whatever their kinds. A worker
+    /// A [limiter](crate::limiter), to ask for a slot in the middle of a run. It limits how often
+    /// jobs do something, over all processes and whatever their kinds. A worker
     /// [declares](crate::Worker::limiter) it.
     ///
     /// ```
@@ -53,21 +53,21 @@ impl<S> JobContext<S> {
 }
 
 impl<'a> Limiter<'a> {
-    /// The slots of this key only, such as an account: each key has the rate for itself. Without
-    /// one all jobs share the key that has the limiter's name.
+    /// Takes slots of this key only, such as an account: each key has the full rate. Without a key,
+    /// all jobs share the key that has the limiter's name.
     pub fn key(self, key: impl ToString) -> Self {
         Self { key: Some(key.to_string()), ..self }
     }
 
-    /// How long [`acquire`](Self::acquire) may wait: ten seconds by default, a second at least and
-    /// a minute at most. Who would not wait at all [tries](Self::try_acquire).
+    /// How long [`acquire`](Self::acquire) may wait: ten seconds by default, at least a second and
+    /// at most a minute. To not wait at all, use [`try_acquire`](Self::try_acquire).
     pub fn within(self, most: Duration) -> Self {
         Self { most: most.clamp(LEAD, LONGEST), ..self }
     }
 
-    /// Takes a slot, and waits until it comes: in this process, with nothing locked. Slots are
-    /// given in the order of asking, and the wait is known from the start: where it would be longer
-    /// than allowed, the slot is kept for this job, and [`Denied::Later`] says when to come back.
+    /// Takes a slot, and waits in this process until it comes, with nothing locked. Slots are given
+    /// in the order of asking, and the wait is known from the start. If it would be longer than
+    /// allowed, the slot is kept for this job, and [`Denied::Later`] says when to come back.
     ///
     /// ```
     /// # use jobkit::JobContext;
@@ -78,8 +78,8 @@ impl<'a> Limiter<'a> {
     /// # Ok(()) }
     /// ```
     ///
-    /// A slot that is not used (the job was cancelled, or came late) is nobody's. While the
-    /// limiter is paused nobody gets one; who waits already gets another.
+    /// A slot that is not used (the job was cancelled, or came late) goes to nobody else. While the
+    /// limiter is paused, nobody gets a slot; jobs that wait already get a later one.
     ///
     /// # Errors
     /// See [`Denied`].
@@ -105,8 +105,8 @@ impl<'a> Limiter<'a> {
         Ok(())
     }
 
-    /// Takes a slot if one is free now; otherwise says how long it would be until the next, and
-    /// takes and keeps nothing.
+    /// Takes a slot if one is free now. Otherwise returns how long it would be until the next one,
+    /// and neither takes nor reserves a slot.
     ///
     /// # Errors
     /// [`Denied::Unknown`] and [`Denied::Failed`].
@@ -116,9 +116,9 @@ impl<'a> Limiter<'a> {
         Ok((!taken).then_some(wait))
     }
 
-    /// Nobody gets a slot for so long, 30 days at most, in any process: for an answer such as
-    /// `429 Too Many Requests`. Of two pauses the one that ends later holds. Answers false when no
-    /// worker has declared the limiter.
+    /// Lets nobody have a slot for this long, 30 days at most, in any process: for an answer such
+    /// as `429 Too Many Requests`. Of two pauses, the one that ends later holds. Returns false if
+    /// no worker has declared the limiter.
     ///
     /// # Errors
     /// [`Error::Range`] for the time; those of the database, which did not answer or refused.

@@ -74,9 +74,9 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 /// Brings the schema `jobkit` to the version this binary needs.
 ///
 /// Call it before workers start and before the first enqueue. Any number of processes may call it
-/// at once: the first one does the work in one transaction, the others find it done. When nothing
-/// is to do it is a plain SELECT, so an application role without the right to create tables can
-/// call it too. It has its own bookkeeping (`jobkit._migrations`) and does not touch yours.
+/// at once: the first one does the work in one transaction, the others find it done. When there is
+/// nothing to do, it is a plain SELECT, so an application role without the right to create tables
+/// can call it too. It has its own bookkeeping (`jobkit._migrations`) and does not touch yours.
 ///
 /// Dropping the future does not interrupt a migration that has begun.
 ///

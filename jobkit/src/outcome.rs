@@ -16,8 +16,8 @@ pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 
 /// Why an attempt did not succeed, and what is to happen next.
 ///
-/// Any error converts into one with `?` and means *retry with backoff*. The constructors say
-/// something else explicitly:
+/// Any error converts into one with `?` and means *retry with backoff*. For anything else, use a
+/// constructor:
 ///
 /// ```
 /// # use std::time::Duration;
@@ -33,8 +33,8 @@ pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 /// ```
 ///
 /// The attempt is recorded with the texts of the error and of its causes, and with the Rust type of
-/// the error, which helps to tell one cause from another; of an `anyhow::Error` and of a boxed
-/// error with what their root cause calls itself when it is debugged. A mere text has no type to
+/// the error, which helps to tell one cause from another. For an `anyhow::Error` or a boxed error,
+/// the type is what the root cause calls itself in its `Debug` output. A plain text has no type to
 /// record.
 ///
 /// It does not implement [`std::error::Error`] itself: that is what lets `?` convert every other
@@ -60,13 +60,15 @@ pub enum Verdict {
     Dead,
     /// Run again after this wait; not a failure, charges no attempt.
     Snooze(Duration),
-    /// Told to wait for so long: as `Snooze`, and as `RetryIn` once that has gone on for too long.
+    /// Told to wait this long: like `Snooze`, and like `RetryIn` once that has gone on for too
+    /// long.
     Wait(Duration),
     /// Run again at once, elsewhere; this attempt does not count.
     Release,
-    /// A panic of the handler, as its layers see it; as `Retry`.
+    /// The handler panicked, as its layers see it. What happens next is as for `Retry`.
     Panicked,
-    /// A payload that does not decode, as layers see it; as `Retry`, for another reason.
+    /// The payload does not decode, as layers see it. What happens next is as for `Retry`, for
+    /// another reason.
     Undecodable,
 }
 
@@ -87,7 +89,7 @@ impl JobError {
         Self::new(Verdict::Dead, error)
     }
 
-    /// Not now: run again after `wait`, in the year 9999 at the latest: a later time is a failure
+    /// Not now: run again after `wait`. The year 9999 is the latest; a later time is a failure
     /// ([`Error::Range`](crate::Error::Range)). Charges no attempt and is not logged as a failure.
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
@@ -97,14 +99,14 @@ impl JobError {
         }
     }
 
-    /// Somebody else says that it is too soon: a service that answers `429 Too Many Requests`, a
-    /// quota that is used up. Run again after `wait` (at most 24 hours). Charges no attempt and is
-    /// not logged as a failure, for as long as
-    /// [`retry_for`](crate::enqueue::Pending::retry_for) says, or a day without that, from the
-    /// first of several waits in a row. A later one is a failed attempt: without `retry_for` it is
-    /// tried again after `wait`, with it the job becomes a dead letter. So no job waits for ever.
+    /// Told that it is too soon: a service answers `429 Too Many Requests`, or a quota is used up.
+    /// Run again after `wait` (at most 24 hours). Charges no attempt and is not logged as a
+    /// failure, for as long as [`retry_for`](crate::enqueue::Pending::retry_for) says (a day
+    /// without it), counted from the first of several waits in a row. A later wait is a failed
+    /// attempt: without `retry_for` the job is tried again after `wait`, with it the job becomes a
+    /// dead letter. So no job waits for ever.
     ///
-    /// [`JobContext::retry_after`](crate::JobContext::retry_after) also has the other jobs of its
+    /// [`JobContext::retry_after`](crate::JobContext::retry_after) also makes the other jobs of its
     /// key wait.
     ///
     /// ```
@@ -120,15 +122,15 @@ impl JobError {
 
     /// The attempt was asked to end and left its work unfinished: give it back. Charges no attempt;
     /// the job runs again under the same number, at once and elsewhere if the worker
-    /// [stops](crate::JobContext::stopping). (After a timeout it is a failed attempt all the same,
-    /// after a cancel the job ends, and an attempt that nobody asked runs again after a second.)
+    /// [stops](crate::JobContext::stopping). (After a timeout it still counts as a failed attempt,
+    /// after a cancel the job ends, and an attempt that was not asked to end runs again after a
+    /// second.)
     #[must_use]
     pub fn release() -> Self {
         Self::new(Verdict::Release, "released")
     }
 
-    /// Whether it says that something failed: not that the job is discarded, snoozed, told to wait
-    /// or released.
+    /// Whether this is a failure, rather than a discard, a snooze, a wait or a release.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(
@@ -162,8 +164,8 @@ impl JobError {
         self.verdict
     }
 
-    /// The Rust type of the error, or what its root cause calls itself, as far as that says
-    /// something: what failures are grouped by, and never a value of a payload.
+    /// The Rust type of the error, or what its root cause calls itself; `None` if that says
+    /// nothing. Failures are grouped by it. It is never a value of a payload.
     ///
     /// ```
     /// # use jobkit::JobError;

@@ -1,4 +1,4 @@
-//! What the type of a job asks for, as `#[job(…)]` writes it down.
+//! The policy of a job type, as `#[job(…)]` declares it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,12 +21,13 @@ pub mod encryption;
 pub struct Policy {
     /// The stable name stored with every job of this type, at most 128 bytes.
     pub kind: &'static str,
-    /// Earlier names of this type: stored jobs that bear one of them are run as this type.
+    /// Earlier names of this type: jobs stored under one of them run as this type.
     pub aliases: &'static [&'static str],
-    /// The version of the payload that this type enqueues, 1 to 32,767. Workers leave jobs of a
-    /// version alone that they do not know.
+    /// The version of the payload that this type enqueues, 1 to 32,767. Workers leave alone jobs of
+    /// versions that they do not know.
     pub version: u16,
-    /// Earlier versions that this type reads as well, by [`Declared::upcast`](crate::Declared).
+    /// Earlier versions that this type can read as well, through
+    /// [`Declared::upcast`](crate::Declared).
     pub upcasts: &'static [u16],
     /// The queue jobs of this type wait in, at most 128 bytes.
     pub queue: &'static str,
@@ -41,39 +42,39 @@ pub struct Policy {
     /// Whether dead letters of this kind are replayed automatically; `None` leaves them to an
     /// operator.
     pub auto_replay: Option<AutoReplay>,
-    /// How long after it is due a job may still begin for the first time, 1 second to 366 days: one
-    /// that did not ends as expired. `None` sets no limit.
+    /// How long after it is due a job may still begin for the first time, 1 second to 366 days. A
+    /// job that has not begun by then ends as expired. `None` sets no limit.
     pub expires: Option<Duration>,
-    /// For how long after its first failure a job is tried again, 1 second to 366 days: where the
-    /// next attempt would come later, it becomes a dead letter, though it has attempts left. `None`
-    /// sets no limit.
+    /// How long after its first failure a job is retried, 1 second to 366 days. If the next attempt
+    /// would come later, the job becomes a dead letter even if it has attempts left. `None` sets no
+    /// limit.
     pub retry_for: Option<Duration>,
     /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
     pub retention: Option<Duration>,
-    /// The same for a job that was discarded or cancelled; `None` is as long as
-    /// [`retention`](Self::retention) says.
+    /// The same for a job that was discarded or cancelled; `None` is the same as
+    /// [`retention`](Self::retention).
     pub retention_discarded: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
-    /// How often jobs of one concurrency key may begin; `None` for as often as they like. With a
-    /// rate and without a limit of their own they have [`Concurrency::UNLIMITED`].
+    /// How often jobs of one concurrency key may begin; `None` sets no limit. Jobs with a rate and
+    /// without a concurrency limit have [`Concurrency::UNLIMITED`].
     pub rate: Option<Rate>,
-    /// Whether a job may come without a concurrency key, and then is not limited: the expression
-    /// in `#[job]` is an `Option`.
+    /// Whether a job may have no concurrency key and so no limit: true if the expression in
+    /// `#[job]` is an `Option`.
     pub optional_key: bool,
     /// What jobs with a unique key ask for; `None` for jobs that are not unique.
     pub unique: Option<Unique>,
-    /// The group of the coalesce keys: kinds that name the same one share them, by default the kind
-    /// itself. `None` for jobs that do not coalesce.
+    /// The group of the coalesce keys, by default the kind itself; kinds that name the same group
+    /// share them. `None` for jobs that do not coalesce.
     pub coalesce: Option<&'static str>,
-    /// How many of them one call may run, for jobs with a [`BatchJob`](crate::batch::BatchJob);
-    /// `None` for jobs that run one by one.
+    /// How many jobs one call may run, for a [`BatchJob`](crate::batch::BatchJob); `None` for jobs
+    /// that run one by one.
     pub batch: Option<Batch>,
     /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
     /// lists, nor to operators without the right to see them.
     pub redact: &'static [&'static str],
-    /// The [topic](crate::enqueue::Topic) that it subscribes to: what is published there becomes
-    /// such a job. `None` for jobs that are only enqueued.
+    /// The [topic](crate::enqueue::Topic) that the type subscribes to: whatever is published there
+    /// becomes such a job. `None` for jobs that are only enqueued.
     pub topic: Option<&'static str>,
     /// Paths whose values are stored encrypted (feature `encrypt`); they are in
     /// [`redact`](Self::redact) as well.
@@ -86,21 +87,22 @@ pub struct Policy {
 /// A topic, the kind that subscribes to it, and an earlier name of that.
 pub(crate) type Subscription = (&'static str, &'static str, Option<&'static str>);
 
-/// When a dead letter is replayed without anybody asking for it, and when that ends.
+/// When a dead letter is replayed automatically, and when that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AutoReplay {
     /// How long after its failure, 1 second to 30 days.
     pub after: Duration,
-    /// How often it may be buried, 2 to 1000: after so many failures it stays for a human.
+    /// How often it may be buried, 2 to 1000: after this many burials it stays for a human.
     pub max_cycles: u16,
 }
 
 /// How many jobs one call runs, and how long the first of them waits for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// At most so many, 1 to 1000; and no more than the worker has slots of their queue.
+    /// How many jobs at most, 1 to 1000; never more than the worker has slots for their queue.
     pub max: u16,
-    /// So long at most, 1 millisecond to 1 minute; shorter than the timeout.
+    /// How long the first job waits at most, 1 millisecond to 1 minute; must be shorter than the
+    /// timeout.
     pub linger: Duration,
 }
 
@@ -120,7 +122,7 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// The limit of keys of which any number of jobs may run: those that have a rate alone.
+    /// The limit for keys that have only a rate: any number of their jobs may run.
     pub const UNLIMITED: u32 = i32::MAX as u32;
 }
 
@@ -134,7 +136,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many in this time, in bursts of what comes in a second, or one at a time.
+    /// This many in this time, in bursts of one second's worth, or one at a time.
     #[must_use]
     pub fn per(count: u32, time: Duration) -> Self {
         let every = time / count.max(1);
@@ -142,7 +144,7 @@ impl Rate {
         Self { every, burst: u32::try_from(burst).unwrap_or(u32::MAX).max(1) }
     }
 
-    /// The same, in bursts of so many.
+    /// The same rate, in bursts of this many.
     #[must_use]
     pub const fn burst(self, burst: u32) -> Self {
         Self { burst, ..self }
@@ -155,7 +157,7 @@ impl FromStr for Rate {
     /// Reads `100/min`: a number, and `s`, `min`, `h` or `d`.
     ///
     /// # Errors
-    /// [`Error::Rate`] for whatever else.
+    /// [`Error::Rate`] for any other text.
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || Error::Rate(text.to_owned());
         let (count, unit) = text.split_once('/').ok_or_else(wrong)?;

@@ -46,7 +46,7 @@ impl Registration {
         Self::with::<J, S>(start::<J, S>)
     }
 
-    /// The same of a job that runs in batches.
+    /// As [`of`](Self::of), for a job that runs in batches.
     #[must_use]
     pub const fn of_batch<J: BatchJob<S>, S: Send + Sync + 'static>() -> Self {
         Self::with::<J, S>(batch::start::<J, S>)
@@ -97,8 +97,8 @@ impl Registration {
         (self.scheduled)()
     }
 
-    /// Whether the job type reads a payload of this version as a worker does: for a test that keeps
-    /// payloads of old releases beside the code.
+    /// Checks that the job type reads a payload of this version as a worker does, for a test that
+    /// keeps payloads of old releases beside the code.
     ///
     /// ```
     /// # use jobkit::{Job, JobContext, Registration, job};

@@ -1,7 +1,7 @@
-//! Jobs that recur: when, and what becomes of instants that are missed or overlap.
+//! Recurring jobs: when they run, and what happens to instants that are missed or overlap.
 //!
-//! Give a worker a schedule with [`Worker::schedule`](crate::Worker::schedule), or a job one with
-//! `#[job(schedule = "…")]`; operators make, change and pause them with
+//! Give a schedule to a worker with [`Worker::schedule`](crate::Worker::schedule), or to a job with
+//! `#[job(schedule = "…")]`. Operators create, change and pause schedules with
 //! [`Admin`](crate::Admin).
 //!
 //! ```
@@ -31,21 +31,21 @@ pub(crate) const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most instants that are caught up with.
 pub(crate) const MOST_CAUGHT_UP: u32 = 1000;
 
-/// What becomes of instants that passed while nobody could fire them: no worker was alive, or the
-/// database was away. Each that is skipped is recorded.
+/// What happens to instants that passed while nobody could fire them, because no worker was alive
+/// or the database was away. Each skipped instant is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatchUp {
-    /// Nothing: what is later than a minute is skipped.
+    /// None is caught up with: an instant that is more than a minute late is skipped.
     None,
     /// The latest one is fired, however late.
     #[default]
     Latest,
     /// The latest ones are fired.
     All {
-        /// So many, 1 to 1,000.
+        /// At most this many, 1 to 1,000.
         max: u32,
-        /// None that is later than this.
+        /// None that is more than this late.
         window: Duration,
     },
 }
@@ -70,12 +70,12 @@ impl CatchUp {
     }
 }
 
-/// What becomes of an instant while the job of an earlier one is live: waits, runs, or is about to
-/// be retried.
+/// What happens to an instant while the job of an earlier one is live: waiting, running, or about
+/// to be retried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// It is fired all the same. The concurrency key of the job says how many run at a time.
+    /// It is fired anyway. The concurrency key of the job says how many run at a time.
     #[default]
     Allow,
     /// It is skipped.
@@ -117,8 +117,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// At these times, as [`Times`] reads them. What it cannot read is an error of whatever takes
-    /// the schedule.
+    /// A schedule with these times, as [`Times`] reads them. If it cannot read them, whatever takes
+    /// the schedule returns an error.
     #[must_use]
     pub fn new(times: impl Into<String>) -> Self {
         Self {
@@ -129,21 +129,21 @@ impl Schedule {
         }
     }
 
-    /// What becomes of instants that were missed; [`CatchUp::Latest`] by default.
+    /// Sets what happens to missed instants; [`CatchUp::Latest`] by default.
     #[must_use]
     pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
         self.catch_up = catch_up;
         self
     }
 
-    /// What becomes of an instant while an earlier job is live; [`Overlap::Allow`] by default.
+    /// Sets what happens to an instant while an earlier job is live; [`Overlap::Allow`] by default.
     #[must_use]
     pub fn overlap(mut self, overlap: Overlap) -> Self {
         self.overlap = overlap;
         self
     }
 
-    /// Delays each job by a random time up to this, a day at most; none by default.
+    /// Delays each job by a random time of up to this, at most a day; none by default.
     #[must_use]
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.jitter = jitter;

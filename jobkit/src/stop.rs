@@ -15,17 +15,18 @@ use crate::work::{UnderWay, Work};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The worker stops. What is released goes back at once, uncharged, and so does what fails once
-    /// the stop grace is over.
+    /// The worker is stopping. A job that is released goes back at once, uncharged; so does one
+    /// that fails once the stop grace is over.
     Stopping,
-    /// Somebody cancelled the job. Whatever the handler returns but success, it ends as cancelled.
+    /// Somebody cancelled the job. Unless the handler returns success, it ends as cancelled.
     Cancelled,
-    /// The worker's lease is about to lapse, and the job to be somebody else's. What is released or
-    /// fails goes back, uncharged, if that can still be written.
+    /// The worker's lease is about to lapse, and another worker may take the job. A job that is
+    /// released or fails goes back, uncharged, if that can still be written.
     LeaseLost,
-    /// The kind's timeout is over. What is released or fails is a failed attempt that timed out.
+    /// The kind's timeout is over. If the handler releases the job or fails, that is a failed
+    /// attempt that timed out.
     TimedOut,
-    /// The handler has ended: this is for tasks that it has left behind.
+    /// The handler has ended; only tasks that it has left behind see this.
     Ended,
 }
 

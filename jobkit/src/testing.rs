@@ -1,4 +1,4 @@
-//! For tests of jobs, and of what enqueues them; the feature `testing`.
+//! Tools to test jobs, and the code that enqueues them; the feature `testing`.
 //!
 //! | to | take |
 //! |---|---|
@@ -7,13 +7,13 @@
 //! | see what was enqueued, and was not | [`assert_enqueued`], [`refute_enqueued`], [`enqueued`] |
 //! | run what is ready, and see what became of it | [`Drain`] |
 //! | make what is delayed, snoozed or scheduled due | [`advance`] |
-//! | take from a worker its lease, its wake-ups | [`lose_lease`], [`drop_listeners`] |
-//! | … or the answer to its outcomes | `WorkerHandle::fail_next_settle` |
+//! | take away a worker's lease or its wake-ups | [`lose_lease`], [`drop_listeners`] |
+//! | … or the answer to its writes of outcomes | `WorkerHandle::fail_next_settle` |
 //! | see that what old releases stored can be read | [`assert_decodes`] |
 //!
-//! All but what is for workers goes on in a transaction of the test, which is rolled back at its
-//! end: a test needs no database of its own. [`begin`] begins one on a database that is ready for
-//! it.
+//! Everything but the tools for workers happens in a transaction of the test, which is rolled back
+//! at its end, so a test needs no database of its own. [`begin`] begins one, on a database that it
+//! makes ready.
 
 mod context;
 mod decodes;

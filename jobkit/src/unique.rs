@@ -23,26 +23,26 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A key belongs to a kind, or to the group that is named. It is a row with a unique index, written
-//! by the statement that enqueues, so that two of a key never both wait or run. The statement waits
-//! for open transactions that have the same key in hand, and for nothing else: another producer's
-//! that inserts it, a claim or the end of its job.
+//! A key belongs to a kind, or to the named group. It is a row with a unique index, written by the
+//! statement that enqueues, so two jobs of a key never both wait or run. The statement waits only
+//! for open transactions that are working with the same key: another producer that inserts it, a
+//! claim of its job, or the end of its job.
 //!
-//! A job that was found to wait stays where it is until your transaction ends: it runs after what
-//! you write is there.
+//! If the enqueue finds a waiting job with the key, that job stays where it is until your
+//! transaction ends, so it runs after what you write is there.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::JobId;
 
-/// How long a job has its unique key. Each has what the one before it has, and more.
+/// How long a job holds its unique key. Each of these includes the one before it, and lasts longer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum While {
-    /// Until a worker claims it: what changes while it runs is for a new job. A retry has the key
-    /// again; if a new job has it by then, the retry ends as superseded by that job.
+    /// Until a worker claims it, so that changes made while it runs lead to a new job. A retry
+    /// takes the key again; if a new job has it by then, the retry ends as superseded by that job.
     Queued,
-    /// Until that run ends. While it waits for another attempt it yields: a new job takes its
+    /// Until that run ends. While the job waits for another attempt it yields: a new job takes its
     /// place, and it ends as superseded by that job.
     Running,
     /// Until it has ended, through all its attempts.
@@ -70,24 +70,24 @@ impl FromStr for While {
     }
 }
 
-/// What becomes of a job whose unique key another one has. That one is not changed while it runs,
-/// is blocked for a permit, or replays a dead letter.
+/// What happens to a job whose unique key another job holds. That other job is not changed while it
+/// runs, is blocked for a permit, or replays a dead letter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// It is not enqueued.
     #[default]
     Skip,
-    /// The other one gets its payload, and its time to run at, if it still waits. It keeps its id,
-    /// its queue, its priority and its attempts. Where it waits for another attempt and a third one
-    /// [runs again](Self::RunAgain) after it, that one gets both.
+    /// If the other job still waits, it gets this job's payload and run time. It keeps its id,
+    /// queue, priority and attempts. If it waits for another attempt and a third job [runs
+    /// again](Self::RunAgain) after it, the third job gets both instead.
     Replace,
-    /// The other one gets its time to run at, if it still waits: with a delay it runs once there
-    /// was no duplicate for so long.
+    /// If the other job still waits, it gets this job's run time. So with a delay, it runs once
+    /// there has been no duplicate for that long.
     Debounce,
-    /// As [`Replace`](Self::Replace) if the other one still waits. If it runs, or is blocked for a
-    /// permit, this one is enqueued to run once it has ended, however it ends, and not before its
-    /// time; and further duplicates give that one their payloads and times, also while the other
-    /// waits for another attempt: so what runs last is the newest of its kind. For keys that are
+    /// As [`Replace`](Self::Replace) if the other job still waits. If that job runs, or is blocked
+    /// for a permit, this one is enqueued to run after it has ended, however it ends, and not
+    /// before its own time. Further duplicates give this one their payloads and times, also while
+    /// the other job waits for another attempt, so the newest always runs last. For keys that are
     /// held while unfinished.
     RunAgain,
 }
@@ -118,10 +118,10 @@ impl FromStr for OnDuplicate {
 pub struct Unique {
     /// Kinds that name the same group share their keys; by default the kind itself.
     pub group: &'static str,
-    /// How long a job has its key.
+    /// How long a job holds its key.
     pub holds: While,
-    /// How long it has it at least, from its enqueue on, though it has ended by then: 1 second to
-    /// 366 days. A cancelled or discarded job has none in any case.
+    /// How long a job holds its key at the least, from its enqueue on and even if it ends sooner: 1
+    /// second to 366 days. A cancelled or discarded job holds none in any case.
     pub at_least: Option<Duration>,
     /// What becomes of a duplicate.
     pub on_duplicate: OnDuplicate,
@@ -130,17 +130,18 @@ pub struct Unique {
 /// What became of a job that was enqueued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// It is this job; with [`RunAgain`](OnDuplicate::RunAgain) perhaps once another one has ended.
+    /// It is this new job; with [`RunAgain`](OnDuplicate::RunAgain), it may have to wait for
+    /// another one to end.
     New(JobId),
-    /// Nothing has changed: this job has its unique key.
+    /// Nothing has changed: this other job holds the unique key.
     Existing(JobId),
-    /// This job waited, and has been changed: it has the unique key, or runs again after the one
-    /// that has.
+    /// This other job was waiting and has been changed: it holds the unique key, or runs again
+    /// after the job that does.
     Replaced(JobId),
 }
 
 impl Enqueued {
-    /// The job that was enqueued, or that has the unique key.
+    /// The job that was enqueued, or that holds the unique key.
     #[must_use]
     pub fn id(self) -> JobId {
         match self {

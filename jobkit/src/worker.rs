@@ -67,10 +67,9 @@ use crate::{Error, Registration, batch, limiter};
 /// # Ok(()) }
 /// ```
 ///
-/// The worker has connections of its own, so that handlers which exhaust your pool cannot starve
-/// it: three, or eight and more where it has more than 20 slots
-/// ([`few_connections`](Self::few_connections)). They are made with the pool's current options but
-/// without its hooks.
+/// The worker has its own connections, so handlers that exhaust your pool cannot starve it: three,
+/// or eight and more if it has more than 20 slots ([`few_connections`](Self::few_connections)).
+/// They are made with the pool's current options but without its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     source: Source,
@@ -91,7 +90,7 @@ pub struct Worker {
 
 impl Worker {
     /// A worker for the database behind this pool, with all jobs linked into the binary. A crate of
-    /// jobs that nothing mentions is not linked: `use my_jobs as _;` is enough.
+    /// jobs that nothing mentions is not linked: mention it with `use my_jobs as _;`.
     pub fn new(pool: PgPool) -> Self {
         Self::of(pool.into())
     }
@@ -114,12 +113,12 @@ impl Worker {
 
     /// A worker for the database at this address, such as
     /// `postgres://user:password@host:5432/database`, with all jobs linked into the binary: for
-    /// programs that have no pool. What the address leaves out is taken from the environment as
-    /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to see that it can.
+    /// programs that have no pool. What the address leaves out is taken from the environment, as
+    /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to check that it can.
     ///
-    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
-    /// its standbys: the worker keeps the one that takes writes, and follows a fail-over, which
-    /// charges no job an attempt.
+    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are one database and its
+    /// standbys: the worker uses the one that takes writes, and follows a fail-over, which charges
+    /// no job an attempt.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -129,7 +128,7 @@ impl Worker {
     /// ```
     ///
     /// # Errors
-    /// As those of [`Admin::connect`](crate::Admin::connect).
+    /// Those of [`Admin::connect`](crate::Admin::connect).
     pub async fn connect(url: &str) -> Result<Self, Error> {
         reached(url).await.map(Self::of)
     }
@@ -145,9 +144,9 @@ impl Worker {
         self
     }
 
-    /// Enqueues this job again and again: at these times, by the database's clock, whichever worker
-    /// is awake. The start of a worker writes the schedule down; it never undoes what operators
-    /// changed, paused or deleted, and a schedule that is no longer in code goes on until somebody
+    /// Enqueues this job again and again, at these times by the database's clock, whichever worker
+    /// is awake. A worker stores the schedule when it starts; it never undoes what operators
+    /// changed, paused or deleted. A schedule that is no longer in code goes on until somebody
     /// deletes it.
     ///
     /// ```no_run
@@ -161,8 +160,8 @@ impl Worker {
     /// # worker.start().await?; Ok(()) }
     /// ```
     ///
-    /// What the text may be says [`Times`](crate::schedule::Times); what else there is to say,
-    /// [`Schedule`]. The name has 1 to 128 bytes, and is the schedule's for all binaries.
+    /// See [`Times`](crate::schedule::Times) for the syntax and [`Schedule`] for the other
+    /// settings. The name has 1 to 128 bytes, and identifies the schedule for all binaries.
     pub fn schedule(
         mut self,
         name: impl Into<String>,
@@ -173,14 +172,14 @@ impl Worker {
         self
     }
 
-    /// Puts a layer around the handlers of all jobs: see [`around`](crate::around). The one that is
-    /// given first is the outermost.
+    /// Puts a layer around the handlers of all jobs: see [`around`](crate::around). The first one
+    /// given is the outermost.
     pub fn around(mut self, layer: impl Around) -> Self {
         self.layers.push((None, Arc::new(layer)));
         self
     }
 
-    /// Puts a layer around the handlers of one type of job, within those that are around all.
+    /// Puts a layer around the handlers of one type of job, inside the layers around all jobs.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, around::Next, job};
@@ -198,16 +197,16 @@ impl Worker {
         self
     }
 
-    /// Tells `hook` what happens: see [`hooks`](crate::hooks). Several are told one after the
+    /// Tells `hook` what happens: see [`hooks`](crate::hooks). Several hooks are told one after the
     /// other.
     pub fn hook(mut self, hook: impl Fn(&Event) + Send + 'static) -> Self {
         self.hooks.push(Box::new(hook));
         self
     }
 
-    /// Declares a [limiter](crate::limiter): how often running jobs get the slots that they ask for
-    /// by this name, such as `100/min`, whatever their kinds and over all processes; and how many
-    /// may be taken at once after a rest (`None`: what comes in a second, or one).
+    /// Declares a [limiter](crate::limiter): how often running jobs get a slot of this name, such
+    /// as `100/min`, whatever their kinds and over all processes; and how many slots may be taken
+    /// at once after a rest (`None`: one second's worth, or one).
     ///
     /// ```no_run
     /// # use jobkit::Worker;
@@ -216,8 +215,8 @@ impl Worker {
     /// # worker.start().await?; Ok(()) }
     /// ```
     ///
-    /// Of two workers the one that starts last says what holds, and an operator's rate goes before
-    /// that. A limiter has a name that no concurrency group has.
+    /// Of two workers, the one that starts last decides, and an operator's rate overrides it. A
+    /// limiter must not have the name of a concurrency group.
     pub fn limiter(
         mut self,
         name: impl Into<String>,
@@ -231,9 +230,9 @@ impl Worker {
         self
     }
 
-    /// Runs jobs of these types only, one or up to twelve in parentheses, instead of all that are
-    /// linked into the binary: for one that serves some queues and has the state of their jobs
-    /// alone.
+    /// Runs jobs of these types only (one, or up to twelve in parentheses), instead of all that are
+    /// linked into the binary. For a worker that serves some queues and has only the state of their
+    /// jobs.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, job};
@@ -263,16 +262,16 @@ impl Worker {
         self
     }
 
-    /// What this process is called where workers are listed, 1 to 128 bytes; by default host and
-    /// process id.
+    /// The name of this process in lists of workers, 1 to 128 bytes; by default host and process
+    /// id.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.settings.name = name.into();
         self
     }
 
-    /// Reads a sample of what is stored as this worker would, without running any of it: of each
-    /// kind that it knows the oldest and the newest 20 payloads, of live jobs and of open dead
-    /// letters. Before a deploy it says what the new binary would fail with:
+    /// Reads a sample of what is stored as this worker would, without running any of it: for each
+    /// kind that it knows, the oldest and the newest 20 payloads of live jobs and of open dead
+    /// letters. Run it before a deploy to see what the new binary could not read:
     ///
     /// ```no_run
     /// # use jobkit::Worker;
@@ -296,9 +295,9 @@ impl Worker {
     /// Checks everything, registers the worker and starts it.
     ///
     /// # Errors
-    /// [`Error::Start`] names everything that is missing at once: state types, clashing kinds or
-    /// limits, settings out of range. [`Error::SchemaMissing`], [`Error::SchemaOlder`] and
-    /// [`Error::SchemaNewer`] about the tables; [`Error::ServerTooOld`]; [`Error::Encoding`];
+    /// [`Error::Start`] names every problem at once: missing state types, clashing kinds or limits,
+    /// settings out of range. [`Error::SchemaMissing`], [`Error::SchemaOlder`] and
+    /// [`Error::SchemaNewer`] concern the tables; [`Error::ServerTooOld`]; [`Error::Encoding`];
     /// [`Error::TransactionPooler`]; [`Error::RowSecurity`]; [`Error::Unreachable`].
     pub async fn start(self) -> Result<WorkerHandle, Error> {
         start::start(self).await

@@ -1,8 +1,8 @@
-//! What operators see and do: [`Admin`], and a module for each noun with what its methods take and
-//! return.
+//! What operators see and do: [`Admin`], and a module for each noun with the types that its methods
+//! take and return.
 //!
-//! Nothing in the runtime knows this module. Each folder has the types of its noun, the methods of
-//! [`Admin`], and in `statements.rs` and `sql/` what they ask the database.
+//! Nothing in the runtime depends on this module. Each folder has the types of its noun, the
+//! methods of [`Admin`], and in `statements.rs` and `sql/` what they ask the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub use self::severity::Severity;
 /// |---|---|---|
 /// | connecting | [`new`](Self::new) | behind a pool |
 /// | | [`connect`](Self::connect) | at an address |
-/// | | [`connect_lazy`](Self::connect_lazy) | at an address, later |
+/// | | [`connect_lazy`](Self::connect_lazy) | at an address, connecting later |
 /// | | [`pool`](Self::pool) | the pool that it was made with |
 /// | | [`migrate`](Self::migrate) | installs or upgrades the schema |
 /// | [jobs] | [`job`](Self::job) | one job, wherever it is |
@@ -59,8 +59,8 @@ pub use self::severity::Severity;
 /// | | [`count_listings`](Self::count_listings) | the numbers on a row of tabs |
 /// | | [`cancel`](Self::cancel) | ends one, or asks its worker to |
 /// | | [`discard`](Self::discard) | the same, with a reason |
-/// | | [`enqueue`](Self::enqueue) | a new one, by the name of its kind |
-/// | | [`reschedule`](Self::reschedule) | gives one another time |
+/// | | [`enqueue`](Self::enqueue) | enqueues one, by the name of its kind |
+/// | | [`reschedule`](Self::reschedule) | changes when one runs |
 /// | | [`await_end`](Self::await_end) | waits until one has ended |
 /// | [explain] | [`explain`](Self::explain) | why a job does not run |
 /// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
@@ -70,7 +70,7 @@ pub use self::severity::Severity;
 /// | | [`whole_dead_letters`](Self::whole_dead_letters) | several of these |
 /// | | [`replay`](Self::replay) | enqueues one again, perhaps changed |
 /// | | [`discard_dead_letter`](Self::discard_dead_letter) | removes one |
-/// | [operations] | [`preview`](Self::preview) | what acting on many would reach |
+/// | [operations] | [`preview`](Self::preview) | what an operation on many would reach |
 /// | | [`begin_operation`](Self::begin_operation) | acts on many; workers carry it out |
 /// | | [`carry_out`](Self::carry_out) | carries it out here instead |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
@@ -78,13 +78,13 @@ pub use self::severity::Severity;
 /// | | [`operation_results`](Self::operation_results) | what it could not change |
 /// | | [`cancel_operation`](Self::cancel_operation) | stops one |
 /// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
-/// | | [`pause`](Self::pause) | lets no worker claim from one |
+/// | | [`pause`](Self::pause) | stops all workers claiming from one |
 /// | | [`resume`](Self::resume) | ends that |
 /// | | [`paused`](Self::paused) | those that are paused |
 /// | [brakes] | [`brakes`](Self::brakes) | what is paused or limited |
-/// | | [`pause_scope`](Self::pause_scope) | lets nothing of a kind start, or nothing at all |
+/// | | [`pause_scope`](Self::pause_scope) | stops jobs of a kind, or all jobs, from starting |
 /// | | [`resume_scope`](Self::resume_scope) | ends that |
-/// | | [`wait_until_idle`](Self::wait_until_idle) | until nothing of it runs |
+/// | | [`wait_until_idle`](Self::wait_until_idle) | waits until nothing of it runs |
 /// | | [`limit_running`](Self::limit_running) | how many of a queue or kind run at a time |
 /// | | [`limit_rate`](Self::limit_rate) | how many start within some time |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
@@ -92,7 +92,7 @@ pub use self::severity::Severity;
 /// | | [`schedule_runs`](Self::schedule_runs) | what became of its instants |
 /// | | [`create_schedule`](Self::create_schedule) | makes one |
 /// | | [`edit_schedule`](Self::edit_schedule) | changes one, for good |
-/// | | [`pause_schedule`](Self::pause_schedule) | lets one fire no more |
+/// | | [`pause_schedule`](Self::pause_schedule) | stops one from firing |
 /// | | [`resume_schedule`](Self::resume_schedule) | ends that |
 /// | | [`run_schedule`](Self::run_schedule) | enqueues its job now |
 /// | | [`delete_schedule`](Self::delete_schedule) | removes one |
@@ -103,7 +103,7 @@ pub use self::severity::Severity;
 /// | | [`limit_key`](Self::limit_key) | changes the limit of a key |
 /// | | [`rate_group`](Self::rate_group) | changes the rate of a group |
 /// | | [`rate_key`](Self::rate_key) | changes the rate of a key |
-/// | | [`pause_key`](Self::pause_key) | pauses a key for so long |
+/// | | [`pause_key`](Self::pause_key) | pauses a key for a time |
 /// | | [`resume_key`](Self::resume_key) | ends such a pause |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker`](Self::worker) | one of them, and what it runs |
@@ -111,37 +111,37 @@ pub use self::severity::Severity;
 /// | | [`worker_names`](Self::worker_names) | what they call themselves |
 /// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
-/// | [topics] | [`topics`](Self::topics) | who gets a job of what is published |
-/// | | [`publish`](Self::publish) | to a topic, by its name |
-/// | | [`unsubscribe`](Self::unsubscribe) | lets a kind get no more jobs of a topic |
+/// | [topics] | [`topics`](Self::topics) | topics, and who subscribes to them |
+/// | | [`publish`](Self::publish) | publishes to a topic, by its name |
+/// | | [`unsubscribe`](Self::unsubscribe) | ends the subscription of a kind to a topic |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
-/// | | [`late_after`](Self::late_after) | when waiting needs attention |
+/// | | [`late_after`](Self::late_after) | after how long a wait needs attention |
 /// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
-/// | | [`acknowledge`](Self::acknowledge) | lets it need none until it happens again |
+/// | | [`acknowledge`](Self::acknowledge) | silences a finding until it happens again |
 /// | | [`unacknowledge`](Self::unacknowledge) | ends that |
 /// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |
 /// | | [`violations`](Self::violations) | promises that do not hold |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |
-/// | [encryption] | [`sealed`](Self::sealed) | with which keys payloads are sealed |
-/// | | [`reseal`](Self::reseal) | seals them with another |
+/// | [encryption] | [`sealed`](Self::sealed) | which keys payloads are sealed with |
+/// | | [`reseal`](Self::reseal) | seals them with another key |
 /// | [audit] | [`acting_as`](Self::acting_as) | names who acts |
 /// | | [`audit`](Self::audit) | who did what |
 ///
-/// Its connections are its own, made with the pool's options: the isolation level and deadlines of
-/// its calls are jobkit's, whatever the pool's are. They may go through a transaction pooler: each
-/// call is a transaction, and leaves nothing behind in the session. Clones share them. A few are
-/// kept for a minute after their last call, never one whose call failed, or was dropped before it
-/// had its answer.
+/// It opens its own connections, with the pool's options. The isolation level and deadlines of its
+/// calls are jobkit's, whatever the pool's are. Connections may go through a transaction pooler:
+/// each call is a transaction, and leaves nothing behind in the session. Clones share them. A few
+/// are kept for a minute after their last call, but never one whose call failed, or was dropped
+/// before it had its answer.
 ///
-/// On a server that only reads (a standby, or where `default_transaction_read_only` is on) it shows
-/// what there is; what would change something fails with [`Error::ReadOnly`].
+/// On a read-only server (a standby, or where `default_transaction_read_only` is on) it shows what
+/// there is, and every change fails with [`Error::ReadOnly`].
 ///
 /// # Errors
 /// Every method that asks the database may fail with [`Error::Unreachable`],
 /// [`Error::SchemaMissing`], [`Error::SchemaOlder`], [`Error::SchemaNewer`], [`Error::ReadOnly`],
 /// [`Error::Deadline`] (5 s for each statement) or [`Error::Database`]. A method's own section
-/// names only what it adds to these. Each connection looks at the schema once.
+/// names only what it adds to these. Each connection checks the schema once.
 #[derive(Debug, Clone)]
 pub struct Admin {
     source: Source,

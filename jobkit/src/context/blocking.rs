@@ -15,11 +15,12 @@ static FREE: Semaphore = Semaphore::const_new(THREADS);
 
 impl<S: Send + Sync + 'static> JobContext<S> {
     /// Runs a closure on a thread of its own, where it may compute or block for as long as it
-    /// takes, and returns what it returns. Whatever happens to the handler meanwhile, **the job is
-    /// this attempt's until the closure is back**, with its permit and its slot: its outcome is
-    /// recorded after that, and the worker renews its lease for it, beyond its own stop if need be.
+    /// takes, and returns its result. Whatever happens to the handler meanwhile, **the job belongs
+    /// to this attempt until the closure returns**, with its permit and its slot. The outcome is
+    /// recorded after that, and the worker renews the lease for the job, beyond its own stop if
+    /// need be.
     ///
-    /// The closure gets the context, to see that it is to end and to say how far it is:
+    /// The closure gets the context, so that it can see when to end and report its progress:
     ///
     /// ```
     /// # use jobkit::{JobContext, JobError};
@@ -43,16 +44,16 @@ impl<S: Send + Sync + 'static> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Nothing but its return or the end of the process ends a closure. The timeout and whoever
-    /// cancels the job ask it, by [`stop_reason`](Self::stop_reason); a handler that is dropped
-    /// after its [grace](crate::Worker::cancel_grace) leaves it behind. A worker that stops does
-    /// not wait for it longer than [`stop_within`](crate::Worker::stop_within) says, and no runtime
-    /// waits for its thread (as it would for tokio's `spawn_blocking`): where `main` returns, the
-    /// process ends under it. Then the job runs again after the lease, charged as a crash.
+    /// A closure ends only when it returns or the process ends. A timeout or a cancel can only ask
+    /// it to, through [`stop_reason`](Self::stop_reason); a handler that is dropped after its
+    /// [grace](crate::Worker::cancel_grace) leaves it running. A worker that stops does not wait
+    /// for it longer than [`stop_within`](crate::Worker::stop_within) says, and no runtime waits
+    /// for its thread (as it would for tokio's `spawn_blocking`): when `main` returns, the process
+    /// ends under it. The job then runs again after the lease, charged as a crash.
     ///
     /// It runs within the attempt's [span](Self::span), and `Handle::current` is the handler's
     /// runtime. In a batch, the jobs of all its members are kept. A process runs 512 closures at a
-    /// time; more of them wait until one returns, and do not begin if their handler ends before.
+    /// time; further ones wait until one returns, and do not begin if their handler ends first.
     ///
     /// # Panics
     /// When the closure panics; that is a failed attempt, as every panic of a handler.

@@ -11,9 +11,9 @@ use crate::Error;
 use crate::returned::Returned;
 
 impl<S> JobContext<S> {
-    /// Completes the job in your transaction: its success commits or rolls back together with what
-    /// else you write there, so that the effect happens exactly once, whenever the process dies and
-    /// whether or not the answer to your COMMIT arrives.
+    /// Completes the job in your transaction: its success commits or rolls back together with
+    /// whatever else you write there. So the effect happens exactly once, whenever the process
+    /// dies, and whether or not the answer to your COMMIT arrives.
     ///
     /// ```
     /// # use jobkit::JobContext;
@@ -29,34 +29,36 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// From this call on only a commit ends the job with success. The worker looks how the
-    /// transaction ended before it writes anything: after a commit the job has ended, whatever the
-    /// handler returns; after a rollback `Ok` counts as a failed attempt, since the effect is
-    /// missing, and anything else as always. While the transaction is open the worker waits, and
-    /// the slot stays taken.
+    /// From this call on, only a commit ends the job with success. The worker checks how the
+    /// transaction ended before it writes anything. After a commit the job has ended, whatever the
+    /// handler returns. After a rollback `Ok` counts as a failed attempt, since the effect is
+    /// missing, and anything else counts as usual. While the transaction is open the worker waits,
+    /// and the slot stays taken.
     ///
-    /// Make it the last statement but the commit: from here on the job's row is locked, and whoever
-    /// cancels the job waits. Nobody else does: the job has a claim of its own, and its permit is
-    /// freed after the commit.
+    /// Make it the last statement before the commit: from here on the job's row is locked, and
+    /// whoever cancels the job waits. Nobody else does: the job has a claim of its own, and its
+    /// permit is freed after the commit.
     ///
-    /// The transaction must be READ COMMITTED and in the worker's database. Leave the handler with
-    /// an error of this call: a savepoint that swallows it would let the effect commit alone. In a
-    /// test that calls `run` itself, with a context of the kit, nothing is completed.
+    /// The transaction must be READ COMMITTED and in the worker's database. If this call fails,
+    /// return its error from the handler: a savepoint that swallows it would let the effect commit
+    /// alone. In a test that calls `run` directly, with a context from the test kit, nothing is
+    /// completed.
     ///
     /// # Errors
-    /// [`Error::ClaimLost`] when the job is not this attempt's any more, [`Error::Cancelled`] when
-    /// somebody has cancelled it, [`Error::Isolation`], [`Error::OtherDatabase`], and
-    /// [`Error::Busy`] when somebody has the job in hand for a second; those of the database.
+    /// [`Error::ClaimLost`] when the job no longer belongs to this attempt, [`Error::Cancelled`]
+    /// when somebody has cancelled it, [`Error::Isolation`], [`Error::OtherDatabase`], and
+    /// [`Error::Busy`] when somebody else's transaction holds the job for a second; those of the
+    /// database.
     pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), Error> {
         self.attempt.complete(connection, Returned::Nothing).await
     }
 
-    /// The same with what the job returns, for one that says so with `#[job(result = …)]`: what
-    /// `run` returns after the commit is not recorded any more.
+    /// Completes the job together with its result, for a job with `#[job(result = …)]`. What `run`
+    /// returns after the commit is no longer recorded.
     ///
     /// # Errors
-    /// Those of [`complete_in`](Self::complete_in). A result that is too large, or that JSON
-    /// does not give back, fails nothing: it is not kept, and the history says why.
+    /// Those of [`complete_in`](Self::complete_in). A result that is too large, or that JSON does
+    /// not give back, is not an error: it is not kept, and the history says why.
     pub async fn complete_in_with<T: Serialize + DeserializeOwned + Sync + 'static>(
         &self,
         connection: &mut PgConnection,

@@ -8,9 +8,9 @@ use crate::limits::{self, CHECKPOINT_BYTES};
 use crate::{Error, exact};
 
 impl<S> JobContext<S> {
-    /// Says how far this attempt is: so much done, of so much in all (`None` where nobody knows),
-    /// and a note of 200 bytes at most, which may be empty. The page of the job shows it as a bar
-    /// with its age, as do the page of the worker, the API and `jobkit jobs show`.
+    /// Reports the progress of this attempt: how much is done, of how much in all (`None` if
+    /// unknown), and a note of at most 200 bytes, which may be empty. The job's page shows it as a
+    /// bar with its age, as do the worker's page, the API and `jobkit jobs show`.
     ///
     /// ```
     /// # use jobkit::JobContext;
@@ -22,35 +22,35 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// It waits for nobody: the worker's heartbeat writes what was said last, for all of its jobs
-    /// at once. So it may be called for each row, and what is shown is a heartbeat old at most (5 s
-    /// by default).
+    /// It waits for nobody: the worker's heartbeat writes the latest report of each of its jobs,
+    /// all at once. So you may call it for every row, and what is shown is at most one heartbeat
+    /// old (5 s by default).
     ///
     /// The last progress of each of the last five attempts is kept for as long as the worker says
-    /// ([`keep_reports`](crate::Worker::keep_reports)), and with a job of which nothing is kept it
-    /// goes at once.
+    /// ([`keep_reports`](crate::Worker::keep_reports)). If nothing is kept of the job, it is
+    /// removed at once.
     pub fn progress(&self, done: u64, total: impl Into<Option<u64>>, note: &str) {
         Report::progress(&self.attempt, done, total.into(), note);
     }
 
-    /// Keeps where this attempt is, for the next one, which asks for
-    /// [`last_checkpoint`](Self::last_checkpoint): it survives failed attempts, snoozes, releases,
-    /// stops and crashes, and goes when the job ends. A later checkpoint takes its place. It is
-    /// stored when this returns, and has 64 KiB as JSON at most.
+    /// Saves where this attempt is, for the next one to read with
+    /// [`last_checkpoint`](Self::last_checkpoint). The checkpoint survives failed attempts,
+    /// snoozes, releases, stops and crashes, and is removed when the job ends. A later checkpoint
+    /// replaces it. It is stored when this returns, and may have at most 64 KiB as JSON.
     ///
-    /// What was done since the last checkpoint is done again by the next attempt, so save it after
-    /// its effects are committed, and let these bear to be repeated.
+    /// The next attempt repeats what was done since the last checkpoint. So save one after its
+    /// effects are committed, and make those effects safe to repeat.
     ///
-    /// Each checkpoint is a transaction. The jobs of a worker share one connection for this: save
-    /// every few seconds, or every few hundred rows, rather than after each.
+    /// Each checkpoint is a transaction, and the jobs of a worker share one connection for this.
+    /// Save every few seconds, or every few hundred rows, rather than after each row.
     ///
     /// A job that becomes a dead letter has ended: its replay is a job of its own, perhaps with
-    /// another payload, and begins at the beginning.
+    /// another payload, and starts from the beginning.
     ///
     /// # Errors
-    /// [`Error::ClaimLost`] when the job is not this attempt's any more: then nothing is stored,
-    /// and the handler had better return. [`Error::Checkpoint`] when the value does not become
-    /// JSON (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the
+    /// [`Error::ClaimLost`] when the job no longer belongs to this attempt: nothing is stored then,
+    /// and the handler should return. [`Error::Checkpoint`] when the value does not become JSON
+    /// (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the
     /// database.
     pub async fn checkpoint<T: Serialize + Sync + ?Sized>(&self, value: &T) -> Result<(), Error> {
         let json = serde_json::to_string(value).map_err(Error::Checkpoint)?;
@@ -90,8 +90,9 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// It is one statement, and only for those who ask. After a deploy the type may be another than
-    /// that of the binary that stored it; as with payloads, let `serde` have defaults.
+    /// It is one statement, sent only when you call this. After a deploy the type may differ from
+    /// that of the binary that stored the checkpoint; as with payloads, give new fields `serde`
+    /// defaults.
     ///
     /// # Errors
     /// [`Error::Checkpoint`] when it is not of this type; and those of the database.

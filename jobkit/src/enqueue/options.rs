@@ -15,7 +15,7 @@ use crate::store::NewJob;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
 
-/// A job that is about to be enqueued with something other than its type's policy.
+/// A job about to be enqueued, with options that override its type's policy.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -51,20 +51,20 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     }
 
     /// Runs the job no earlier than this long from now, by the database's clock; the year 9999 is
-    /// the last.
+    /// the latest.
     pub fn after(mut self, delay: Duration) -> Self {
         self.overrides.after = Some(delay);
         self
     }
 
-    /// Runs the job no earlier than at this time; a time in the past means now, and the year 9999
-    /// is the last.
+    /// Runs the job no earlier than this time; a time in the past means now, and the year 9999 is
+    /// the latest.
     pub fn at(mut self, time: DateTime<Utc>) -> Self {
         self.overrides.at = Some(time);
         self
     }
 
-    /// −3 to 3; a smaller number runs first.
+    /// The job's priority, −3 to 3; a smaller number runs first.
     pub fn priority(mut self, priority: i16) -> Self {
         self.overrides.priority = Some(priority);
         self
@@ -83,17 +83,17 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     }
 
     /// How long after it is due the job may still begin for the first time, instead of what its
-    /// type says: 1 second to 366 days. One that did not ends as expired.
+    /// type says: 1 second to 366 days. A job that has not begun by then ends as expired.
     ///
-    /// It is stored in the part `jobkit` of the job's metadata, as seconds; so is
-    /// [`retry_for`](Self::retry_for).
+    /// Like [`retry_for`](Self::retry_for), it is stored in seconds, under `jobkit` in the job's
+    /// metadata.
     pub fn expires(mut self, after: Duration) -> Self {
         self.overrides.expires = Some(after);
         self
     }
 
-    /// For how long after its first failure the job is tried again, instead of what its type says:
-    /// 1 second to 366 days. Where the next attempt would come later it becomes a dead letter.
+    /// How long after its first failure the job is retried, instead of what its type says: 1 second
+    /// to 366 days. If the next attempt would come later, the job becomes a dead letter.
     pub fn retry_for(mut self, budget: Duration) -> Self {
         self.overrides.retry_for = Some(budget);
         self
@@ -105,24 +105,24 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// Anything you want to keep beside the payload: it is stored, shown and given to the handler,
-    /// and means nothing to jobkit, but for the key `jobkit` of an object. Counts towards the
-    /// payload's limit of 1 MiB.
+    /// Anything you want to keep beside the payload. It is stored, shown and given to the handler.
+    /// jobkit does not interpret it, except for the key `jobkit` of an object. It counts towards
+    /// the payload's limit of 1 MiB.
     pub fn metadata(mut self, metadata: serde_json::Value) -> Self {
         self.overrides.metadata = Some(metadata);
         self
     }
 
-    /// Makes the job unique by this key, of at most 512 bytes, instead of the one that its type
-    /// declares: see [`unique`](crate::unique).
+    /// Makes the job unique by this key, of at most 512 bytes, instead of its type's key: see
+    /// [`unique`](crate::unique).
     pub fn unique_key(mut self, key: impl Into<String>) -> Self {
         self.overrides.unique.key = Some(key.into());
         self.overrides.unique.coalesces = false;
         self
     }
 
-    /// Makes the job coalesce by this key, of at most 512 bytes, instead of what its type declares:
-    /// of the jobs of a key that wait, the newest runs for all. A job has a unique key or a
+    /// Makes the job coalesce by this key, of at most 512 bytes, instead of its type's key: of the
+    /// waiting jobs of a key, only the newest runs, on behalf of all. A job has a unique key or a
     /// coalesce key, whichever is given last.
     pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
         self.overrides.unique.key = Some(key.into());
@@ -141,20 +141,20 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// How long the job has its unique key.
+    /// How long the job holds its unique key.
     pub fn unique_while(mut self, holds: While) -> Self {
         self.overrides.unique.holds = Some(holds);
         self
     }
 
-    /// How long it has its unique key at least, from now on, though it has ended by then: 1 second
-    /// to 366 days.
+    /// How long the job holds its unique key at the least, from now on and even if it ends sooner:
+    /// 1 second to 366 days.
     pub fn unique_for(mut self, at_least: Duration) -> Self {
         self.overrides.unique.at_least = Some(at_least);
         self
     }
 
-    /// What becomes of it where another job has its unique key.
+    /// What happens to this job if another job has its unique key.
     pub fn on_duplicate(mut self, what: OnDuplicate) -> Self {
         self.overrides.unique.on_duplicate = Some(what);
         self
@@ -172,7 +172,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         async move { insert_one(draft?, executor).await.map(Enqueued::id) }
     }
 
-    /// The same, and says what became of it: see
+    /// Enqueues the job and says what became of it: see
     /// [`Enqueue::enqueue_unique`](crate::Enqueue::enqueue_unique).
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         async move { insert_one(draft?, executor).await }
     }
 
-    /// The same, and waits for so long until it has ended: see
+    /// Enqueues the job and waits at most this long for it to end: see
     /// [`Enqueue::enqueue_and_wait`](crate::Enqueue::enqueue_and_wait).
     ///
     /// # Errors

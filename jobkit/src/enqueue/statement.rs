@@ -6,17 +6,17 @@ use crate::enqueue::{drafts, fits};
 use crate::hooks::carry;
 use crate::store::{Insert, NewJob};
 
-/// An enqueue as one SQL statement, for drivers other than sqlx 0.9: whichever transaction sends
-/// it, the jobs exist if and only if that commits.
+/// An enqueue as one SQL statement, for drivers other than sqlx 0.9. Whichever transaction sends
+/// it, the jobs exist if and only if that transaction commits.
 ///
-/// Every parameter is text or null; send it as the type `text`. The first column of the rows,
-/// `job_id`, is the id of a job, a `bigint`; there is a row for each job, in their order. The
-/// statement only inserts, at any isolation level, and waits for nobody; for jobs with a unique key
-/// it waits for whoever has the same key in hand. Its text is one of a few
-/// that never change within a build, so that a driver may keep it prepared.
+/// Every parameter is text or null; send it as the type `text`. The statement returns one row for
+/// each job, in their order; the first column, `job_id`, is the id, a `bigint`. It only inserts, at
+/// any isolation level, and waits for nobody, except that for jobs with a unique key it waits for
+/// whoever is working with the same key. Its text is one of a few that never change within a build,
+/// so a driver may keep it prepared.
 ///
-/// The crate `jobkit-drivers` does this for tokio-postgres, SeaORM, diesel and sqlx 0.8. For a
-/// driver of your own it takes as much as this:
+/// The crate `jobkit-drivers` does this for tokio-postgres, SeaORM, diesel and sqlx 0.8. For
+/// another driver, this is all it takes:
 ///
 /// ```no_run
 /// # use jobkit::enqueue::{Draft, Statement};
@@ -56,15 +56,15 @@ impl Statement {
     /// Enqueues a job, plain or with [options](crate::Enqueue::options).
     ///
     /// # Errors
-    /// What [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
+    /// Those that [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
     pub fn enqueue(job: impl Into<Draft>) -> Result<Self, Error> {
         let mut job = job.into().0?;
         carry([job.metadata()]);
         Ok(Self { insert: Insert::from(job), is_empty: false })
     }
 
-    /// Enqueues any number of jobs of one type, plain or with options. Where there are none it does
-    /// nothing, and need not be sent: [`is_empty`](Self::is_empty).
+    /// Enqueues any number of jobs of one type, plain or with options. If there are none, the
+    /// statement does nothing and need not be sent: [`is_empty`](Self::is_empty).
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue), and [`Error::BatchTooLarge`] above 256 MB of payload.

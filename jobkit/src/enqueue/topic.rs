@@ -10,12 +10,12 @@ use crate::policy::Policy;
 use crate::store::{self, Insert};
 use crate::{Error, JobId, meter};
 
-/// What is published: one job for each kind that subscribes.
+/// Something that is published: it becomes one job for each kind that subscribes.
 ///
-/// A job subscribes by `#[job(subscribes)]` above a struct with one field, the topic's type: so the
-/// payload of every subscriber is the JSON of what was published. Who publishes needs to know none
-/// of them, and need not link them: workers announce the subscriptions of their jobs when they
-/// start, and [`announce`](crate::announce()) does so without one.
+/// A job subscribes with `#[job(subscribes)]` on a struct with one field, of the topic's type, so
+/// the payload of every subscriber is the JSON of what was published. The publisher need not know
+/// or link its subscribers: workers announce the subscriptions of their jobs when they start, and
+/// [`announce`](crate::announce()) does so without a worker.
 ///
 /// ```no_run
 /// use jobkit::enqueue::Topic;
@@ -55,19 +55,22 @@ pub trait Topic: Serialize + DeserializeOwned + Send + Sized {
     /// The stable name that publishers and subscribers agree on, 1 to 128 bytes.
     const NAME: &'static str;
 
-    /// The version of what is published, 1 to 32,767: that of the payload of each job. Subscribers
-    /// read earlier ones by `upcast`; workers that do not know it leave its jobs alone.
+    /// The version of what is published, 1 to 32,767; the payload of each job has the same version.
+    /// Subscribers read earlier versions with `upcast`; workers that do not know a version leave
+    /// its jobs alone.
     const VERSION: u16 = 1;
 
-    /// Paths (`card.number`) whose values are not shown: `redact` of every job that subscribes.
+    /// Paths (`card.number`) whose values are not shown; this is the `redact` of every job that
+    /// subscribes.
     const REDACT: &'static [&'static str] = &[];
 
-    /// Publishes it: if and only if the transaction of `executor` commits there is one job for each
-    /// kind that subscribes, with the queue, priority and attempts of that kind. Returns these
-    /// jobs, in the order of their kinds; none where nobody subscribes, which is no error.
+    /// Publishes it: if and only if the transaction of `executor` commits, there is one job for
+    /// each kind that subscribes, with the queue, priority and attempts of that kind. Returns these
+    /// jobs, in the order of their kinds. If nobody subscribes there are none, which is not an
+    /// error.
     ///
-    /// It is one statement, which reads the subscriptions and inserts, at any isolation level, and
-    /// waits for nobody. A subscription that is announced later gets nothing of it.
+    /// It is one statement that reads the subscriptions and inserts the jobs, at any isolation
+    /// level, and waits for nobody. A subscription announced later gets no job of it.
     ///
     /// # Errors
     /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue).
@@ -126,10 +129,10 @@ async fn publish<'c, X: Executor<'c>>(
 
 impl Statement {
     /// Publishes to a [topic](Topic): a row for each kind that subscribes, with the id of its job;
-    /// none where nobody does.
+    /// none if nobody does.
     ///
     /// # Errors
-    /// What [`Topic::publish`] finds before anything is sent.
+    /// Those that [`Topic::publish`] finds before anything is sent.
     pub fn publish<T: Topic>(event: &T) -> Result<Self, Error> {
         const { check::<T>() };
         insert(event).map(Self::of)

@@ -1,4 +1,4 @@
-//! Waiting for the end of a job, and for what it returned.
+//! Waiting for a job to end, and for what it returned.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -19,8 +19,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! All waits of a process for one database share a connection that listens, and a job that nobody
-//! waits for notifies nobody. What is missed is found by a look every two seconds.
+//! All waits of a process on one database share one listening connection, and a job that nobody
+//! waits for sends no notification. A missed notification is made up for by a check every two
+//! seconds.
 
 pub(crate) mod hub;
 
@@ -43,8 +44,8 @@ pub enum End {
     Cancelled(String),
     /// It used up its attempts or can never run: it is a dead letter, with this error.
     Dead(String),
-    /// It is not there, and nothing is kept of it: its kind keeps no history, or its time is over,
-    /// or it never was.
+    /// There is no such job, and no record of it: its kind keeps no history, its retention is over,
+    /// or it never existed.
     NothingKept,
 }
 
@@ -57,13 +58,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// Its JSON; none for a job that returns nothing, or where it was not kept.
+    /// Its JSON; `None` for a job that returns nothing, or whose result was not kept.
     #[must_use]
     pub fn json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// Reads it: what a job that returns nothing returned is `()`.
+    /// Reads it as a `T`; for a job that returns nothing, that is `()`.
     ///
     /// # Errors
     /// Why it is not kept, or does not read as a `T`.
@@ -103,7 +104,7 @@ pub enum WaitError {
     /// The job was not enqueued, as far as is known.
     #[error(transparent)]
     Database(#[from] Error),
-    /// It has not ended by then, or the database could not be asked. It goes on:
+    /// The job has not ended by then, or the database could not be asked. The job goes on:
     /// [`Admin::await_end`](crate::Admin::await_end) waits for it again.
     #[error("job {job} has not ended within {within:?}")]
     TimedOut {
@@ -112,7 +113,7 @@ pub enum WaitError {
         /// How long it was waited for.
         within: Duration,
     },
-    /// It ended otherwise than with success, or nothing is kept of it.
+    /// The job ended without success, or nothing is kept of it.
     #[error("job {job} {end}")]
     Ended {
         /// The job.
@@ -120,7 +121,7 @@ pub enum WaitError {
         /// How it ended.
         end: End,
     },
-    /// It succeeded, and its result is not kept or does not decode.
+    /// The job succeeded, but its result is not kept or does not decode.
     #[error("job {job} has finished: {why}")]
     Unreadable {
         /// The job.

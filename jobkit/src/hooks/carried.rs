@@ -13,15 +13,15 @@ const PART: [&str; 2] = ["jobkit", "carried"];
 /// The most that is carried, names and values.
 const LARGEST: usize = 8 * 1024;
 
-/// Texts by name that a job carries from its enqueue to its handler, such as the context of a
-/// trace. They are in its metadata, under `jobkit.carried`.
+/// Named texts that a job carries from its enqueue to its handler, such as the context of a trace.
+/// They are stored in its metadata, under `jobkit.carried`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Carried(BTreeMap<String, String>);
 
 impl Carried {
-    /// Carries a text. A name that is longer than 128 bytes, a text with a NUL, and what is more
-    /// than 8 KiB in all are left out: an enqueue never fails for it.
+    /// Carries a text. Names longer than 128 bytes, texts with a NUL, and whatever exceeds 8 KiB in
+    /// all are left out, so an enqueue never fails because of it.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let (name, value) = (name.into(), value.into());
         let fits = name.len() <= NAME_BYTES && !name.contains('\0') && !value.contains('\0');
@@ -57,7 +57,7 @@ impl Carried {
     }
 }
 
-/// There is one already, for the whole process.
+/// A function was set already: there is one for the whole process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is already installed; a process can have only one")]
 pub struct AlreadySet;
@@ -66,13 +66,14 @@ type Fill = Box<dyn Fn(&mut Carried) + Send + Sync>;
 
 static FILL: OnceLock<Fill> = OnceLock::new();
 
-/// From now on asks `fill` what the jobs carry that this process enqueues: one by one or many, by
-/// type or by the name of the kind, by sqlx or another driver. Their handlers and
-/// [layers](crate::around) find it in [`JobContext::carried`](crate::JobContext::carried).
+/// From now on, asks `fill` what jobs enqueued by this process carry: one or many, by type or by
+/// the name of the kind, through sqlx or another driver. Their handlers and [layers](crate::around)
+/// find it in [`JobContext::carried`](crate::JobContext::carried).
 ///
 /// It is called once for each call that enqueues, within that call, so it should be quick; if it
-/// panics nothing is carried. Schedules carry nothing, whoever declares them; a replay carries
-/// what the job did. Jobs whose metadata is no object have no room for it.
+/// panics, nothing is carried. Schedules carry nothing, whoever declares them; a replay carries
+/// what the original job did. Jobs whose metadata is not an object carry nothing, since they have
+/// no room for it.
 ///
 /// ```
 /// # tokio::task_local! { static REQUEST: String; }

@@ -1,7 +1,7 @@
-//! Fields of payloads that lie encrypted in the database: `#[job(encrypt(token, card.number))]`.
+//! Payload fields that are stored encrypted: `#[job(encrypt(token, card.number))]`.
 //!
 //! They are sealed when a job is enqueued and opened when a worker is about to run it. In between,
-//! in backups, replicas and the hands of operators, there is ciphertext, which is also
+//! backups, replicas and operators have only ciphertext, which is also
 //! [redacted](crate::policy::Policy::redact): no page, log, error or search shows it.
 //!
 //! ```
@@ -32,12 +32,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A worker that lacks the key of a job puts the job back, uncharged, for one that has it. What was
-//! tampered with does not decode. Keys are changed step by step, with
+//! A worker that lacks the key of a job puts the job back, uncharged, for one that has it. A
+//! payload that was tampered with does not decode. Change keys step by step, with
 //! [`Admin::reseal`](crate::Admin::reseal) in between.
 //!
-//! Sealed is what the payload says, and nothing else: not metadata, tags, keys, results,
-//! checkpoints, notes, or what a handler logs. How long a value is, and whether it is null, can be
-//! seen.
+//! Only values of the payload are sealed: not metadata, tags, keys, results, checkpoints, notes, or
+//! what a handler logs. The length of a value, and whether it is null, can be seen.
 
 pub use crate::encryption::{Cipher, Keyring, KeyringError, OpenError, keys};

@@ -101,8 +101,8 @@ impl<S> ContextBuilder<S> {
         Self { created_at, ..self }
     }
 
-    /// Sets [`JobContext::deadline`] to so long after [`build`](Self::build). Nobody asks the
-    /// handler to stop then; [`stops`](Self::stops) can.
+    /// Sets [`JobContext::deadline`] to this long after [`build`](Self::build). Nothing asks the
+    /// handler to stop at that time; use [`stops`](Self::stops) for that.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
@@ -136,7 +136,7 @@ impl<S> ContextBuilder<S> {
         self
     }
 
-    /// What stops the handler later, while it runs.
+    /// A handle with which to stop the handler later, while it runs.
     #[must_use]
     pub fn stops(&self) -> Stops {
         self.stops.clone()

@@ -4,9 +4,9 @@ use crate::Declared;
 use crate::encryption;
 use crate::stored::Stored;
 
-/// The job that a worker reads from a payload of this version, as an old release stored it; fails
-/// where there is none, and says why with the path inside the payload. Like
-/// [`Registration::reads`](crate::Registration::reads), and for a look at what was read.
+/// The job that a worker reads from a payload of this version, as an old release stored it. Fails
+/// if the payload cannot be read, and says why with the path inside it. Like
+/// [`Registration::reads`](crate::Registration::reads), but lets you look at what was read.
 ///
 /// ```
 /// # use jobkit::{Job, JobContext, job};

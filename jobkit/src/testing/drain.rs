@@ -19,8 +19,8 @@ const MOST: usize = 1000;
 /// How long a handler that was asked to stop may take.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// Runs what is ready, and what that enqueues, until nothing is: with what a worker claims, runs
-/// and settles with, but in the session of the test, and so within its transaction.
+/// Runs what is ready, and what that enqueues, until nothing is ready. It claims, runs and settles
+/// jobs with the code of a worker, but in the session of the test, and so within its transaction.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};
@@ -41,14 +41,14 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// # Ok(()) }
 /// ```
 ///
-/// It runs one job after another, of the queue whose oldest job is ready the longest, and in that
-/// queue in the order in which a worker claims. Decoding, timeouts, panics, backoff, keys, limits,
-/// expiry and dead letters are as they are in production. Timeouts take their time.
+/// It runs one job after another: from the queue whose oldest job has been ready the longest, and
+/// within that queue in the order in which a worker claims. Decoding, timeouts, panics, backoff,
+/// keys, limits, expiry and dead letters work as in production. Timeouts take real time.
 ///
-/// What handlers write through a pool of their own is not in the transaction: they neither see what
-/// the test wrote, nor does the drain see what they enqueue. Give them the transaction in their
-/// state, in a `tokio` mutex, and drain through that mutex: it is locked for each step, not while
-/// handlers run. Or let the test have a database of its own (`#[sqlx::test]`), and drain through
+/// Handlers that use a pool of their own are outside the transaction: they do not see what the test
+/// wrote, and the drain does not see what they enqueue. Put the transaction into a `tokio` mutex,
+/// give that to the handlers in their state, and drain through it; it is locked for each step, not
+/// while handlers run. Or give the test a database of its own (`#[sqlx::test]`), and drain through
 /// the pool.
 #[must_use = "nothing runs until `run` is awaited"]
 pub struct Drain {
@@ -107,27 +107,27 @@ impl Drain {
         self
     }
 
-    /// Serves this queue; without any, all.
+    /// Serves this queue. If no queue is given, all are served.
     pub fn queue(mut self, name: impl Into<String>) -> Self {
         self.queues.insert(name.into());
         self
     }
 
-    /// Runs so many jobs at a time instead of one after another. A call of a
-    /// [`BatchJob`](crate::batch::BatchJob) has at most so many.
+    /// Runs this many jobs at a time instead of one after another. A call of a
+    /// [`BatchJob`](crate::batch::BatchJob) has at most this many.
     pub fn at_once(self, slots: usize) -> Self {
         Self { at_once: slots.max(1), ..self }
     }
 
-    /// Makes about so many attempts at most, instead of 1,000; [`Report::is_done`] says whether
+    /// Makes at most about this many attempts, instead of 1,000; [`Report::is_done`] says whether
     /// that was enough.
     pub fn at_most(self, attempts: usize) -> Self {
         Self { at_most: attempts, ..self }
     }
 
-    /// Also runs what becomes due within so long: delays, snoozes, retries. Whenever nothing is
-    /// ready, time [advances](super::advance) until something is. Without it nothing runs that was
-    /// not due when the drain began, however soon it is.
+    /// Also runs what becomes due within this time: delays, snoozes, retries. Whenever nothing is
+    /// ready, time [advances](super::advance) until something is. Without this, nothing runs that
+    /// was not due when the drain began, however soon it would be.
     pub fn over(self, time: Duration) -> Self {
         Self { over: time, ..self }
     }
@@ -139,12 +139,12 @@ impl Drain {
         Self { schedules: true, ..self }
     }
 
-    /// Drains, and says what became of each attempt.
+    /// Drains, and reports what became of each attempt.
     ///
     /// # Errors
     /// [`Error::Start`] names everything that is missing, as that of
-    /// [`Worker::start`](crate::Worker::start); otherwise what the database says. Within a
-    /// transaction its first error is the last thing that happens.
+    /// [`Worker::start`](crate::Worker::start); otherwise the database's error. Within a
+    /// transaction, the first such error is the last thing that happens.
     pub async fn run(self, session: impl Session) -> Result<Report, Error> {
         let Self { states, registry, queues, at_once, at_most, over, schedules, problems } = self;
         let registry = registry.unwrap_or_else(Registry::linked);

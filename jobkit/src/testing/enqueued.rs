@@ -12,7 +12,7 @@ use crate::store::{Call, StoredJob, stored_jobs};
 use crate::stored::Stored;
 use crate::{Declared, Error, JobId};
 
-/// A job that waits or runs, with its payload; the fields of that are at hand as its own.
+/// A job that waits or runs. It dereferences to its payload.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Enqueued<J> {
@@ -24,7 +24,7 @@ pub struct Enqueued<J> {
     pub state: String,
     /// Its queue.
     pub queue: String,
-    /// Its priority, the smaller the sooner.
+    /// Its priority; a smaller number runs first.
     pub priority: i16,
     /// How many attempts were charged so far.
     pub attempts: u32,
@@ -32,7 +32,7 @@ pub struct Enqueued<J> {
     pub max_attempts: u16,
     /// When it is due.
     pub run_at: DateTime<Utc>,
-    /// In how long it is due, by the database's clock; zero where it is.
+    /// How long until it is due, by the database's clock; zero if it is due.
     pub due_in: Duration,
     /// When it was enqueued.
     pub created_at: DateTime<Utc>,
@@ -83,9 +83,9 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
     }
 }
 
-/// The jobs of this type that wait or run, in the order of their ids: in a transaction with those
-/// that it has enqueued itself. All of them, for what no assertion about one can say; to look at
-/// some, `retain` those.
+/// The jobs of this type that wait or run, in the order of their ids; in a transaction, including
+/// those that it has enqueued itself. Use it for what an assertion about one job cannot say. It
+/// returns all of them; to look at some, `retain` those.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};

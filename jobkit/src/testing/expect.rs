@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// How many jobs a message lists.
 const LISTED: usize = 20;
 
-/// Fails unless a job of this type waits or runs that fits; answers the first. The message lists
+/// Fails unless a matching job of this type waits or runs, and returns the first. The message lists
 /// the jobs that are there instead.
 ///
 /// ```no_run
@@ -45,7 +45,7 @@ pub fn assert_enqueued<'a, J: Declared + DeserializeOwned>(
     AssertEnqueued(Expectation::new(session, fits))
 }
 
-/// Fails if a job of this type waits or runs that fits, and lists those.
+/// Fails if a matching job of this type waits or runs, and lists those that match.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};
@@ -65,19 +65,19 @@ pub fn refute_enqueued<'a, J: Declared + DeserializeOwned>(
     RefuteEnqueued(Expectation::new(session, fits))
 }
 
-/// Looks once it is awaited; from [`assert_enqueued`].
+/// Made by [`assert_enqueued`]; looks when it is awaited.
 #[derive(Debug)]
 #[must_use = "nothing is looked for until this is awaited"]
 pub struct AssertEnqueued<'a, J>(Expectation<'a, J>);
 
-/// Looks once it is awaited; from [`refute_enqueued`].
+/// Made by [`refute_enqueued`]; looks when it is awaited.
 #[derive(Debug)]
 #[must_use = "nothing is looked for until this is awaited"]
 pub struct RefuteEnqueued<'a, J>(Expectation<'a, J>);
 
 impl<J> AssertEnqueued<'_, J> {
-    /// Waits for such a job, for so long at most. Through a pool: what others enqueue is seen once
-    /// it is committed.
+    /// Waits at most this long for such a job. Use it through a pool: what others enqueue is seen
+    /// once it is committed.
     pub fn within(mut self, patience: Duration) -> Self {
         self.0.patience = patience;
         self
@@ -85,7 +85,7 @@ impl<J> AssertEnqueued<'_, J> {
 }
 
 impl<J> RefuteEnqueued<'_, J> {
-    /// Looks for so long: none may come.
+    /// Keeps looking for this long, during which no such job may come.
     pub fn within(mut self, patience: Duration) -> Self {
         self.0.patience = patience;
         self

@@ -12,14 +12,14 @@ use crate::{Error, migrate};
 /// The databases that this process has prepared.
 static PREPARED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Begins the transaction of a test, for all that it does; without a commit nothing of it stays.
+/// Begins a transaction for everything that a test does; without a commit, nothing of it stays.
 ///
-/// Once in a process it migrates the database, and announces the jobs that are linked into the
-/// test, as the start of a worker does. (Else each test would do so in its own transaction, and
-/// those that run side by side would wait for each other.)
+/// Once per process, it migrates the database and announces the jobs that are linked into the test,
+/// as the start of a worker does. (Otherwise each test would do so in its own transaction, and
+/// tests that run side by side would wait for each other.)
 ///
 /// # Errors
-/// As those of [`migrate`](crate::migrate()) and [`announce`](crate::announce).
+/// Those of [`migrate`](crate::migrate()) and [`announce`](crate::announce).
 pub async fn begin(pool: &PgPool) -> Result<PgTransaction<'static>, Error> {
     let options = pool.connect_options();
     let (host, database) = (options.get_host(), options.get_database().unwrap_or_default());

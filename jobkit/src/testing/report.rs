@@ -20,14 +20,13 @@ impl Default for Report {
     }
 }
 
-/// An attempt that ended; also of a job that did not begin, because it had expired or could not be
-/// read.
+/// An attempt that ended, or a job that did not begin, because it had expired or could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Run {
     /// The job.
     pub id: JobId,
-    /// Its kind; with its version from the second on, as `send_receipt@2`.
+    /// Its kind; from version 2 on with the version, as in `send_receipt@2`.
     pub kind: String,
     /// Its queue.
     pub queue: String,
@@ -35,7 +34,7 @@ pub struct Run {
     pub attempt: u32,
     /// What became of it.
     pub outcome: Outcome,
-    /// What is recorded of why it failed.
+    /// The recorded reason for its failure.
     pub error: Option<String>,
 }
 
@@ -57,13 +56,13 @@ pub enum Outcome {
     Cancelled,
     /// The job is a dead letter, for this reason: `exhausted`, `dead` or `undecodable`.
     Buried(&'static str),
-    /// The claim was not held any more: nothing was written.
+    /// The claim was no longer held: nothing was written.
     Lost,
 }
 
 impl Report {
-    /// Whether everything that it was asked for has run: it was not
-    /// [as much as it may](super::Drain::at_most).
+    /// Whether everything that it was asked for has run, without reaching the
+    /// [limit](super::Drain::at_most) of attempts.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.done

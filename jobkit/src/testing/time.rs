@@ -4,14 +4,14 @@ use super::session::Session;
 use crate::Error;
 use crate::store::{Call, interval, shift_times};
 
-/// Lets so much time pass, for everything that waits in the database: what is due within it is due
-/// now, so that the next [`Drain`](super::Drain) runs it. Delays, snoozes, retries, expiry, rates,
-/// pauses of keys, unique keys that are held, automatic replays, and schedules.
+/// Lets this much time pass for everything that waits in the database: what is due within it is due
+/// now, so that the next [`Drain`](super::Drain) runs it. This covers delays, snoozes, retries,
+/// expiry, rates, pauses of keys, unique keys that are held, automatic replays, and schedules.
 ///
-/// The clock stays what it is: whatever has a time is moved into the past, within the transaction
-/// of the test. That is true of `created_at` as well, so a job's
-/// [`idempotency_key`](crate::JobContext::idempotency_key) is another one then. Within one drain
-/// [over](super::Drain::over) a time it stays.
+/// The clock does not change: whatever has a time is moved into the past, within the transaction of
+/// the test. That includes `created_at`, so a job's
+/// [`idempotency_key`](crate::JobContext::idempotency_key) changes. Within one drain
+/// [over](super::Drain::over) a time, it stays the same.
 ///
 /// ```no_run
 /// # use std::time::Duration;

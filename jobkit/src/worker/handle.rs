@@ -18,11 +18,11 @@ use crate::hooks::{Event, Hooks};
 /// How long handlers that were dropped may take to leave.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// A running worker. [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it
+/// A running worker. Call [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it
 /// before the process ends.
 ///
-/// Dropping it instead aborts: handlers are dropped, and their jobs run again elsewhere once the
-/// lease has lapsed, charged as a crash.
+/// Dropping it instead aborts the worker: handlers are dropped, and their jobs run again elsewhere
+/// once the lease has lapsed, charged as a crash.
 #[must_use = "dropping the handle aborts the worker"]
 #[derive(Debug)]
 pub struct WorkerHandle {
@@ -86,25 +86,25 @@ impl WorkerHandle {
         !self.engine.ledger.snapshot().held.is_empty()
     }
 
-    /// The id this worker is registered under; it changes when the worker was reaped while it
-    /// could not renew its lease.
+    /// The id this worker is registered under; it changes if the worker is reaped while it cannot
+    /// renew its lease.
     #[must_use]
     pub fn id(&self) -> i64 {
         self.engine.ledger.worker()
     }
 
-    /// Lets the next write of outcomes fail, in a test of what that does to handlers: a job may run
-    /// again although it succeeded, or its outcome be written late.
+    /// Makes the next write of outcomes fail, to test what that does to handlers: a job may run
+    /// again although it succeeded, or its outcome may be written late.
     #[cfg(feature = "testing")]
     pub fn fail_next_settle(&self, fault: crate::testing::SettleFault) {
         self.engine.stops.faults.set(fault);
     }
 
-    /// Completes when the worker claims no more: it is being stopped, by its owner or by an
+    /// Completes when the worker claims no more jobs: it is being stopped, by its owner or by an
     /// operator through the database, or the schema has moved on beyond this binary. In the last
-    /// case running jobs go on until [`stop`](Self::stop) is called.
+    /// case, running jobs go on until [`stop`](Self::stop) is called.
     ///
-    /// The future outlives the handle, so that a server stops in step with the worker:
+    /// The future outlives the handle, so a server can stop in step with the worker:
     ///
     /// ```ignore
     /// let server = axum::serve(listener, app).with_graceful_shutdown(worker.stopping());
@@ -114,13 +114,15 @@ impl WorkerHandle {
         self.engine.stops.claims.clone().cancelled_owned()
     }
 
-    /// Stops in order: no new claims; handlers are told ([`JobContext::stopping`]) and may end
-    /// within the stop grace; then they are asked to ([`JobContext::cancelled`]), dropped after the
-    /// cancel grace and given back without charging an attempt; outcomes are written; the heartbeat
-    /// is last. It takes no longer than [`Worker::stop_within`] says, unless longer graces are
-    /// given. What nothing can stop, a handler that blocks its thread or what
-    /// [`JobContext::blocking`] runs, is left behind then: the lease is renewed for its job until
-    /// it is back and the job goes back, or until the process ends.
+    /// Stops in order. The worker claims no more jobs. Handlers are told ([`JobContext::stopping`])
+    /// and may end within the stop grace; then they are asked to end ([`JobContext::cancelled`]).
+    /// After the cancel grace they are dropped, and their jobs are given back without charging an
+    /// attempt. Outcomes are written; the heartbeat ends last.
+    ///
+    /// This takes no longer than [`Worker::stop_within`] says, unless longer graces are given. What
+    /// cannot be stopped (a handler that blocks its thread, or what [`JobContext::blocking`] runs)
+    /// is left behind then: its job's lease is renewed until it returns and the job goes back, or
+    /// until the process ends.
     ///
     /// [`JobContext::blocking`]: crate::JobContext::blocking
     /// [`JobContext::stopping`]: crate::JobContext::stopping
@@ -132,15 +134,17 @@ impl WorkerHandle {
 
     /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), or until the worker is
     /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it in order. A
-    /// second signal drops what still runs at once; those jobs are given back, uncharged, as well.
+    /// second signal drops at once whatever still runs; those jobs are given back, uncharged, as
+    /// well.
     ///
-    /// The signals no longer end the process from then on: what comes after this call has to. They
-    /// are heard on a thread of their own, and handlers are told at once, even where one of them
-    /// blocks the only thread of the runtime; but then this call cannot return before it does, nor
-    /// can any runtime end. What [`JobContext::blocking`] runs holds up neither.
+    /// From this call on, the signals no longer end the process: what comes after this call has to.
+    /// They are received on a thread of their own, and handlers are told at once, even if one of
+    /// them blocks the only thread of the runtime; but then neither can this call return before
+    /// that handler does, nor can any runtime end. What [`JobContext::blocking`] runs holds up
+    /// neither.
     ///
     /// # Errors
-    /// When signals cannot be heard; the worker is stopped then.
+    /// When signals cannot be received; the worker is stopped then.
     ///
     /// [`JobContext::blocking`]: crate::JobContext::blocking
     pub async fn run_until_signal(mut self) -> io::Result<()> {

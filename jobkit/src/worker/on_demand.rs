@@ -21,13 +21,12 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often it is looked whether the worker does something: in this process.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// A worker that rests while there is nothing to do: it is registered no more and has no
-/// connection, so that a database which suspends when nobody uses it can. Made by
-/// [`Worker::on_demand`].
+/// A worker that rests while there is nothing to do: it is then not registered and has no
+/// connection, so a database that suspends when idle can do so. Made by [`Worker::on_demand`].
 ///
-/// While it rests it looks once a minute, by one statement over a connection of that moment, or
-/// when the next job, schedule or replay is due, if that is sooner. What is enqueued meanwhile
-/// begins that much later, or at once if this process is told by a [`Caller`].
+/// While it rests, it looks for work once a minute, with one statement over a short-lived
+/// connection, or when the next job, schedule or replay is due, if that is sooner. What is enqueued
+/// meanwhile begins that much later, or at once if a [`Caller`] wakes it.
 #[must_use = "nothing runs until `run_until_signal` or `run_until` is awaited"]
 pub struct OnDemand<F> {
     build: F,
@@ -36,20 +35,21 @@ pub struct OnDemand<F> {
     called: Arc<Notify>,
 }
 
-/// Wakes an [`OnDemand`] of the same process: for whoever enqueues there. Cheap to clone.
+/// Wakes an [`OnDemand`] of the same process, for code that enqueues there. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Caller(Arc<Notify>);
 
 impl Caller {
-    /// Has the worker look now. It takes no transaction into account: call it after the commit.
+    /// Makes the worker look for work now. It knows nothing of your transaction: call it after the
+    /// commit.
     pub fn call(&self) {
         self.0.notify_one();
     }
 }
 
 impl Worker {
-    /// A worker that is there only while there is something to do, for a database that suspends
-    /// when it is idle. `build` makes the worker, each time that it has to start.
+    /// A worker that runs only while there is something to do, for a database that suspends when it
+    /// is idle. `build` makes the worker each time it has to start.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -74,8 +74,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         self
     }
 
-    /// How often it is looked, while the worker rests, whether there is something to do, 1 s or
-    /// more; a minute by default.
+    /// How often a resting worker checks whether there is something to do, 1 s or more; a minute by
+    /// default.
     pub fn look_every(mut self, every: Duration) -> Self {
         self.look_every = every;
         self
@@ -88,7 +88,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     }
 
     /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and stops in order then. The worker
-    /// starts at once: what is wrong with it shows, and its kinds and schedules are announced.
+    /// starts at once, so that anything wrong with it shows, and its kinds and schedules are
+    /// announced.
     ///
     /// # Errors
     /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]

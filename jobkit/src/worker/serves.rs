@@ -6,9 +6,10 @@ use super::shared::slots::{Named, Order, Served};
 impl Worker {
     /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
     ///
-    /// A name that ends in a star stands for every queue whose name begins so, those included that
-    /// appear while the worker runs; `*` for all. They share the slots and take turns. A queue that
-    /// this worker names itself is not among them, and of two patterns the longer one has it.
+    /// A name that ends in a star stands for every queue whose name begins with the rest, including
+    /// queues that appear while the worker runs; `*` stands for all. These queues share the slots
+    /// and take turns. A queue that this worker also names in full is not among them; if two
+    /// patterns match a queue, the longer one has it.
     ///
     /// ```no_run
     /// # use jobkit::Worker;
@@ -21,8 +22,8 @@ impl Worker {
         self
     }
 
-    /// Serves queues that share so many slots, in strict order: as long as one has ready jobs,
-    /// those behind it get none. Names may be patterns, as in [`queue`](Self::queue).
+    /// Serves queues that share this many slots, in strict order: as long as one has ready jobs,
+    /// those after it get none. Names may be patterns, as in [`queue`](Self::queue).
     ///
     /// ```no_run
     /// # use jobkit::Worker;
@@ -40,10 +41,10 @@ impl Worker {
         self
     }
 
-    /// Serves queues that share so many slots, by weight (1 to 1,000): of queues that have ready
-    /// jobs, one of weight 5 starts five jobs for each of one of weight 1. What some do not need
-    /// goes to the others. Names may be patterns, as in [`queue`](Self::queue); then each queue
-    /// that matches has the weight.
+    /// Serves queues that share this many slots, by weight (1 to 1,000): if both have ready jobs, a
+    /// queue of weight 5 starts five jobs for each job of a queue of weight 1. Slots that some
+    /// queues do not need go to the others. Names may be patterns, as in [`queue`](Self::queue);
+    /// then each queue that matches has the weight.
     ///
     /// ```no_run
     /// # use jobkit::Worker;
@@ -62,9 +63,9 @@ impl Worker {
         self
     }
 
-    /// Bounds the backlog of a queue, whoever serves it: once so many of its jobs wait (1 to
-    /// 1,000,000), enqueues to it fail with [`Error::QueueFull`](crate::Error::QueueFull), until a
-    /// tenth of them is gone. Workers look once a second, so a few more may get in; nothing that
+    /// Bounds the backlog of a queue, whoever serves it: once this many of its jobs wait (1 to
+    /// 1,000,000), enqueues to it fail with [`Error::QueueFull`](crate::Error::QueueFull) until a
+    /// tenth of them is gone. Workers check once a second, so a few more may get in; nothing that
     /// was stored is dropped.
     ///
     /// ```no_run
@@ -74,8 +75,8 @@ impl Worker {
     /// # }
     /// ```
     ///
-    /// Of two workers the one that starts last says what holds, and an operator's bound
-    /// ([`Admin::bound_queue`](crate::Admin::bound_queue)) goes before that.
+    /// Of two workers, the one that starts last decides, and an operator's bound
+    /// ([`Admin::bound_queue`](crate::Admin::bound_queue)) overrides it.
     pub fn max_backlog(mut self, queue: impl Into<String>, jobs: u32) -> Self {
         self.bounds.push((queue.into(), jobs));
         self

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Worker;
 
 impl Worker {
-    /// After how long without a heartbeat this worker's jobs are taken back; 1 s or more, 20 s by
-    /// default.
+    /// How long this worker may go without a heartbeat before its jobs are taken back; 1 s or more,
+    /// 20 s by default.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease;
         self
@@ -39,14 +39,14 @@ impl Worker {
     }
 
     /// How long a dead letter is kept once its replay has succeeded, up to ten years; 7 days by
-    /// default. What is open stays until somebody discards or purges it.
+    /// default. An open dead letter stays until somebody discards or purges it.
     pub fn keep_resolved(mut self, keep: Duration) -> Self {
         self.settings.keep_resolved = keep;
         self
     }
 
-    /// How long the audit of what operators did is kept, up to ten years, and a day at least
-    /// whatever is said here; 90 days by default.
+    /// How long the audit of what operators did is kept, up to ten years; 90 days by default. It is
+    /// kept for at least a day, whatever is set here.
     pub fn keep_audit(mut self, keep: Duration) -> Self {
         self.settings.keep_audit = keep;
         self
@@ -71,47 +71,47 @@ impl Worker {
         self
     }
 
-    /// How often an idle worker looks for jobs without being told; by default 1 s, and 4 s where it
+    /// How often an idle worker looks for jobs without being told; by default 1 s, or 4 s if it
     /// listens and has [few connections](Self::few_connections).
     pub fn poll(mut self, every: Duration) -> Self {
         self.settings.poll = Some(every);
         self
     }
 
-    /// Whether to listen for wake-ups (the default). Else jobs start up to one poll later.
+    /// Whether to listen for wake-ups (the default). Otherwise jobs start up to one poll later.
     pub fn listen(mut self, listen: bool) -> Self {
         self.settings.listen = listen;
         self
     }
 
-    /// Whether to do with three connections: one for the heartbeat, one for the listener, one for
-    /// all the rest, where calls take turns. By default that is so up to 20 slots, in all queues
-    /// together, for many small workers on one server.
+    /// Whether to make do with three connections: one for the heartbeat, one for the listener, and
+    /// one for all the rest, where calls take turns. This is the default up to 20 slots, in all
+    /// queues together, so that many small workers fit on one server.
     ///
-    /// Otherwise there are eight, and a ninth where a claim brings 250 jobs; the watchdog and the
+    /// Otherwise there are eight, and a ninth if a claim brings 250 jobs. The watchdog and the
     /// pruner open one more for a moment, and whoever carries out an operation or fires schedules
-    /// has one for as long.
+    /// has one for as long as that takes.
     ///
-    /// On the one connection a claim or a write of outcomes waits for those before it and for one
-    /// call of a duty at most, each of which takes the [call deadline](Self::call_deadline) at
-    /// most. Few of them wait there for a lock for longer than a twentieth of that: outcomes of a
-    /// job whose key is held are tried for a second, and again after two, as ever; meanwhile the
-    /// others go on.
+    /// On the shared connection, a claim or a write of outcomes waits for those before it and for
+    /// at most one call of a duty, each of which takes at most the [call
+    /// deadline](Self::call_deadline). Few of them wait for a lock for longer than a twentieth of
+    /// that. Outcomes of a job whose key is held are tried for a second, and again after two, as
+    /// always; meanwhile the others go on.
     pub fn few_connections(mut self, few: bool) -> Self {
         self.settings.few_connections = Some(few);
         self
     }
 
-    /// How long one call to the database may take, everything it waits for included; 5 s by
+    /// How long one call to the database may take, including everything it waits for; 5 s by
     /// default.
     pub fn call_deadline(mut self, deadline: Duration) -> Self {
         self.settings.call_deadline = deadline;
         self
     }
 
-    /// How long after its signal your supervisor kills the process:
+    /// How long after its signal your supervisor kills the process.
     /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) returns before that, whatever handlers and
-    /// database do (where the runtime can run it: a handler may block its only thread). 1 s or
+    /// the database do (if the runtime can run it: a handler may block its only thread). 1 s or
     /// more; 30 s by default, as in Kubernetes; 10 s for Docker.
     ///
     /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the
@@ -121,16 +121,16 @@ impl Worker {
         self
     }
 
-    /// How long [`WorkerHandle::stop`](crate::WorkerHandle::stop) waits for running jobs, told at
-    /// once by [`JobContext::stopping`](crate::JobContext::stopping), before it asks them to stop;
-    /// two thirds of [`stop_within`](Self::stop_within) (20 s) by default.
+    /// How long [`WorkerHandle::stop`](crate::WorkerHandle::stop) waits for running jobs before it
+    /// asks them to stop; [`JobContext::stopping`](crate::JobContext::stopping) tells them at once.
+    /// Two thirds of [`stop_within`](Self::stop_within) (20 s) by default.
     pub fn stop_grace(mut self, grace: Duration) -> Self {
         self.settings.stop_grace = Some(grace);
         self
     }
 
-    /// How long a handler that was asked to stop may take before it is dropped (after its timeout
-    /// at most as long as that was); a sixth of [`stop_within`](Self::stop_within) (5 s) by
+    /// How long a handler that was asked to stop may take before it is dropped (after a timeout, at
+    /// most as long as the timeout was); a sixth of [`stop_within`](Self::stop_within) (5 s) by
     /// default.
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
         self.settings.cancel_grace = Some(grace);

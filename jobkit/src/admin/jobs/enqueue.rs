@@ -25,7 +25,7 @@ pub enum EnqueueError {
     /// Nobody has announced the kind: see [`announce`](crate::announce()).
     #[error("nobody has announced the kind `{0}`; check the name, or start a worker that has it")]
     UnknownKind(String),
-    /// The kind needs a concurrency key and there is none, or it takes none.
+    /// The kind needs a concurrency key and none was given, or it takes none and one was.
     #[error("{0}")]
     Key(String),
     /// An option or the payload is not one that a job may have.
@@ -34,8 +34,8 @@ pub enum EnqueueError {
     /// The payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else. [`Error::Length`], [`Error::Nul`], [`Error::Range`] and [`Error::Metadata`]
-    /// for what the job should have; otherwise as all of [`Admin`].
+    /// Anything else: [`Error::Length`], [`Error::Nul`], [`Error::Range`] and [`Error::Metadata`]
+    /// about the job's options; otherwise the errors of every method of [`Admin`].
     #[error(transparent)]
     Failed(#[from] Error),
 }
@@ -92,7 +92,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// −3 to 3; a smaller number runs first.
+    /// The job's priority, −3 to 3; a smaller number runs first.
     pub fn priority(mut self, priority: i32) -> Self {
         self.wishes.priority = Some(priority);
         self
@@ -104,21 +104,22 @@ impl ByKind<'_> {
         self
     }
 
-    /// Ends it as expired if it has not begun so long after it was due, 1 second to 366 days. As
-    /// [`retry_for`](Self::retry_for) it is said in the metadata, an object then.
+    /// Ends the job as expired if it has not begun this long after it was due, 1 second to 366
+    /// days. Like [`retry_for`](Self::retry_for), this is stored in the metadata, which must then
+    /// be an object.
     pub fn expires(mut self, after: Duration) -> Self {
         self.wishes.expires = Some(after);
         self
     }
 
-    /// From its first failure on it is tried again for so long at most, 1 second to 366 days.
+    /// How long after its first failure the job is retried at most, 1 second to 366 days.
     pub fn retry_for(mut self, budget: Duration) -> Self {
         self.wishes.retry_for = Some(budget);
         self
     }
 
-    /// Its concurrency key. When this process has the kind linked and none is given, the one that
-    /// belongs to the payload.
+    /// Its concurrency key. If none is given and this process has the kind linked, the key is
+    /// computed from the payload.
     pub fn concurrency_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.concurrency_key = Some(key.into());
         self
@@ -130,7 +131,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// Which version of the kind's payload this is, 1 to 32767; 1 where none is given.
+    /// The version of the kind's payload, 1 to 32767; 1 by default.
     pub fn version(mut self, version: u16) -> Self {
         self.wishes.version = Some(version);
         self
@@ -142,7 +143,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// What travels with it beside the payload.
+    /// Metadata that is kept beside the payload.
     pub fn metadata(mut self, metadata: Value) -> Self {
         self.wishes.metadata = Some(metadata);
         self
@@ -175,26 +176,26 @@ impl ByKind<'_> {
         self
     }
 
-    /// How long it has its unique key.
+    /// How long the job holds its unique key.
     pub fn unique_while(mut self, holds: While) -> Self {
         self.wishes.unique.holds = Some(holds);
         self
     }
 
-    /// How long it has its unique key at least.
+    /// How long the job holds its unique key at the least.
     pub fn unique_for(mut self, at_least: Duration) -> Self {
         self.wishes.unique.at_least = Some(at_least);
         self
     }
 
-    /// What becomes of it where another job has its unique key.
+    /// What happens to this job if another job has its unique key.
     pub fn on_duplicate(mut self, what: OnDuplicate) -> Self {
         self.wishes.unique.on_duplicate = Some(what);
         self
     }
 
-    /// Enqueues it, and says what became of it; awaited without this it says which job it is, or
-    /// which has its unique key.
+    /// Enqueues the job and says what became of it. Awaiting the builder without this gives only
+    /// the id of the new job, or of the one that has its unique key.
     ///
     /// # Errors
     /// [`EnqueueError`] says which.
@@ -267,12 +268,12 @@ impl<'a> IntoFuture for ByKind<'a> {
 }
 
 impl Admin {
-    /// Enqueues a job by the name of its kind, for programs and people that do not have its type:
-    /// through `jobkit.enqueue`, and noted in the audit. Await it, or say first what it should have
-    /// other than what was announced of the kind.
+    /// Enqueues a job by the name of its kind, for programs and people that do not have its type.
+    /// It uses `jobkit.enqueue`, and is noted in the audit. Await it at once, or first set options
+    /// that override what was announced for the kind.
     ///
-    /// When this process has the kind linked the payload must decode into its type. An application
-    /// enqueues with [`Enqueue`](crate::Enqueue), in its own transaction.
+    /// If this process has the kind linked, the payload must decode into its type. An application
+    /// should enqueue with [`Enqueue`](crate::Enqueue) instead, in its own transaction.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> anyhow::Result<()> {
