@@ -120,12 +120,8 @@ where
     I: IntoIterator<Item = J>,
     X: Executor<'c>,
 {
-    // Collected before the future exists, so that it is Send whatever the iterator is.
-    let drafts = drafts(jobs);
-    async move {
-        let enqueued = enqueue_drafts(drafts?, executor).await?;
-        Ok(enqueued.into_iter().map(Enqueued::id).collect())
-    }
+    let all = enqueue_all_unique(jobs, executor);
+    async move { Ok(all.await?.into_iter().map(Enqueued::id).collect()) }
 }
 
 /// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and says what became of
@@ -143,6 +139,7 @@ where
     I: IntoIterator<Item = J>,
     X: Executor<'c>,
 {
+    // Collected before the future exists, so that it is Send whatever the iterator is.
     let drafts = drafts(jobs);
     async move { enqueue_drafts(drafts?, executor).await }
 }
