@@ -41,6 +41,10 @@ pub(crate) async fn catalogue(lab: &Lab) -> String {
     lab.value(CATALOGUE).await
 }
 
+/// Who waits for another's migration, or at a gate of a test.
+pub(crate) const WAITING: &str = "from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())";
+
 fn lone_pool(lab: &Lab) -> PgPool {
     let options: PgConnectOptions = lab.url().parse().unwrap();
     PgPoolOptions::new().max_connections(1).connect_lazy_with(options)
@@ -84,14 +88,12 @@ async fn a_dropped_migration_goes_on_and_a_killed_one_leaves_nothing() {
     let lock = "select pg_advisory_lock(hashtextextended('jobkit migrations', 0))";
     blocker.run(lock).await.unwrap();
 
-    let waiting = "from pg_locks where locktype = 'advisory' and not granted and database =
-        (select oid from pg_database where datname = current_database())";
     let migrate = jobkit::migrate(lab.pool());
     let short = tokio::time::timeout(Duration::from_millis(300), migrate).await;
     assert!(short.is_err(), "the lock is taken");
-    lab.until(&format!("count(*) = 1 {waiting}")).await;
-    lab.run(&format!("select pg_terminate_backend(pid) {waiting}")).await;
-    lab.until(&format!("count(*) = 0 {waiting}")).await;
+    lab.until(&format!("count(*) = 1 {WAITING}")).await;
+    lab.run(&format!("select pg_terminate_backend(pid) {WAITING}")).await;
+    lab.until(&format!("count(*) = 0 {WAITING}")).await;
     assert_eq!(lab.count("pg_namespace where nspname = 'jobkit'").await, 0);
 
     let short = tokio::time::timeout(Duration::from_millis(300), jobkit::migrate(lab.pool())).await;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
+use crate::migrations::WAITING;
 
 /// What the next version does to the tables, …
 const TABLES: &str = "alter table jobkit.jobs add column colour text;
@@ -31,10 +32,6 @@ const FUNCTIONS: &str = "
     create or replace function jobkit.paint() returns text
     language sql as $$ select 'red' $$;
 ";
-
-/// Somebody waits at a gate, or for another's migration.
-const WAITS: &str = "count(*) = 1 from pg_locks where locktype = 'advisory' and not granted
-    and database = (select oid from pg_database where datname = current_database())";
 
 /// The version of the schema.
 async fn version(lab: &Lab) -> i32 {
@@ -83,7 +80,7 @@ async fn scene(lab: &Lab) -> (WorkerHandle, Session) {
     later.enqueue(lab.pool()).await.unwrap();
     Noop.options().queue("elsewhere").enqueue(lab.pool()).await.unwrap();
     lab.until("count(*) = 1 from jobkit.dead_letters, jobkit.blocked_executions").await;
-    lab.until(WAITS).await;
+    lab.until(&format!("count(*) = 1 {WAITING}")).await;
     (worker, gate)
 }
 
@@ -167,7 +164,7 @@ async fn a_missing_step_is_applied_and_who_waited_judges_anew() {
     other.run(lock).await.unwrap();
     let pool = late.pool().clone();
     let waiting = tokio::spawn(async move { jobkit::migrate(&pool).await });
-    late.until(WAITS).await;
+    late.until(&format!("count(*) = 1 {WAITING}")).await;
     let newer = jobkit::migration_sql().replace("select pg_advisory_xact_lock", "select length");
     let newer = newer.replace("length(hashtextextended('jobkit migrations', 0))", "1");
     other.run(&newer).await.unwrap();
