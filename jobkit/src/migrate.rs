@@ -56,7 +56,7 @@ const TABLES: &[Step] = tables! {
     13 "0013_operations" readable_by 1,
     14 "0014_audit" readable_by 1,
     15 "0015_measures" readable_by 1,
-    16 "0016_vacuum" readable_by 1,
+    16 "0016_storage" readable_by 1,
 };
 
 /// How long to wait for a connection.
@@ -115,7 +115,8 @@ pub async fn migrate_further(
 ) -> Result<(), Error> {
     let Schema(mut steps) = Schema::ours();
     let set = steps.len() - 1;
-    steps[set] = Step::new(VERSION + 2, FUNCTIONS, readable_by, functions::script(functions));
+    let next = functions::script() + functions;
+    steps[set] = Step::new(VERSION + 2, FUNCTIONS, readable_by, next);
     steps.insert(set, Step::new(VERSION + 1, "next", readable_by, tables));
     apply(&pool.connect_options(), Schema(steps)).await
 }
@@ -135,12 +136,24 @@ struct Schema(Vec<Step>);
 impl Schema {
     fn ours() -> Self {
         let (version, readable_by) = SET;
-        let set = Step::new(version, FUNCTIONS, readable_by, functions::script(""));
+        let set = Step::new(version, FUNCTIONS, readable_by, functions::script());
         Self(TABLES.iter().cloned().chain([set]).collect())
     }
 
     fn version(&self) -> i32 {
         self.0.last().map_or(0, |step| step.version)
+    }
+
+    /// Whether the database has come as far; it may be behind, or have none.
+    ///
+    /// # Errors
+    /// As [`check`], but for those two.
+    async fn fits(&self, connection: &mut PgConnection) -> Result<bool, Error> {
+        match check_for(connection, self.version()).await {
+            Ok(()) => Ok(true),
+            Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The steps that have not been applied, after a look whether the others are those it has.
@@ -238,17 +251,12 @@ async fn migrate_with(options: &PgConnectOptions, schema: &Schema) -> Result<(),
 }
 
 async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    match check_for(connection, schema.version()).await {
-        Ok(()) if schema.missing(connection).await?.is_empty() => return Ok(()),
-        Ok(()) | Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
-        Err(error) => return Err(error),
+    if schema.fits(connection).await? && schema.missing(connection).await?.is_empty() {
+        return Ok(());
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
     // Another binary may have migrated while this one waited for its turn.
-    match check_for(connection, schema.version()).await {
-        Ok(()) | Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => {}
-        Err(error) => return Err(error),
-    }
+    schema.fits(connection).await?;
     for step in schema.missing(connection).await? {
         tracing::info!(version = step.version, name = step.name, "jobkit.migrate");
         let script = AssertSqlSafe(step.script());

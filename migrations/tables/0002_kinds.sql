@@ -17,5 +17,5 @@ create table jobkit.kinds (
     retry_for interval,                          -- how long after its first failure it is retried
     retention_discarded interval,                -- how long one is kept that did not succeed
     encrypt text[] not null default '{}',        -- paths of the payload that are stored sealed
-    takes_text boolean                           -- whether a payload may be a JSON string
+    takes_text boolean                           -- whether a payload may be a string; null: unknown
 );

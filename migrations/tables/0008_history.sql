@@ -29,17 +29,6 @@ create table jobkit.finished (
     result json,                                 -- what it returned
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
--- Where the server has it, what is kept is compressed by lz4, in each partition: pglz takes five
--- times as long.
-do $$ begin
-    if exists (
-        select from pg_settings s
-        where s.name = 'default_toast_compression' and 'lz4' = any (s.enumvals)
-    ) then
-        alter table jobkit.finished alter column args set compression lz4,
-            alter column metadata set compression lz4;
-    end if;
-end $$;
 
 -- The partitions of `finished`: an expiry goes to a day listed here (`expiry`). A default partition
 -- would do without, but then no day could be detached without waiting for every reader.

@@ -53,16 +53,6 @@ create index dead_letters_due on jobkit.dead_letters (replay_at, id) where state
 create index dead_letters_resolved on jobkit.dead_letters (resolved_at, id)
     where state = 'resolved';
 create index dead_letters_job on jobkit.dead_letters (job_id);
--- Where the server has it, what is kept is compressed by lz4: pglz takes five times as long.
-do $$ begin
-    if exists (
-        select from pg_settings s
-        where s.name = 'default_toast_compression' and 'lz4' = any (s.enumvals)
-    ) then
-        alter table jobkit.dead_letters alter column args set compression lz4,
-            alter column metadata set compression lz4;
-    end if;
-end $$;
 
 -- What operators know of a cause of dead letters: a note, and whether it is muted.
 create table jobkit.causes (

@@ -103,17 +103,16 @@ set local check_function_bodies = on;
 select jobkit.finished_prepare(15);
 ";
 
-/// All of it as one script, for the transaction of a migration; behind the functions of the set
-/// come those that are `added`.
+/// All of it as one script, for the transaction of a migration.
 ///
 /// Calls under way are not in the way of a replacement, nor it in theirs: a function that runs goes
 /// on with the body it began with, and the next call, in any session, looks up the new one, since
 /// the server tells all sessions at the commit. No table is locked for a function; for a view that
 /// has changed, that view is.
-pub(super) fn script(added: &str) -> String {
+pub(super) fn script() -> String {
     let functions: String = FUNCTIONS.iter().map(|(_, text)| *text).collect();
     let views: String = VIEWS.iter().map(|(name, text)| view(name, text)).collect();
-    [BEFORE, &functions, added, &views, AFTER].concat()
+    [BEFORE, &functions, &views, AFTER].concat()
 }
 
 /// Puts a view in place, and notes in its comment which text it has, unless it has that already.

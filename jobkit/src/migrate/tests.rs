@@ -39,7 +39,7 @@ fn versions_count_up_and_the_functions_are_last() {
 #[test]
 fn the_set_of_functions_has_the_number_of_what_is_in_it() {
     let noted = (20, "e2a4686af5f4c453");
-    assert_eq!((VERSION, &*checksum(&functions::script(""))), noted, "the functions were edited");
+    assert_eq!((VERSION, &*checksum(&functions::script())), noted, "the functions were edited");
 }
 
 fn applied(steps: &[(i32, &str, &str)]) -> Vec<Applied> {
