@@ -71,7 +71,8 @@ grant select on jobkit._migrations
 -- The producer. It has no right to any table: it calls functions, which look at what they are given
 -- and set ids, times and attempts themselves. Of a job it stores it learns the id.
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
-    jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out, jobkit.publish,
+    jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out, jobkit.new_job,
+    jobkit.new_jobs, jobkit.new_jobs_of, jobkit.publish,
     jobkit.store_all, jobkit.store_one, jobkit.store_unique
     to jobkit_producer;
 

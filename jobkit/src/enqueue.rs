@@ -25,7 +25,7 @@ use crate::hooks::{Sent, carry, sent};
 use crate::limits::BATCH_BYTES;
 use crate::meter;
 pub use crate::store::Executor;
-use crate::store::{Insert, NewJob};
+use crate::store::NewJob;
 use crate::unique::Enqueued;
 use crate::{Error, JobId, store};
 
@@ -181,12 +181,12 @@ pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     let (kind, queue, jobs) = (drafts[0].kind, &drafts[0].queue, drafts.len());
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs);
     if drafts.iter().any(|job| job.unique.is_some()) {
-        let answers = store::enqueue_unique(Insert::from(&*drafts), executor);
+        let answers = store::enqueue_unique(&drafts, executor);
         let answers = answers.instrument(span).await?;
         let enqueued = answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer));
         return Ok(told(kind, enqueued.collect()));
     }
-    let ids = store::enqueue_all(drafts, executor).instrument(span).await?;
+    let ids = store::enqueue_all(&drafts, executor).instrument(span).await?;
     Ok(told(kind, ids.into_iter().map(|id| Enqueued::New(JobId(id))).collect()))
 }
 

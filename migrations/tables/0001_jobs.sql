@@ -109,6 +109,53 @@ create table jobkit.stuck_jobs (
     worker_id bigint                             -- who met it
 );
 
+-- new_job: a job to be stored, as all ways to enqueue pass it on. The functions `new_job` and
+-- `new_jobs` make one out of named parameters, in the order of the attributes; they may grow at the
+-- end (`alter type … add attribute`), and statements of before go on. No client sends the type.
+create type jobkit.new_job as (
+    kind text,
+    queue text,
+    priority smallint,
+    max_attempts smallint,
+    args text,                                   -- JSON
+    delay interval,                              -- from now; null: at run_at; both null: now
+    run_at timestamptz,
+    concurrency_group text,
+    concurrency_key text,
+    dead_letter_key text,
+    tags text[],
+    metadata jsonb,
+    version smallint,                            -- of the payload; null: 1
+    unique_scope text,                           -- the kind, or a group; null: no key
+    unique_key text,
+    unique_while text,                           -- queued, running, unfinished or coalesce
+    unique_for interval,                         -- held at least as long, from now
+    on_duplicate text                            -- skip, replace, debounce or run_again
+);
+
+-- new_jobs: many of them, an array for each column, which costs a server least to be sent and taken
+-- apart. An array that is empty is null for every job.
+create type jobkit.new_jobs as (
+    kind text[],
+    queue text[],
+    priority smallint[],
+    max_attempts smallint[],
+    args text[],
+    delay interval[],
+    run_at timestamptz[],
+    concurrency_group text[],
+    concurrency_key text[],
+    dead_letter_key text[],
+    tags jsonb[],
+    metadata jsonb[],
+    version smallint[],
+    unique_scope text[],
+    unique_key text[],
+    unique_while text[],
+    unique_for interval[],
+    on_duplicate text[]
+);
+
 -- claimed: a row of the answer. A type: the columns of a TABLE are looked up again by each call.
 create type jobkit.claimed as (
     queue text, waiting integer, gone integer, scan_us bigint, lowest bigint,

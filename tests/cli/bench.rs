@@ -45,10 +45,9 @@ async fn people_see_the_same() {
 /// Enqueues one in the queue that is measured with.
 async fn enqueue(lab: &Lab, kind: &str) {
     let sql = format!(
-        "select jobkit.enqueue_all(array['{kind}'], array['jobkit_bench'], array[0::smallint],
-            array[1::smallint], array[null::interval], array[null::timestamptz],
-            array[null::text], array[null::text], array[$json${{\"email\": \"\", \"template\": \
-            \"\"}}$json$], array[null::jsonb], array[null::jsonb], array[null::text])"
+        "select jobkit.enqueue_all(jobkit.new_jobs(array['{kind}'], array['jobkit_bench'],
+            array[0::smallint], array[1::smallint],
+            array[$json${{\"email\": \"\", \"template\": \"\"}}$json$]))"
     );
     lab.run(&sql).await;
 }

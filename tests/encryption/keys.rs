@@ -138,8 +138,8 @@ async fn what_lay_open_before_the_kind_encrypted_it_still_runs() {
     let job = Connect::new(40, "finish");
     let args = serde_json::to_string(&job).unwrap();
     lab.run(&format!(
-        "select jobkit.enqueue_all('{{link}}', '{{default}}', '{{0}}', '{{2}}', '{{}}', '{{}}',
-            '{{}}', '{{}}', array['{args}'], '{{}}', '{{}}')"
+        "select jobkit.enqueue_all(jobkit.new_jobs('{{link}}', '{{default}}', '{{0}}', '{{2}}',
+            array['{args}']))"
     ))
     .await;
     let worker = worker(&lab).await;

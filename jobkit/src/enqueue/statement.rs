@@ -60,7 +60,7 @@ impl Statement {
     pub fn enqueue(job: impl Into<Draft>) -> Result<Self, Error> {
         let mut job = job.into().0?;
         carry([job.metadata()]);
-        Ok(Self { insert: Insert::from(job), is_empty: false })
+        Ok(Self { insert: Insert::jobs(&[job]), is_empty: false })
     }
 
     /// Enqueues any number of jobs of one type, plain or with options. If there are none, the
@@ -71,7 +71,7 @@ impl Statement {
     pub fn enqueue_all<J: Into<Draft>>(jobs: impl IntoIterator<Item = J>) -> Result<Self, Error> {
         let jobs: Vec<NewJob> = drafts(jobs)?;
         fits(&jobs)?;
-        Ok(Self { insert: Insert::from(&*jobs), is_empty: jobs.is_empty() })
+        Ok(Self { insert: Insert::jobs(&jobs), is_empty: jobs.is_empty() })
     }
 
     /// What is sent even where nothing may come of it.

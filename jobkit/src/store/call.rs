@@ -1,5 +1,6 @@
 use std::marker::PhantomData;
 
+use sqlx::error::BoxDynError;
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments, Encode, PgConnection, Postgres, Type};
 use tracing::Span;
@@ -43,6 +44,15 @@ impl<A: Answer> Statement<A> {
             span: Span::none(),
             answer: PhantomData,
         }
+    }
+
+    /// With all its parameters, unless they cannot be sent.
+    pub(super) fn with(sql: &'static str, parameters: Result<PgArguments, BoxDynError>) -> Self {
+        let (parameters, unsendable) = match parameters {
+            Ok(parameters) => (parameters, None),
+            Err(error) => (PgArguments::default(), Some(error.to_string())),
+        };
+        Self { parameters, unsendable, ..Self::new(sql) }
     }
 
     pub(crate) fn spanned(self, span: Span) -> Self {

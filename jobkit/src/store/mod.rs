@@ -26,6 +26,7 @@ mod notifications;
 mod pause;
 mod queues;
 mod read;
+mod record;
 mod reports;
 mod schedules;
 mod session;
@@ -50,7 +51,7 @@ pub(crate) use self::count::number;
 pub(crate) use self::enqueue::{enqueue, enqueue_all, enqueue_unique, publish};
 pub use self::executor::Executor;
 pub(crate) use self::idle::IdleConnections;
-pub(crate) use self::insert::{Insert, interval_text};
+pub(crate) use self::insert::Insert;
 pub(crate) use self::lane::Lane;
 pub(crate) use self::link::Link;
 pub(crate) use self::new_job::{NewJob, UniqueKey};
@@ -88,6 +89,6 @@ pub(crate) use self::testing::{
     Asked, Mailbox, Prepared, StoredJob, drop_listeners, kinds_stored, lose_lease, mailbox,
     prepared, queues_ready, shift_times, stored_jobs, transaction_age,
 };
-pub(crate) use self::time::{Time, interval};
+pub(crate) use self::time::{Time, interval, interval_text};
 pub(crate) use self::turns::Turns;
 pub(crate) use self::wait::{Awaited, EndRow, await_jobs, ends_of};

@@ -1,7 +1,14 @@
+mod columns;
+mod form;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::PgArguments;
+
+use self::form::Form;
 
 /// A job to be stored; everything in it has been checked.
 #[derive(Debug)]
@@ -41,13 +48,22 @@ impl NewJob {
         (self.args.get().len(), &mut self.metadata)
     }
 
-    /// Whether it only has to be inserted: it is due at once, and no other job can be in its way.
-    pub(super) fn is_plain(&self) -> bool {
-        self.after.is_none() && self.at.is_none() && self.unique.is_none()
-    }
-
     /// Size of the payload and the metadata.
     pub(crate) fn bytes(&self) -> usize {
         self.args.get().len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
     }
+}
+
+/// Jobs as the statement that stores them, and its parameters.
+pub(super) fn sent(jobs: &[NewJob]) -> (&'static str, Result<PgArguments, BoxDynError>) {
+    let form = Form::of(jobs, false);
+    let mut parameters = PgArguments::default();
+    let added = form.add(jobs, &mut parameters);
+    (form.sql(), added.map(|()| parameters))
+}
+
+/// The same as text, for any driver.
+pub(super) fn written(jobs: &[NewJob]) -> (&'static str, Vec<Option<String>>) {
+    let form = Form::of(jobs, true);
+    (form.sql(), form.texts(jobs))
 }

@@ -1,6 +1,7 @@
 //! Times as the server has them: its years go from 4713 BC to 294276, and there are `infinity` and
 //! `-infinity`. chrono's conversion panics on what is beyond its own.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -15,6 +16,22 @@ pub(crate) fn interval(duration: Duration) -> PgInterval {
     const LONGEST: i64 = 10_000 * 365 * 24 * 60 * 60 * 1_000_000;
     let microseconds = i64::try_from(duration.as_micros()).unwrap_or(LONGEST).min(LONGEST);
     PgInterval { months: 0, days: 0, microseconds }
+}
+
+/// The same as text.
+pub(crate) fn interval_text(duration: Duration) -> String {
+    text_of(&interval(duration))
+}
+
+/// Hours, minutes and seconds, which every server and `IntervalStyle` reads alike.
+pub(super) fn text_of(interval: &PgInterval) -> String {
+    let (seconds, micros) = (interval.microseconds / 1_000_000, interval.microseconds % 1_000_000);
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    let (hours, minutes) = (minutes / 60, minutes % 60);
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _written = write!(text, "{hours}:{minutes:02}:{seconds:02}.{micros:06}");
+    text
 }
 
 /// Microseconds from 1970 to 2000, where the server's count begins.
@@ -71,5 +88,12 @@ mod tests {
         assert_eq!(Time::from_micros(0).0.to_rfc3339(), "2000-01-01T00:00:00+00:00");
         // The year 294276: further than chrono counts.
         assert_eq!(Time::from_micros(9_223_371_331_200_000_000 - 1).0, DateTime::<Utc>::MAX_UTC);
+    }
+
+    #[test]
+    fn intervals_are_hours_whatever_their_length() {
+        assert_eq!(interval_text(Duration::from_micros(1)), "0:00:00.000001");
+        assert_eq!(interval_text(Duration::from_secs(90_061)), "25:01:01.000000");
+        assert_eq!(interval_text(Duration::MAX), "87600000:00:00.000000");
     }
 }

@@ -22,6 +22,7 @@ as $$
 declare
     v_kind jobkit.kinds;
     v_bytes constant integer := octet_length(concat(p_args, p_metadata));
+    v_job jobkit.new_job;
     v_unique record;
 begin
     select * into v_kind from jobkit.kinds k where k.kind = p_kind;
@@ -57,31 +58,30 @@ begin
             then 'p_coalesce_group needs a key: give p_coalesce_key => …, or leave it out'
         when p_coalesce_key is not null and p_unique_key is not null
             then 'a job can have p_unique_key or p_coalesce_key, not both: leave one out' end);
-    if p_unique_key is not null or p_coalesce_key is not null then
-        select * into v_unique from jobkit.enqueue_unique(
-            array[p_kind], array[coalesce(p_queue, v_kind.queue)],
-            array[coalesce(p_priority, v_kind.priority)::smallint],
-            array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
-            array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
-            array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)],
-            array[p_metadata], array[p_dead_letter_key], array[nullif(p_version, 1)::smallint],
-            array[coalesce(p_unique_group, p_coalesce_group, p_kind)],
-            array[coalesce(p_unique_key, p_coalesce_key)],
-            array[case when p_coalesce_key is not null then 'coalesce'
-                else coalesce(p_unique_while, 'unfinished') end], array[p_unique_for],
-            array[case when p_unique_key is not null then coalesce(p_on_duplicate, 'skip') end]);
-        if p_unique_key is not null then
-            perform set_config('jobkit.answer', v_unique.answer, true);
-        end if;
-        return v_unique.job_id;
+    v_job := jobkit.new_job(p_kind => p_kind, p_queue => coalesce(p_queue, v_kind.queue),
+        p_priority => coalesce(p_priority, v_kind.priority)::smallint,
+        p_max_attempts => coalesce(p_max_attempts, v_kind.max_attempts)::smallint,
+        p_args => p_args::text, p_run_at => p_run_at,
+        p_concurrency_group => v_kind.concurrency_group, p_concurrency_key => p_concurrency_key,
+        p_dead_letter_key => p_dead_letter_key, p_tags => p_tags, p_metadata => p_metadata,
+        p_version => nullif(p_version, 1)::smallint);
+    if coalesce(p_unique_key, p_coalesce_key) is null then
+        return jobkit.enqueue_all(jobkit.new_jobs_of(v_job));
     end if;
-    return jobkit.enqueue_all(
-        array[p_kind], array[coalesce(p_queue, v_kind.queue)],
-        array[coalesce(p_priority, v_kind.priority)::smallint],
-        array[coalesce(p_max_attempts, v_kind.max_attempts)::smallint],
-        array[null::interval], array[p_run_at], array[v_kind.concurrency_group],
-        array[p_concurrency_key], array[p_args::text], array[to_jsonb(p_tags)], array[p_metadata],
-        array[p_dead_letter_key], array[nullif(p_version, 1)::smallint]);
+    v_job.unique_scope := coalesce(p_unique_group, p_coalesce_group, p_kind);
+    v_job.unique_key := coalesce(p_unique_key, p_coalesce_key);
+    if p_unique_key is not null then
+        v_job.unique_while := coalesce(p_unique_while, 'unfinished');
+        v_job.unique_for := p_unique_for;
+        v_job.on_duplicate := coalesce(p_on_duplicate, 'skip');
+    else
+        v_job.unique_while := 'coalesce';
+    end if;
+    select * into v_unique from jobkit.enqueue_unique(jobkit.new_jobs_of(v_job));
+    if p_unique_key is not null then
+        perform set_config('jobkit.answer', v_unique.answer, true);
+    end if;
+    return v_unique.job_id;
 end
 $$;
 revoke all on function jobkit.enqueue from public;

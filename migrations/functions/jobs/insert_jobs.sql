@@ -1,17 +1,11 @@
 -- insert_jobs: the work of `enqueue_all`, for functions that have looked at the jobs themselves or
--- have an id for them.
---   p_kind … p_version  as for `enqueue_all`
---   p_ids  the ids they get, and null where a job is left out; p_scope, p_unique, p_while  the
---     unique keys that they have (`enqueue_unique`)
+-- have an id for them. Of their unique keys it takes none (`enqueue_unique`).
+--   p_ids  the ids they get, and null where a job is left out
 --   p_bounded  whether it is refused where one of the queues is full (`require_room`)
 --   p_checked  whether the jobs are known to be in order (`wrong_with`)
 -- No row goes through a CTE or a FROM of arrays, which would copy all payloads to the disk.
 create or replace function jobkit.insert_jobs(
-    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
-    p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
-    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[],
-    p_version smallint[], p_ids bigint[] default null, p_scope text[] default '{}',
-    p_unique text[] default '{}', p_while text[] default '{}', p_bounded boolean default true,
+    p jobkit.new_jobs, p_ids bigint[] default null, p_bounded boolean default true,
     p_checked boolean default true
 ) returns setof bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -23,10 +17,10 @@ declare
     v_all_later boolean := false;
     v_ids bigint[];
 begin
-    if array_remove(p_run_at, null) <> '{}' or array_remove(p_delay, null) <> '{}' then
+    if array_remove(p.run_at, null) <> '{}' or array_remove(p.delay, null) <> '{}' then
         v_due := array(
             select coalesce(v_now + i.delay, i.run_at, v_now)
-            from unnest(p_delay, p_run_at) as i (delay, run_at)
+            from unnest(p.delay, p.run_at) as i (delay, run_at)
         );
         perform jobkit.require_time(min(d.due)), jobkit.require_time(max(d.due))
         from unnest(v_due) as d (due);
@@ -34,16 +28,16 @@ begin
         into v_later, v_all_later
         from unnest(v_due) as d (due);
     end if;
-    perform jobkit.require_tags(p_tags) where array_remove(p_tags, null) <> '{}';
+    perform jobkit.require_tags(p.tags) where array_remove(p.tags, null) <> '{}';
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
         -- A queue that is full refuses all, if any of them would be in it.
         perform jobkit.require_room(b.queue) from jobkit.bounds b
         where b.open_until not between v_now and v_now + interval '5 s'
-            and b.queue in (select q.queue from unnest(p_queue, p_ids) as q (queue, id)
+            and b.queue in (select q.queue from unnest(p.queue, p_ids) as q (queue, id)
                 where p_ids is null or q.id is not null);
     end if;
     v_ids := coalesce(p_ids, array(
-        select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))));
+        select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p.kind))));
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
         unique_scope, unique_key, unique_while)
@@ -52,13 +46,13 @@ begin
         case when i.tags is not null then array(select jsonb_array_elements_text(i.tags)) end,
         i.metadata, i.version, i.unique_scope, i.unique_key, i.unique_while
     from (
-        select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
-            unnest(p_priority) as priority, unnest(p_max_attempts) as max_attempts,
-            unnest(v_due) as due, unnest(p_group) as grp, unnest(p_key) as key,
-            unnest(p_dead_letter_key) as dead_letter_key, unnest(p_args) as args,
-            unnest(p_tags) as tags, unnest(p_metadata) as metadata, unnest(p_version) as version,
-            unnest(p_scope) as unique_scope, unnest(p_unique) as unique_key,
-            unnest(p_while) as unique_while
+        select unnest(v_ids) as id, unnest(p.kind) as kind, unnest(p.queue) as queue,
+            unnest(p.priority) as priority, unnest(p.max_attempts) as max_attempts,
+            unnest(v_due) as due, unnest(p.concurrency_group) as grp,
+            unnest(p.concurrency_key) as key, unnest(p.dead_letter_key) as dead_letter_key,
+            unnest(p.args) as args, unnest(p.tags) as tags, unnest(p.metadata) as metadata,
+            unnest(p.version) as version, unnest(p.unique_scope) as unique_scope,
+            unnest(p.unique_key) as unique_key, unnest(p.unique_while) as unique_while
     ) i
     where i.id is not null and (p_checked or jobkit.refuse(jobkit.wrong_with(i.kind, i.queue,
         i.priority, i.max_attempts, i.grp, i.key, i.dead_letter_key, i.args, i.metadata,
@@ -67,9 +61,10 @@ begin
     select i.queue, i.priority, i.id, jobkit.versioned(i.kind, i.version),
         case when i.key is not null then i.grp end, i.key
     from (
-        select unnest(v_ids) as id, unnest(p_kind) as kind, unnest(p_queue) as queue,
-            unnest(p_priority) as priority, unnest(v_due) as due, unnest(p_group) as grp,
-            unnest(p_key) as key, unnest(p_version) as version
+        select unnest(v_ids) as id, unnest(p.kind) as kind, unnest(p.queue) as queue,
+            unnest(p.priority) as priority, unnest(v_due) as due,
+            unnest(p.concurrency_group) as grp, unnest(p.concurrency_key) as key,
+            unnest(p.version) as version
     ) i
     where i.id is not null and (i.due is null or i.due <= v_now);
     if v_due <> '{}' then
@@ -81,7 +76,7 @@ begin
         perform jobkit.wake_due(v_later);
     end if;
     if not v_all_later then
-        perform jobkit.wake(p_queue);
+        perform jobkit.wake(p.queue);
     end if;
     return query select unnest(v_ids);
 end

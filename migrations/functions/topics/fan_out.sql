@@ -32,10 +32,12 @@ begin
     end if;
     -- One that subscribes encrypts nothing; but it may have done so, or be about to.
     perform jobkit.require_sealed(s.kind, p_args::jsonb) from unnest(v_to.sealed) as s (kind);
-    v_jobs := array(select e.id from jobkit.insert_jobs(v_to.kind, v_to.queue, v_to.priority,
-        v_to.max_attempts, '{}', '{}', '{}', '{}', array_fill(p_args, array[v_to.jobs]), '{}',
-        array_fill(v_metadata, array[v_to.jobs]), '{}',
-        array_fill(p_version, array[v_to.jobs]), p_bounded => false) as e (id));
+    v_jobs := array(select e.id from jobkit.insert_jobs(
+        jobkit.new_jobs(p_kind => v_to.kind, p_queue => v_to.queue, p_priority => v_to.priority,
+            p_max_attempts => v_to.max_attempts, p_args => array_fill(p_args, array[v_to.jobs]),
+            p_metadata => array_fill(v_metadata, array[v_to.jobs]),
+            p_version => array_fill(p_version, array[v_to.jobs])),
+        p_bounded => false) as e (id));
     return query select u.job_id, u.kind from unnest(v_jobs, v_to.kind) as u (job_id, kind);
 end
 $$;

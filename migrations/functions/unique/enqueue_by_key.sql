@@ -4,69 +4,68 @@
 --          since it has keys that come later in the order by then: it fails with 23505 where it
 --          would have to, as it does where somebody was faster. each: key by key
 create or replace function jobkit.enqueue_by_key(
-    p_how text,
-    p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
-    p_delay interval[], p_run_at timestamptz[], p_group text[], p_key text[],
-    p_args text[], p_tags jsonb[], p_metadata jsonb[], p_dead_letter_key text[],
-    p_version smallint[], p_scope text[], p_unique text[], p_while text[], p_for interval[],
-    p_on_duplicate text[], out ids bigint[], out answers text[]
+    p_how text, p jobkit.new_jobs, out ids bigint[], out answers text[]
 )
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
     v_new constant bigint[] := array(
-        select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p_kind))
+        select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p.kind))
     );
-    v_keys text[] := p_unique;
+    v_keys text[] := p.unique_key;
+    v_new_one jobkit.new_jobs;
     v_met record;
     v_asked timestamptz;                         -- for when
     i integer;
 begin
-    if 'coalesce' = any (p_while) then
+    if 'coalesce' = any (p.unique_while) then
         -- One that coalesces has no key that anybody holds.
         v_keys := array(
             select case when u.while <> 'coalesce' then u.key end
-            from unnest(p_unique, p_while) with ordinality as u (key, while, at) order by u.at
+            from unnest(p.unique_key, p.unique_while) with ordinality as u (key, while, at)
+            order by u.at
         );
     end if;
     -- Null where it is not known yet.
     ids := case when p_how = 'each' then array(
             select case when n.key is null then n.id end
             from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
-        ) else jobkit.take_free_keys(p_scope, v_keys, v_new, p_for, p_how = 'look') end;
-    answers := array_fill('enqueued'::text, array[cardinality(p_kind)]);
+        ) else jobkit.take_free_keys(
+            p.unique_scope, v_keys, v_new, p.unique_for, p_how = 'look') end;
+    answers := array_fill('enqueued'::text, array[cardinality(p.kind)]);
     if array_remove(ids, null) <> '{}' then
-        perform jobkit.insert_jobs(p_kind, p_queue, p_priority, p_max_attempts, p_delay, p_run_at,
-            p_group, p_key, p_args, p_tags, p_metadata, p_dead_letter_key, p_version, ids,
-            p_scope, p_unique, p_while);
+        perform jobkit.insert_jobs(p, ids);
     end if;
     if array_position(ids, null) is null then
         return;
     end if;
     for i in
-        select u.at from unnest(ids, p_scope, p_unique) with ordinality as u (id, scope, key, at)
+        select u.at
+        from unnest(ids, p.unique_scope, p.unique_key) with ordinality as u (id, scope, key, at)
         where u.id is null order by u.scope collate "C", u.key collate "C", u.at
     loop
-        select * into v_met from jobkit.take_key(p_scope[i], p_unique[i], v_new[i], p_kind[i],
-            v_now + p_for[i], p_on_duplicate[i], p_how = 'each');
+        select * into v_met from jobkit.take_key(p.unique_scope[i], p.unique_key[i], v_new[i],
+            p.kind[i], v_now + p.unique_for[i], p.on_duplicate[i], p_how = 'each');
         if v_met.answer is null then
             raise unique_violation using message = 'jobkit: a key is in other hands';
         end if;
-        v_asked := coalesce(clock_timestamp() + p_delay[i], p_run_at[i]);
+        v_asked := coalesce(clock_timestamp() + p.delay[i], p.run_at[i]);
         perform jobkit.require_time(v_asked);
         if v_met.answer in ('enqueued', 'parked') then
-            perform jobkit.insert_jobs(p_kind[i:i], p_queue[i:i], p_priority[i:i],
-                p_max_attempts[i:i], '{}', array[case when v_met.answer = 'parked'
-                    then jobkit.parked() else v_asked end], p_group[i:i], p_key[i:i], p_args[i:i],
-                p_tags[i:i], p_metadata[i:i], p_dead_letter_key[i:i], p_version[i:i], v_new[i:i],
-                p_scope[i:i], p_unique[i:i], p_while[i:i], p_bounded => v_met.answer = 'enqueued');
+            v_new_one := jobkit.new_jobs_at(p, i);
+            v_new_one.delay := '{}';
+            v_new_one.run_at := array[case when v_met.answer = 'parked' then jobkit.parked()
+                else v_asked end];
+            perform jobkit.insert_jobs(v_new_one, v_new[i:i],
+                p_bounded => v_met.answer = 'enqueued');
         elsif v_met.answer in ('replaced', 'repeated') then
-            if p_on_duplicate[i] in ('replace', 'run_again') then
-                update jobkit.jobs j set args = p_args[i]::json, version = p_version[i],
-                    metadata = p_metadata[i], concurrency_key = p_key[i],
-                    concurrency_group = case when p_key[i] is not null then p_group[i] end,
-                    dead_letter_key = p_dead_letter_key[i], tags = case when p_tags[i] is not null
-                        then array(select jsonb_array_elements_text(p_tags[i])) end
+            if p.on_duplicate[i] in ('replace', 'run_again') then
+                update jobkit.jobs j set args = p.args[i]::json, version = p.version[i],
+                    metadata = p.metadata[i], concurrency_key = p.concurrency_key[i],
+                    concurrency_group = case when p.concurrency_key[i] is not null
+                        then p.concurrency_group[i] end,
+                    dead_letter_key = p.dead_letter_key[i], tags = case when p.tags[i] is not null
+                        then array(select jsonb_array_elements_text(p.tags[i])) end
                 where j.id = v_met.job_id;
             end if;
             perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now))

@@ -1,7 +1,5 @@
 -- require_unique: refuses what is no unique key, and what is said of a key that is not there.
-create or replace function jobkit.require_unique(
-    p_scope text[], p_unique text[], p_while text[], p_for interval[], p_on_duplicate text[]
-) returns void
+create or replace function jobkit.require_unique(p jobkit.new_jobs) returns void
 language plpgsql as $$
 begin
     perform jobkit.refuse(min(case
@@ -22,8 +20,9 @@ begin
         when u.term not between '1 second' and '366 days' then
             'a key is kept for 1 second to 366 days, not ' || u.term end))
     from (
-        select unnest(p_scope) as scope, unnest(p_unique) as key, unnest(p_while) as while,
-            unnest(p_for) as term, unnest(p_on_duplicate) as on_duplicate
+        select unnest(p.unique_scope) as scope, unnest(p.unique_key) as key,
+            unnest(p.unique_while) as while, unnest(p.unique_for) as term,
+            unnest(p.on_duplicate) as on_duplicate
     ) u;
 end
 $$;

@@ -195,17 +195,15 @@ pub(crate) fn enqueue(count: usize) -> String {
 /// Enqueues some jobs with a number of attempts and a delay.
 pub(crate) fn enqueue_with(count: usize, max_attempts: i32, delay: &str) -> String {
     let all = |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{count}])");
-    let [text, nulls] = [all("null", "text"), all("null", "jsonb")];
     format!(
-        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all({}, {}, {}, {}, {},
-            {}, {text}, {text}, {}, {nulls}, {nulls}) e",
+        "select string_agg(e::text, ' ' order by e) from jobkit.enqueue_all(
+            jobkit.new_jobs({}, {}, {}, {}, {}, p_delay => {})) e",
         all("'act'", "text"),
         all("'default'", "text"),
         all("0", "smallint"),
         all(&max_attempts.to_string(), "smallint"),
-        all(delay, "interval"),
-        all("null", "timestamptz"),
         all("'{}'", "text"),
+        all(delay, "interval"),
     )
 }
 
@@ -240,8 +238,6 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
         )
     });
     let rows = rows.collect::<Vec<_>>().join(", ");
-    let nulls = |kind: &str| format!("array_fill(null::{kind}, array[{}])", jobs.len());
-    let (time, json) = (nulls("timestamptz"), nulls("jsonb"));
     format!(
         "select string_agg(e::text, ' ' order by e) from (
             select array_agg(kind order by at) as kinds, array_agg(queue order by at) as queues,
@@ -250,8 +246,9 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
                 array_agg(grp order by at) as groups, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
             from (values {rows}) as j (at, grp, key, priority, queue, kind, attempts, delay, args)
-        ) i, jobkit.insert_jobs(i.kinds, i.queues, i.priorities, i.attempts, i.delays, {time},
-            i.groups, i.keys, i.args, {json}, {json}, '{{}}', '{{}}') e"
+        ) i, jobkit.insert_jobs(jobkit.new_jobs(p_kind => i.kinds, p_queue => i.queues,
+            p_priority => i.priorities, p_max_attempts => i.attempts, p_args => i.args,
+            p_delay => i.delays, p_concurrency_group => i.groups, p_concurrency_key => i.keys)) e"
     )
 }
 
@@ -334,18 +331,16 @@ pub(crate) fn enqueue_lettered(jobs: &[Lettered]) -> String {
     let rows = rows.collect::<Vec<_>>().join(", ");
     let fill =
         |value: &str, kind: &str| format!("array_fill({value}::{kind}, array[{}])", jobs.len());
-    let [times, texts, jsons] = ["timestamptz", "text", "jsonb"].map(|kind| fill("null", kind));
     format!(
         "select string_agg(e::text, ' ' order by e) from (
             select array_agg(kind order by at) as kinds, array_agg(key order by at) as keys,
                 array_agg(args order by at) as args
             from (values {rows}) as j (at, kind, key, args)
-        ) i, jobkit.enqueue_all(i.kinds, {}, {}, {}, {}, {times}, {texts}, {texts}, i.args,
-            {jsons}, {jsons}, i.keys) e",
+        ) i, jobkit.enqueue_all(jobkit.new_jobs(i.kinds, {}, {}, {}, i.args,
+            p_dead_letter_key => i.keys)) e",
         fill("'default'", "text"),
         fill("0", "smallint"),
         fill("3", "smallint"),
-        fill("null", "interval"),
     )
 }
 
@@ -434,8 +429,10 @@ pub(crate) fn enqueue_unique(jobs: &[Once]) -> String {
                 array_agg(what order by at) as what, array_agg(args order by at) as args,
                 array_agg(delay order by at) as delays, array_agg(term order by at) as terms
             from (values {rows}) as j (at, kind, queue, key, holds, what, args, delay, term)
-        ) i, jobkit.enqueue_unique(i.kinds, i.queues, {}, {}, i.delays, '{{}}', '{{}}', '{{}}',
-            i.args, '{{}}', '{{}}', '{{}}', '{{}}', {}, i.keys, i.holds, i.terms, i.what)
+        ) i, jobkit.enqueue_unique(jobkit.new_jobs(p_kind => i.kinds, p_queue => i.queues,
+            p_priority => {}, p_max_attempts => {}, p_args => i.args, p_delay => i.delays,
+            p_unique_scope => {}, p_unique_key => i.keys, p_unique_while => i.holds,
+            p_unique_for => i.terms, p_on_duplicate => i.what))
             with ordinality as e (job_id, answer, at)",
         fill("0", "smallint"),
         fill("3", "smallint"),
@@ -469,14 +466,16 @@ pub(crate) fn enqueue_coalescing(count: i32, job: Coalescing) -> String {
         if delay == "0 s" { "'{}'".to_owned() } else { fill(&format!("'{delay}'"), "interval") };
     let key = if key.is_empty() { fill("null", "text") } else { text(key) };
     format!(
-        "select string_agg(e::text, ' ' order by e) from jobkit.insert_jobs({}, {}, {}, {},
-            {delays}, '{{}}', {}, {key}, {}, '{{}}', '{{}}', '{{}}', '{{}}', null, {}, {}, {}) e",
+        "select string_agg(e::text, ' ' order by e) from jobkit.insert_jobs(jobkit.new_jobs(
+            p_kind => {}, p_queue => {}, p_priority => {}, p_max_attempts => {}, p_args => {},
+            p_delay => {delays}, p_concurrency_group => {}, p_concurrency_key => {key},
+            p_unique_scope => {}, p_unique_key => {}, p_unique_while => {})) e",
         text(kind),
         text(queue),
         fill(&priority.to_string(), "smallint"),
         fill("3", "smallint"),
-        text("g"),
         text("{}"),
+        text("g"),
         text("act"),
         text("k"),
         text("coalesce"),

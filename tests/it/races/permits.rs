@@ -188,8 +188,8 @@ pub(crate) async fn t08_a_finish_behind_the_cancel_of_the_blocked_leaves_the_key
 /// T35. A group without a key is no group.
 pub(crate) async fn t35_jobs_without_a_key_need_no_permit(lab: Lab) {
     let world = World::limited(lab, 1).await;
-    let call = "select e::text from jobkit.enqueue_all('{act}', '{default}', '{0}', '{3}',
-        '{null}', '{null}', '{g}', '{null}', array['{}'], '{null}', '{null}') e";
+    let call = "select e::text from jobkit.enqueue_all(jobkit.new_jobs('{act}', '{default}',
+        '{0}', '{3}', array['{}'], p_concurrency_group => '{g}')) e";
     for _ in 0..2 {
         world.call(call.to_owned()).await;
     }

@@ -79,29 +79,35 @@ select j.id, now() + '1 h', now(), 'finish', j.kind, j.queue, 0, 1, 1, now(), no
 select jobkit.enqueue('k', '{\"x\": \"canary\"}',
     p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}')";
 
-const JOB: &str = "'k', 'q', 0::int2, 3::int2, null, null, null, '{}', null, null, null";
+const JOB: &str = "'k', 'q', 0::int2, 3::int2, '{}'";
 
 /// What runs with the rights of the owner, called in each way there is.
 fn calls() -> Vec<(&'static str, String)> {
-    let all = "'{k}', '{q}', '{0}', '{3}', '{}', '{}', '{}', '{}', '{\"{}\"}', '{}', '{}', '{}',
-        '{}'";
-    let unique = "'{k}', '{u}', '{unfinished}', '{null}', '{skip}'";
+    let all = "'{k}', '{q}', '{0}', '{3}', '{\"{}\"}'";
+    let unique = "p_unique_scope => '{k}', p_unique_key => '{u}', \
+        p_unique_while => '{unfinished}', p_on_duplicate => '{skip}'";
+    let one = |key: &str, holds: &str, options: &str| {
+        format!(
+            "jobkit.store_unique(jobkit.new_job({JOB}, p_unique_scope => 'k',
+            p_unique_key => '{key}', p_unique_while => '{holds}'{options}))"
+        )
+    };
     let calls = [
         ("enqueue", "jobkit.enqueue('k', '{}')".to_owned()),
         ("enqueue", "jobkit.enqueue('k', p_queue => 'bounded', p_run_at => now())".to_owned()),
         ("enqueue", "jobkit.enqueue('k', p_unique_key => 'u', p_tags => '{a}')".to_owned()),
         ("enqueue", "jobkit.enqueue('k', p_coalesce_key => 'u')".to_owned()),
-        ("enqueue_all", format!("jobkit.enqueue_all({all})")),
-        ("enqueue_unique", format!("jobkit.enqueue_unique({all}, {unique})")),
+        ("enqueue_all", format!("jobkit.enqueue_all(jobkit.new_jobs({all}))")),
+        ("enqueue_unique", format!("jobkit.enqueue_unique(jobkit.new_jobs({all}, {unique}))")),
         ("fan_out", "jobkit.fan_out('t', '{}', null, null)".to_owned()),
         ("publish", "jobkit.publish('t', '{}')".to_owned()),
-        ("store_one", format!("jobkit.store_one({JOB})")),
-        ("store_all", format!("jobkit.store_all({all})")),
+        ("store_one", format!("jobkit.store_one(jobkit.new_job({JOB}))")),
+        ("store_all", format!("jobkit.store_all(jobkit.new_jobs({all}))")),
         (
             "store_unique",
-            format!("jobkit.store_unique({JOB}, 'k', 'u', 'unfinished', '1 h', 'skip')"),
+            one("u", "unfinished", ", p_unique_for => '1 h', p_on_duplicate => 'skip'"),
         ),
-        ("store_unique", format!("jobkit.store_unique({JOB}, 'k', 'v', 'coalesce', null, null)")),
+        ("store_unique", one("v", "coalesce", "")),
     ];
     let calls = calls.map(|(name, call)| (name, call.replace("now()", "pg_catalog.now()")));
     let others = [

@@ -75,13 +75,12 @@ const REFUSED: &[(&str, &str)] = &[
     // Nor by the functions behind those.
     (
         "p",
-        "select jobkit.insert_jobs('{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}', '{\"{}\"}',
-        '{}', '{}', '{}', '{}', '{7}')",
+        "select jobkit.insert_jobs(jobkit.new_jobs('{k}', '{q}', '{0}', '{1}', '{\"{}\"}'), '{7}')",
     ),
     (
         "p",
-        "select jobkit.enqueue_by_key('each', '{k}', '{q}', '{0}', '{1}', '{}', '{}', '{}', '{}',
-        '{\"{}\"}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+        "select jobkit.enqueue_by_key('each', jobkit.new_jobs('{k}', '{q}', '{0}', '{1}',
+        '{\"{}\"}'))",
     ),
     ("p", "select jobkit.make_ready('{1}')"),
     ("p", "select jobkit.make_scheduled(1, now(), false)"),
@@ -182,16 +181,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("v", "insert into jobkit.operations default values"),
     ("v", "select jobkit.pause('q', 'me', '')"),
     ("v", "select jobkit.enqueue('of_roles')"),
-    (
-        "v",
-        "select * from jobkit.enqueue_unique('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-        '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
-    ),
-    (
-        "v",
-        "select jobkit.enqueue_all('{}', '{}', '{}', '{}', '{}', '{}', '{}',
-        '{}', '{}', '{}', '{}')",
-    ),
+    ("v", "select * from jobkit.enqueue_unique(null)"),
+    ("v", "select jobkit.enqueue_all(null)"),
     ("v", "select jobkit.publish('t')"),
     ("v", "select jobkit.fan_out('t', '{}', null, null)"),
     ("v", "select jobkit.require_room('q')"),
@@ -274,6 +265,44 @@ async fn roles_are_refused_what_they_do_not_need() {
     roles.end().await;
 }
 
+/// Enqueues with values that would reach into the jobs of others, and how they are refused.
+fn reaching() -> Vec<(String, &'static str)> {
+    let all = "'{k}', '{q}', '{0}', '{1}', '{\"{}\"}'";
+    let keyed = |options: &str, holds: &str, for_: &str, on_duplicate: &str| {
+        format!(
+            "select jobkit.enqueue_unique(jobkit.new_jobs({all}{options}, p_unique_scope => '{{k}}',
+            p_unique_key => '{{u}}', p_unique_while => '{{{holds}}}',
+            p_unique_for => '{{{for_}}}', p_on_duplicate => '{{{on_duplicate}}}'))"
+        )
+    };
+    let half = "p_unique_scope => '{k}', p_unique_key => '{u}', p_unique_while => '{queued}'";
+    vec![
+        (keyed("", "unfinished", "infinity", "skip"), "22008"),
+        (keyed("", "unfinished", "1000 y", "skip"), "JK008"),
+        (keyed(", p_run_at => '{infinity}'", "unfinished", "null", "skip"), "JK008"),
+        (keyed(", p_run_at => '{-infinity}'", "queued", "null", "replace"), "JK008"),
+        (keyed(", p_delay => '{90000 y}'", "running", "null", "debounce"), "JK008"),
+        (keyed("", "always", "null", "skip"), "JK008"),
+        (keyed("", "unfinished", "null", "end"), "JK008"),
+        (
+            format!(
+                "select jobkit.enqueue_unique(jobkit.new_jobs({all}, p_unique_key => '{{u}}'))"
+            ),
+            "JK008",
+        ),
+        // A key that nobody took.
+        (format!("select jobkit.enqueue_all(jobkit.new_jobs({all}, {half}))"), "JK008"),
+        (format!("select jobkit.store_all(jobkit.new_jobs({all}, {half}))"), "JK008"),
+        (
+            format!(
+                "select jobkit.store_one(jobkit.new_job('k', 'q', 0::int2, 1::int2, '{{}}', {}))",
+                half.replace("'{", "'").replace("}'", "'")
+            ),
+            "JK008",
+        ),
+    ]
+}
+
 /// What a producer may say, with values that would reach into the jobs of others.
 #[tokio::test]
 async fn producers_set_nothing_that_is_not_theirs() {
@@ -286,20 +315,7 @@ async fn producers_set_nothing_that_is_not_theirs() {
     .await;
     let mut session = lab.session("producer").await;
     session.run(&format!("set role {}producer", roles.prefix)).await.unwrap();
-    let all = "'{k}', '{q}', '{0}', '{1}', %, '{}', '{}', '{\"{}\"}', '{}', '{}', '{}', '{}'";
-    let keyed = |times: &str, unique: &str| {
-        format!("select jobkit.enqueue_unique({}, {unique})", all.replace('%', times))
-    };
-    for (statement, code) in [
-        (keyed("'{}', '{}'", "'{k}', '{u}', '{unfinished}', '{infinity}', '{skip}'"), "22008"),
-        (keyed("'{}', '{}'", "'{k}', '{u}', '{unfinished}', '{1000 y}', '{skip}'"), "JK008"),
-        (keyed("'{}', '{infinity}'", "'{k}', '{u}', '{unfinished}', '{null}', '{skip}'"), "JK008"),
-        (keyed("'{}', '{-infinity}'", "'{k}', '{u}', '{queued}', '{null}', '{replace}'"), "JK008"),
-        (keyed("'{90000 y}', '{}'", "'{k}', '{u}', '{running}', '{null}', '{debounce}'"), "JK008"),
-        (keyed("'{}', '{}'", "'{k}', '{u}', '{always}', '{null}', '{skip}'"), "JK008"),
-        (keyed("'{}', '{}'", "'{k}', '{u}', '{unfinished}', '{null}', '{end}'"), "JK008"),
-        (keyed("'{}', '{}'", "'{null}', '{u}', '{unfinished}', '{null}', '{skip}'"), "JK008"),
-    ] {
+    for (statement, code) in reaching() {
         let error = session.run(&statement).await.expect_err(&statement);
         let error = error.as_database_error().unwrap();
         let found = error.code().unwrap_or_default();
