@@ -94,7 +94,7 @@ fn write_queues(page: &mut Exposition, queues: &[QueueSummary]) {
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
 }
 
-/// A gauge with a series for each of these labels; it may have none.
+/// A gauge with a series for each of these labels, if any.
 fn write_series<'a, const N: usize>(
     page: &mut Exposition,
     name: &str,

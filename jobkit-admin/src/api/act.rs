@@ -1,4 +1,4 @@
-//! What can be done.
+//! Actions.
 
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ pub(crate) async fn preview(context: &Context) -> Answer {
     Ok(answer(of))
 }
 
-/// Begins one, or finds the one that was begun with this key.
+/// Begins an operation, or finds the one that was begun with this key.
 pub(crate) async fn begin(context: &Context) -> Answer {
     let bulk: BulkRequest = body(context)?;
     let action = bulk.action(&context.access)?;

@@ -1,4 +1,4 @@
-//! Schedules. They are named in the query or the body: a name may be any text.
+//! Schedules. Their names are in the query or the body, since a name may be any text.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One job: first of all, why it does not run.
+//! One job, beginning with why it does not run.
 
 use askama::Template;
 use chrono::{DateTime, Utc};

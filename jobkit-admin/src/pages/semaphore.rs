@@ -1,4 +1,4 @@
-//! One concurrency key: who holds its permits, and who waits for one.
+//! One concurrency key, its permit holders and its blocked jobs.
 
 use std::time::Duration;
 

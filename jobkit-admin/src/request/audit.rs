@@ -26,7 +26,7 @@ pub(crate) fn filter(request: &Fields) -> AuditFilter {
     })
 }
 
-/// The query of the page after this entry.
+/// The query for the page after this entry.
 pub(crate) fn next(request: &Fields, after: i64) -> String {
     let field = |(name, _): (&str, _)| {
         request.query(name).map(|value| format!("&{name}={}", show::url(value)))
