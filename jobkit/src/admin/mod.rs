@@ -114,8 +114,7 @@ pub use self::severity::Severity;
 /// | | [`publish`](Self::publish) | publishes to a topic, by its name |
 /// | | [`unsubscribe`](Self::unsubscribe) | ends the subscription of a kind to a topic |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
-/// | [overview] | [`overview`](Self::overview) | the status of everything, and what needs attention
-/// |
+/// | [overview] | [`overview`](Self::overview) | the status, and what needs attention |
 /// | | [`late_after`](Self::late_after) | after how long a wait needs attention |
 /// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
 /// | | [`acknowledge`](Self::acknowledge) | silences a finding until it happens again |
