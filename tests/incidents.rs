@@ -49,7 +49,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "no_worker",
         severity: "critical",
-        words: &["no worker is alive", "1 job is there"],
+        words: &["no worker is alive", "there is 1 job"],
         sql: "delete from jobkit.workers; select jobkit.enqueue('note', '{}')",
         end: STARTS,
         again: COMES_AND_GOES,
@@ -58,7 +58,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "no_worker",
         severity: "critical",
-        words: &["no worker is alive", "1 job is there"],
+        words: &["no worker is alive", "there is 1 job"],
         sql: "select jobkit.enqueue('note', '{}', p_run_at => now() + interval '1 h');
             update jobkit.workers set stopping = true",
         end: STARTS,
@@ -68,7 +68,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "no_worker",
         severity: "critical",
-        words: &["no worker is alive", "1 schedule is there"],
+        words: &["no worker is alive", "there is 1 schedule"],
         sql: "select jobkit.deregister(1); select jobkit.create_schedule('{\"name\": \"nightly\",
             \"times\": \"every 1m\", \"next_at\": \"2026-01-01T00:00:00Z\", \"kind\": \"note\",
             \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"0\",
@@ -80,7 +80,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "no_worker",
         severity: "critical",
-        words: &["no worker is alive", "9 jobs are there"],
+        words: &["no worker is alive", "there are 9 jobs"],
         sql: "select jobkit.enqueue('note', '{}') from generate_series(1, 9);
             update jobkit.jobs set kind = 'kind-' || id, concurrency_group = null;
             update jobkit.ready set kind = 'kind-' || job_id;
@@ -92,7 +92,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "no_worker",
         severity: "critical",
-        words: &["no worker is alive (silent: web-1:7)", "1 job is there"],
+        words: &["no worker is alive (silent: web-1:7)", "there is 1 job"],
         sql: concat!(
             "select jobkit.announce_limits('{pay}', '{2}', '{10 min}', '{1}');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
@@ -190,7 +190,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "lost_worker",
         severity: "warning",
-        words: &["web-2 was lost 8 times", "one of its name is back"],
+        words: &["web-2 was lost 8 times", "a worker of this name is back"],
         sql: "insert into jobkit.lost_workers (id, name, lost_at, jobs)
             select i, 'web-2:' || i, now() - i * interval '2 min', 1 from generate_series(11, 18) i;
             select jobkit.register(2, 'web-2:7', '{mail}', '{note}', '1 day', '{8}')",
@@ -267,7 +267,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "held_key",
         severity: "note",
-        words: &["pay/a is held to its rate, 6/h", "1 blocked", "14 min"],
+        words: &["pay/a waits for its rate, 6/h", "1 blocked", "14 min"],
         sql: concat!(
             "select jobkit.announce_limits('{pay}', '{2}', '{10 min}', '{1}');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')

@@ -24,8 +24,8 @@
     }
   };
 
-  // Live pages: the server says that something changed, the page asks for itself. Not while
-  // somebody is at work in it, nor while what they did is under way: the answer is the page then.
+  // Live pages: the server says that something changed, and the page reloads itself. Not while
+  // somebody works in it, nor while an action is in progress, whose answer is the new page.
   const typing = (element) =>
     element.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
   const BUSY = "#page details.menu[open], #page input[name=row]:checked, #page form.htmx-request, " +
@@ -33,17 +33,17 @@
   const busy = () =>
     document.hidden || all(BUSY).length > 0 ||
     page()?.contains(document.activeElement) && typing(document.activeElement);
-  // Not known before the server has answered.
+  // Unknown until the server has answered.
   let connected = null;
-  // Seconds; 0 is never. The server is listened to when it is 5.
+  // Seconds; 0 is never. 5 means to listen to the server.
   const light = () => document.querySelector(".live");
   const every = () => Number(light()?.dataset.refresh) || 0;
   const told = () => every() === 5;
   const refresh = () => {
     if (!busy()) page()?.dispatchEvent(new Event("refresh"));
   };
-  // When what is shown was read; and whether the last look at the page brought none, so that what
-  // is shown is old: then everything says so.
+  // When the page was read, and whether the last refresh failed, so that the page is stale and
+  // must say so.
   let read = Date.now();
   let stale = false;
   const since = () => {
@@ -82,8 +82,8 @@
   for (const end of ["error", "close"]) {
     document.addEventListener(`htmx:sse:${end}`, () => live(false));
   }
-  // The request for the stream has ended without one. One for the page that brought no page, unless
-  // it was given up for another.
+  // The request for the stream failed, or a refresh did, unless it was aborted in favour of
+  // another.
   document.addEventListener("htmx:finally:request", (event) => {
     if (connected === null && event.target.matches?.(".live")) live(false);
     const ctx = event.detail?.ctx;
@@ -95,7 +95,7 @@
   setInterval(() => told() || ask(), 30000);
   document.addEventListener("visibilitychange", () => document.hidden || !every() || refresh());
 
-  // After a swap: what was said before is old.
+  // After a swap, an old banner is out of date.
   document.addEventListener("htmx:after:swap", (event) => {
     const target = event.detail?.ctx?.target;
     if (target?.id === "page") {
@@ -106,7 +106,7 @@
   });
   document.addEventListener("submit", (event) => {
     event.target.closest("details.menu")?.removeAttribute("open");
-    // An older look at the page must not come after the answer.
+    // An older refresh must not arrive after the answer.
     page()?.dispatchEvent(new Event("htmx:abort"));
   });
 
@@ -133,7 +133,7 @@
     setTimeout(() => { button.textContent = label; }, 1500);
   });
 
-  // Rows that are selected: how many, and all at once.
+  // Selected rows: their number, and the box that selects all.
   const count = () => {
     const rows = all("#page input[name=row]");
     const picked = rows.filter((row) => row.checked).length;
@@ -155,7 +155,7 @@
   });
   document.addEventListener("reset", () => setTimeout(count));
 
-  // What is suggested is the last word of a search; those before it stay.
+  // Suggestions complete the last word of a search; the words before it stay.
   document.addEventListener("input", (event) => {
     const box = event.target;
     if (!box.list) return;
@@ -171,7 +171,7 @@
   let leading = 0;
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      // Whoever was in the menu is at its button then.
+      // The focus moves from the menu to its button.
       event.target.closest?.("details.menu[open]")?.querySelector("summary").focus();
       return close();
     }
@@ -204,7 +204,7 @@
     }
   });
 
-  // What the server leaves to this file, on every page and after every swap.
+  // Prepares the page for scripts, at the start and after every swap.
   const dress = () => {
     for (const button of all("[data-copy]")) button.hidden = false;
     tick();

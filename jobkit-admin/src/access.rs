@@ -6,10 +6,10 @@ mod own_name;
 
 pub(crate) use self::own_name::is_called_by_own_name;
 
-/// The actor where nobody is authenticated.
+/// The actor without authentication.
 pub(crate) const ANYBODY: &str = "unauthenticated";
 
-/// Something that a [`Dashboard`](crate::Dashboard) does on request. Every route names the one it
+/// What a request to a [`Dashboard`](crate::Dashboard) may do. Every route names the permission it
 /// needs ([`routes`](crate::routes)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -18,15 +18,14 @@ pub enum Permission {
     View,
     /// Seeing payloads and metadata, as far as the [`Redaction`] leaves them.
     Payloads,
-    /// Taking dead letters away as a file. Payloads are in it only with
-    /// [`Payloads`](Self::Payloads).
+    /// Downloading dead letters as a file. It has payloads only with [`Payloads`](Self::Payloads).
     Export,
     /// Seeing what operators did.
     Audit,
     /// Reading `/metrics`.
     Metrics,
-    /// Enqueueing a job of any kind, publishing to a topic, and taking subscriptions back: whoever
-    /// may do that decides what code does.
+    /// Enqueueing a job of any kind, publishing to a topic, and removing subscriptions. This
+    /// permission decides what code does.
     Enqueue,
     /// Cancelling a job.
     Cancel,
@@ -42,19 +41,18 @@ pub enum Permission {
     Acknowledge,
     /// Replaying dead letters as they are.
     Replay,
-    /// Replaying a dead letter with another payload: whoever may do that decides what code does.
+    /// Replaying a dead letter with another payload. This permission decides what code does.
     EditReplay,
-    /// Removing a dead letter, and ending jobs as pointless.
+    /// Removing a dead letter, and discarding jobs.
     Discard,
     /// Removing dead letters by their age.
     Purge,
-    /// Making, changing, running and deleting schedules: whoever may do that decides what code
-    /// does.
+    /// Creating, changing, running and deleting schedules. This permission decides what code does.
     Schedule,
     /// Asking a worker to stop.
     StopWorker,
-    /// Acting on everything that matches a filter, or on several that are selected, together with
-    /// the permission of the act.
+    /// Acting on everything that matches a filter, or on several selected rows. The permission for
+    /// the action is required as well.
     Bulk,
 }
 
@@ -112,7 +110,7 @@ impl Permission {
         1 << self as u32
     }
 
-    /// Whether it lets nobody change anything.
+    /// Whether it only reads.
     #[must_use]
     pub fn is_reading(self) -> bool {
         matches!(self, Self::View | Self::Payloads | Self::Export | Self::Audit | Self::Metrics)
@@ -125,7 +123,7 @@ impl fmt::Display for Permission {
     }
 }
 
-/// A set of permissions. It holds only what was put there.
+/// A set of permissions, empty unless some are added.
 ///
 /// ```
 /// use jobkit_admin::{Permission, Permissions};
@@ -143,13 +141,13 @@ impl Permissions {
         Self(0)
     }
 
-    /// Looking, but not into payloads.
+    /// Reading, except payloads, exports and the audit.
     #[must_use]
     pub fn viewer() -> Self {
         Self::none().with(Permission::View).with(Permission::Metrics)
     }
 
-    /// What keeps things running, and can be repaired: everything but
+    /// Keeping things running, by actions that can be repaired: everything but
     /// [`Enqueue`](Permission::Enqueue), [`Schedule`](Permission::Schedule),
     /// [`EditReplay`](Permission::EditReplay), [`Purge`](Permission::Purge) and
     /// [`Export`](Permission::Export).
@@ -187,7 +185,7 @@ impl Permissions {
         self.0 & permission.bit() != 0
     }
 
-    /// The set without those that let somebody change something.
+    /// The set without the permissions that change something.
     #[must_use]
     pub fn reading(self) -> Self {
         let changing = Permission::ALL.into_iter().filter(|permission| !permission.is_reading());
@@ -195,7 +193,7 @@ impl Permissions {
     }
 }
 
-/// What of a payload is hidden from somebody who may see payloads.
+/// What is hidden of a payload from a visitor who may see payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Redaction {
@@ -208,8 +206,8 @@ pub enum Redaction {
     Nothing,
 }
 
-/// Who asks, and what they may: the answer of the hook that
-/// [`Dashboard::access`](crate::Dashboard::access) takes.
+/// Who sent a request and what they may do: the answer of the hook of
+/// [`Dashboard::access`](crate::Dashboard::access).
 ///
 /// ```
 /// use jobkit_admin::{Access, Permissions};
@@ -219,11 +217,11 @@ pub enum Redaction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// Who it is: the name that the audit will have.
+    /// Their name, as recorded in the audit.
     pub actor: String,
     /// What they may do.
     pub permissions: Permissions,
-    /// What of payloads they see.
+    /// What they see of payloads.
     pub redaction: Redaction,
 }
 
@@ -240,12 +238,12 @@ impl Access {
         Self { redaction, ..self }
     }
 
-    /// Whether they may.
+    /// Whether they have a permission.
     pub(crate) fn may(&self, permission: Permission) -> bool {
         self.permissions.allows(permission)
     }
 
-    /// What of payloads is hidden from them; everything, without the permission to see any.
+    /// What is hidden of payloads; `None`, without the permission to see any, hides everything.
     pub(crate) fn hidden(&self) -> Option<Redaction> {
         self.may(Permission::Payloads).then_some(self.redaction)
     }

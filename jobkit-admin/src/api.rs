@@ -1,5 +1,5 @@
-//! The same for programs: JSON below `/api/v1`. Ids are strings, since many programs take numbers
-//! for floats; a page says under `next` where the next one is.
+//! The JSON API for programs, below `/api/v1`. Ids are strings, since many programs parse numbers
+//! as floats; `next` of a page is the address of the next one.
 
 pub(crate) mod act;
 pub(crate) mod attention;

@@ -1,4 +1,4 @@
-//! Scripts and styles: the same for everybody, and for ever under one name.
+//! Scripts and styles. They are the same for everybody and never change under one name.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ struct Asset {
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// One file: htmx starts as soon as it is there, and takes no extension that comes later.
+/// One file: htmx starts at once and ignores extensions that load later.
 const HTMX: &str =
     concat!(include_str!("../assets/htmx.min.js"), "\n", include_str!("../assets/hx-sse.min.js"));
 
@@ -33,11 +33,11 @@ const ASSETS: [Asset; 3] = [
 /// A file as it is served.
 struct Served {
     name: &'static str,
-    /// With a hash of what is in it, so that it can be kept.
+    /// The name with a hash of the content, so that browsers can cache it.
     hashed: String,
     kind: &'static str,
     bytes: &'static [u8],
-    /// The same, compressed once for all: nobody is asked who wants it.
+    /// The compressed content, made once: files are public.
     gzip: Vec<u8>,
 }
 

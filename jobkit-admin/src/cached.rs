@@ -1,4 +1,4 @@
-//! What many viewers look at, read once for all of them.
+//! A value that many viewers see, read once for all of them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jobkit::Error;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// A value that is read again when it is older than this.
+/// An older value is read again.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// A value, and when it was read.
@@ -23,7 +23,7 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// The value, read by whoever comes first; the others wait for it.
+    /// The value. The first caller reads it, and the others wait for that.
     pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -39,7 +39,7 @@ impl<T> Cached<T> {
         Ok(value)
     }
 
-    /// Forgets it: something was changed.
+    /// Forgets it after a change.
     pub(crate) async fn forget(&self) {
         *self.0.lock().await = None;
     }

@@ -1,5 +1,5 @@
-//! The command line: what the dashboard does, for shells and scripts. The binary `jobkit` is
-//! nothing but a call of [`main`].
+//! The command line: what the dashboard does, for shells and scripts. The binary `jobkit` only
+//! calls [`main`].
 //!
 //! ```text
 //! cargo install jobkit-admin --features cli
@@ -10,32 +10,30 @@
 //! jobkit jobs list 'state:retrying kind:charge_card args.account:7'
 //! jobkit jobs explain 4711
 //! jobkit enqueue send_receipt '{"order_id": 7}'
-//! jobkit dead replay-all --kind charge_card   # says what it would do; does it with --yes
+//! jobkit dead replay-all --kind charge_card   # says what it would do; --yes does it
 //! jobkit doctor --json
 //! jobkit reseal --dry-run                     # how many payloads are sealed with which key
-//! jobkit serve                                # a dashboard of its own
-//! jobkit bench                                # what this database can do
+//! jobkit serve                                # the dashboard, without an application
+//! jobkit bench                                # how fast this database is
 //! ```
 //!
-//! `jobkit help <command>` tells the rest. Every command knows `--json`: one document, in which
-//! names and values are those of the dashboard's `/api/v1`; ids are texts, so that no program
-//! rounds them. What is shown to people has every character written out that a terminal would
-//! obey. Of payloads only that is shown which their kinds do not redact, unless `--reveal` is
-//! given.
+//! `jobkit help <command>` describes a command. With `--json` every command prints one document,
+//! with the names and values of the dashboard's `/api/v1`; ids are strings, so that no program
+//! rounds them. In text, characters that a terminal would obey are escaped. Redacted fields of
+//! payloads are hidden unless `--reveal` is given.
 //!
-//! **Exit status**: 0 when it is done; 1 when something was not found, refused, or not done, and
-//! when the doctor has found something wrong; 2 when the command line is wrong. Reasons go to
-//! stderr.
+//! **Exit status**: 0 on success; 1 when something was not found, refused or not done, or when the
+//! doctor found a problem; 2 when the command line is invalid. Errors go to stderr.
 //!
-//! **The audit** has who did it: `--actor`, or else the user of the operating system.
+//! **The audit** records who did it: `--actor`, or by default the user of the operating system.
 //!
 //! **Payloads of kinds that encrypt fields** are sealed, and resealed, with the keys in
-//! `JOBKIT_KEYS`, as [`Keyring`](jobkit::policy::encryption::Keyring) reads them. Nothing that is
-//! sealed is ever shown open.
+//! `JOBKIT_KEYS`, as [`Keyring`](jobkit::policy::encryption::Keyring) reads them. Sealed values are
+//! never shown decrypted.
 //!
-//! **The dashboard of `serve`** wants a password by HTTP basic authentication, which it makes up
-//! and prints unless it is given one; the user's name is whatever people give, and the audit has
-//! it. It speaks plain HTTP: where others could listen, put a proxy with TLS before it.
+//! **The dashboard of `serve`** requires a password by HTTP basic authentication. Unless you set
+//! one, it generates one and prints it. Any user name is accepted, and the audit records it. The
+//! server speaks plain HTTP: where others could listen, put a TLS proxy in front of it.
 
 use std::process::ExitCode;
 
@@ -73,31 +71,31 @@ mod workers;
 use self::answer::Failure;
 use self::desk::{Answered, Desk};
 
-/// Above the options that every command has.
+/// The heading of the options that every command has.
 const GLOBAL: &str = "Options of all commands";
 
-/// Looks after the jobs of a jobkit database.
+/// Manages the jobs of a jobkit database.
 #[derive(Debug, Parser)]
 #[command(name = "jobkit", version, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 done; 1 not found, refused, not done, or the doctor has \
-    found something wrong; 2 the command line is wrong.")]
+#[command(after_help = "Exit status: 0 success; 1 not found, refused or not done, or the doctor \
+    found a problem; 2 invalid command line.")]
 struct Cli {
-    /// Where the database is: postgres://user:password@host:5432/database
+    /// The database: postgres://user:password@host:5432/database
     ///
-    /// Of several hosts (a:5432,b:5432) it takes the one that takes writes, or with
+    /// Of several hosts (a:5432,b:5432) it uses the one that accepts writes, or with
     /// ?target_session_attrs=any the first that answers.
     ///
     /// Other users of this machine can see command lines: prefer the environment variable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     #[arg(env = "DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
-    /// Answers with one JSON document
+    /// Prints one JSON document
     #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
-    /// Who does this, for the audit; by default the user of the operating system
+    /// The actor to record in the audit; by default the user of the operating system
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     actor: Option<String>,
-    /// Shows payloads with what their kinds redact
+    /// Shows redacted fields of payloads
     #[arg(long, global = true, help_heading = GLOBAL)]
     reveal: bool,
     #[command(subcommand)]
@@ -106,9 +104,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Brings the database's schema to the version of this binary
+    /// Migrates the database schema to the version of this binary
     Migrate(migrate::Migrate),
-    /// Prints the SQL of roles with the rights of producers, workers, viewers and operators
+    /// Prints the SQL for roles of producers, workers, viewers and operators
     Roles(roles::Roles),
     /// Shows the status of the whole system and what needs attention
     Status(status::Status),
@@ -117,7 +115,7 @@ enum Command {
     Attention(attention::Attention),
     /// Enqueues a job by the name of its kind
     Enqueue(enqueue::Enqueue),
-    /// Finds jobs, says why they do not run, retries and cancels them
+    /// Finds jobs, explains why they do not run, retries and cancels them
     #[command(subcommand)]
     Jobs(jobs::Jobs),
     /// Finds, replays and removes dead letters
@@ -126,13 +124,13 @@ enum Command {
     /// Shows, pauses and resumes queues
     #[command(subcommand)]
     Queues(queues::Queues),
-    /// Pauses and limits queues and kinds over all workers
+    /// Pauses and limits queues and kinds across all workers
     #[command(subcommand)]
     Brakes(brakes::Brakes),
-    /// Shows who subscribes to topics, and publishes
+    /// Shows topics and their subscribers, and publishes
     #[command(subcommand)]
     Topics(topics::Topics),
-    /// Shows schedules, makes, changes, pauses, runs and deletes them
+    /// Shows, creates, changes, pauses, runs and deletes schedules
     #[command(subcommand)]
     Schedules(schedules::Schedules),
     /// Shows who holds permits and who waits for them, and sets limits
@@ -144,19 +142,19 @@ enum Command {
     /// Shows bulk actions, and cancels them
     #[command(subcommand)]
     Operations(operations::Operations),
-    /// Seals payloads with another key, or counts them by their keys
+    /// Reseals payloads with another key, or counts them by key
     Reseal(reseal::Reseal),
-    /// Looks for what is wrong; its exit status is 1 when something is
+    /// Looks for problems; exits with status 1 if it finds any
     Doctor(doctor::Doctor),
-    /// Serves a dashboard of its own
+    /// Serves the dashboard without an application around it
     Serve(serve::Serve),
-    /// Measures what this database can do: enqueue, drain, latency
+    /// Measures this database: enqueue rate, drain rate, latency
     Bench(bench::Bench),
 }
 
-/// Reads the command line of this process and does what it says. Call it as the whole `main` of a
-/// binary of your own, if that binary links the crates with your jobs: then an edited payload has
-/// to be one of its kind before a dead letter is replayed with it.
+/// Runs the command line of this process. Call it as the whole `main` of your own binary, linked
+/// with the crates of your jobs, and it refuses to replay a dead letter with an edited payload that
+/// its kind cannot decode.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -164,7 +162,7 @@ pub fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let answered = match runtime {
         Ok(runtime) => runtime.block_on(run(cli)),
-        Err(error) => Err(Failure::refused(format!("no threads can be started: {error}"))),
+        Err(error) => Err(Failure::refused(format!("cannot start threads: {error}"))),
     };
     match answered {
         Ok(answer) => answer.print(json),
@@ -183,10 +181,10 @@ async fn run(cli: Cli) -> Answered {
         serve.check()?;
     }
     let url = cli.database_url.filter(|url| !url.is_empty());
-    let missing = || Failure::usage("say where the database is: set DATABASE_URL");
+    let missing = || Failure::usage("no database is given: set DATABASE_URL");
     let url = url.ok_or_else(missing)?;
     let admin = match cli.command {
-        // Its pages say so when the database is not there.
+        // It starts without the database; its pages say when that is missing.
         Command::Serve(_) => Admin::connect_lazy(&url)?,
         _ => Admin::connect(&url).await?,
     };

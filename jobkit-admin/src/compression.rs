@@ -1,4 +1,4 @@
-//! Answers in fewer bytes, for whoever takes them.
+//! Compression of answers, for clients that accept it.
 
 use std::io::Write;
 
@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// The smallest body that is worth it.
+/// The smallest body worth compressing.
 const LEAST: u64 = 1024;
 
-/// Whether gzip is taken (RFC 9110, 12.5.3), and nothing else is rather taken.
+/// Whether gzip is accepted (RFC 9110, 12.5.3) and no other coding is preferred.
 pub(crate) fn is_taken(headers: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut plain) = (None, None, None);
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
@@ -31,7 +31,7 @@ pub(crate) fn is_taken(headers: &HeaderMap) -> bool {
     gzip > 0.0 && plain.is_none_or(|plain| gzip >= plain)
 }
 
-/// `q=0.5`; without, 1.
+/// Parses `q=0.5`; the default is 1.
 fn quality(weight: &str) -> f32 {
     let weight = weight.trim();
     match weight.strip_prefix("q=").or_else(|| weight.strip_prefix("Q=")) {
@@ -40,15 +40,15 @@ fn quality(weight: &str) -> f32 {
     }
 }
 
-/// Whether an answer may be compressed: not where another site made a visitor's browser ask. A page
-/// echoes words of its address beside what is secret in it, and how well the two compress together
-/// tells of the secret who may choose the words and sees the length.
+/// Whether an answer may be compressed: not if another site made the browser ask. A page echoes
+/// words of its address beside secrets, and the compressed length would reveal the secrets to an
+/// attacker who chooses the words.
 pub(crate) fn may_be(headers: &HeaderMap) -> bool {
     let from = headers.get("sec-fetch-site");
     is_taken(headers) && from.is_none_or(|from| from == "same-origin" || from == "none")
 }
 
-/// The same answer, compressed where it is worth it and its end is known: a stream is left alone.
+/// The answer, compressed if that is worth it. Streams, whose length is unknown, are left alone.
 pub(crate) async fn compress(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let large = body.size_hint().exact().is_some_and(|size| size >= LEAST);

@@ -19,46 +19,46 @@ use crate::request::fields::Fields;
 use crate::request::preferences::{Refresh, Theme};
 use crate::shared::Shared;
 
-/// What monitoring asks for.
+/// The paths for monitoring.
 const PROBED: [&str; 3] = ["/healthz", "/metrics", "/readyz"];
 const FLASH: &str = "jobkit-flash";
-/// Makes htmx go to another page.
+/// Makes htmx load another page.
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
-/// What is to be answered with.
+/// The format of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// A whole page.
     Page,
-    /// What changes of a page.
+    /// The part of a page that changes.
     Fragment,
     /// JSON.
     Data,
-    /// A line: programs of monitoring show it as it is.
+    /// A line of text, which monitoring programs show as it is.
     Text,
 }
 
-/// A request from somebody who may make it.
+/// An authorized request.
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
     pub(crate) access: Access,
     /// The prefix of all links: empty, or `/jobs`.
     pub(crate) base: String,
-    /// Below the base, with the query: where this page is.
+    /// The path of this page below the base, with the query.
     pub(crate) here: String,
     pub(crate) wants: Wants,
     pub(crate) theme: Theme,
     pub(crate) refresh: Refresh,
-    /// Whether files may come compressed.
+    /// Whether files may be compressed.
     pub(crate) takes_gzip: bool,
-    /// The types of media that are taken.
+    /// The accepted media types.
     pub(crate) accept: String,
-    /// Where it is below the mount.
+    /// The path below the mount.
     pub(crate) path: String,
-    /// What it says, in its address and its body.
+    /// The fields of its address and its body.
     pub(crate) request: Fields,
     pub(crate) flash: Option<String>,
-    /// The page that the browser shows, when a script of ours asks: its path and query.
+    /// The path and query of the page that the browser shows, if our script sent the request.
     current: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Context {
         context
     }
 
-    /// The context of what is not there.
+    /// The context of a path that does not exist.
     pub(crate) fn of_nothing(shared: &Arc<Shared>, access: Access, parts: &Parts) -> Self {
         let path = parts.uri.path();
         let here = parts.uri.path_and_query().map_or(path, |whole| whole.as_str());
@@ -105,7 +105,7 @@ impl Context {
         }
     }
 
-    /// Takes the body in.
+    /// Parses the body.
     pub(crate) fn read(&mut self, kind: &str, bytes: &Bytes) -> Result<(), Failure> {
         let form = kind == "application/x-www-form-urlencoded";
         match self.wants {
@@ -129,19 +129,19 @@ impl Context {
         self.shared.admin.acting_as(&self.access.actor)
     }
 
-    /// Whether they may.
+    /// Whether the visitor has a permission.
     pub(crate) fn may(&self, permission: Permission) -> bool {
         self.access.may(permission)
     }
 
-    /// What of payloads is hidden from them; everything, without the permission to see any.
+    /// What is hidden of payloads; `None`, without the permission to see any, hides everything.
     pub(crate) fn redaction(&self) -> Option<Redaction> {
         self.access.hidden()
     }
 
     /// The link to a path below the mount.
     pub(crate) fn link(&self, path: &str) -> String {
-        // Where axum nests a router there is no slash after the prefix.
+        // axum serves a nested router at the prefix without a slash.
         match path.strip_prefix('/') {
             Some(rest) if rest.is_empty() || rest.starts_with('?') => {
                 let root = if self.base.is_empty() { "/" } else { &self.base };
@@ -151,8 +151,8 @@ impl Context {
         }
     }
 
-    /// Sends the browser to a page below the mount, which will say this. Where the form says to go
-    /// goes before.
+    /// Sends the browser to a page below the mount, which shows this message. The form's own target
+    /// takes precedence.
     pub(crate) fn redirect(&self, path: &str, say: &str) -> Answer {
         let back = self.request.field("back").filter(|path| is_local(path)).unwrap_or(path);
         let mut response = self.moved(back)?;
@@ -178,7 +178,7 @@ impl Context {
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// What remains to be said with an answer: the flash has been shown.
+    /// Finishes an answer: a flash message that was shown is removed.
     pub(crate) fn finish(&self, mut response: Response) -> Response {
         let page = matches!(self.wants, Wants::Page | Wants::Fragment);
         let shown = response.status() == StatusCode::OK && page;
@@ -195,20 +195,20 @@ fn base(stripped: &str, parts: &Parts) -> String {
     let original = original.map_or(parts.uri.path(), |original| original.0.path());
     let prefix = original.strip_suffix(parts.uri.path()).unwrap_or(original);
     let prefix = prefix.trim_end_matches('/');
-    // Two slashes at the beginning would name another host.
+    // A path that begins with two slashes would name another host.
     let prefix = format!("{stripped}/{}", prefix.trim_start_matches('/'));
     prefix.trim_end_matches('/').to_owned()
 }
 
-/// A path below a mount at the root is a link as it is: what two slashes at its beginning, or one
-/// and a backslash, lead to is another host.
+/// A path for links. Two slashes at its beginning, or a slash and a backslash, would lead to
+/// another host.
 fn within(here: &str) -> String {
     format!("/{}", here.trim_start_matches(['/', '\\']))
 }
 
-/// How a browser that shows `current` goes on to a page. A script gets what changes of the page it
-/// is on, as that was searched. For another it loads a page: the address, and what the page asks
-/// for when it refreshes, would be those of the page before.
+/// How a browser that shows `current` moves to a page. On the same page, the script gets the part
+/// that changes, with the same query. Another page is loaded whole, since otherwise the address and
+/// the refreshes would be those of the old page.
 fn onward<'a>(current: Option<&'a str>, link: &'a str) -> (StatusCode, HeaderName, &'a str) {
     let see_other = |to| (StatusCode::SEE_OTHER, LOCATION, to);
     match current {
@@ -225,7 +225,7 @@ fn page_of(url: &str) -> Option<&str> {
     page.split('#').next().filter(|page| is_local(page))
 }
 
-/// Whether a path leads to no other host.
+/// Whether a path stays on this host.
 fn is_local(path: &str) -> bool {
     path.starts_with('/')
         && !path.starts_with("//")
@@ -233,7 +233,7 @@ fn is_local(path: &str) -> bool {
         && path.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A header that is a list, whole.
+/// All lines of a list header, joined.
 fn lines(headers: &HeaderMap, name: HeaderName) -> String {
     let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
     lines.collect::<Vec<_>>().join(",")

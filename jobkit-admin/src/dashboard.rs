@@ -16,13 +16,14 @@ use crate::shared::{Accent, Hook, Shared, Verdict};
 use crate::signals::{Signals, Stop, never};
 use crate::totals::Totals;
 
-/// Exports that are read at a time.
+/// Exports that may be read at a time.
 const EXPORTS: usize = 2;
 
-/// Requests that wait at a time: a part of [those that are served](crate::guard::REQUESTS).
+/// Requests that may wait for running jobs at a time: some of [all
+/// requests](crate::guard::REQUESTS).
 const WAITS: usize = 2;
 
-/// It is not decided yet who may use the [`Dashboard`].
+/// Who may use the [`Dashboard`] is not decided yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Undecided;
 
@@ -157,9 +158,9 @@ fn everybody() -> Access {
     Access::new(ANYBODY, Permissions::admin())
 }
 
-/// For who came by a name of another.
+/// The answer to a request for another host name.
 fn misdirected() -> Response {
-    let text = "Without a password this is served as localhost only.\n";
+    let text = "Without a password, this is served as localhost only.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
@@ -172,7 +173,7 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// The colour of that name, so that nobody takes one installation for another.
+    /// The colour of that name, so that nobody mistakes one installation for another.
     ///
     /// ```no_run
     /// # use jobkit_admin::{Accent, Dashboard};
@@ -221,7 +222,7 @@ impl<A> Dashboard<A> {
 }
 
 impl Dashboard<Decided> {
-    /// The router. It has its own answer for unknown paths, and sets its own headers.
+    /// The router. It answers unknown paths and sets its own headers.
     pub fn into_router(self) -> Router {
         let Self { admin, instance, accent, base_path, read_only, stop, access: Decided(hook) } =
             self;

@@ -1,4 +1,4 @@
-//! A route as the guard sees it: what is asked, what it needs, and who answers.
+//! A route as the guard sees it: method and path, permission, and handler.
 
 use std::future::Future;
 use std::pin::Pin;

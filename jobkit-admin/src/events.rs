@@ -1,5 +1,5 @@
-//! Live pages: a stream that says when something has changed, and nothing else. Pages then ask for
-//! themselves again, as whoever looks at them.
+//! Live pages: a stream that only says when something has changed. Pages then reload themselves,
+//! with the rights of their visitor.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::failure::Answer;
 use crate::failure::Failure;
 use crate::signals::Listener;
 
-/// How often a page looks for what changed elsewhere.
+/// How often a page is refreshed for changes made elsewhere.
 const TICK: Duration = Duration::from_secs(5);
 
-/// How long a burst of changes is waited for.
+/// How long to collect a burst of changes.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// A stream ends by then, so that a server which does not tell it of its stop need not wait for
-/// long; browsers come back.
+/// The longest life of a stream: a server that does not signal its stop waits no longer. Browsers
+/// reconnect.
 const LIFE: Duration = Duration::from_secs(25);
 
 pub(crate) async fn stream(context: &Context) -> Answer {

@@ -1,4 +1,4 @@
-//! What cannot be done, and why.
+//! Why a request failed.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -9,19 +9,19 @@ use jobkit::admin::semaphores::Limited;
 
 use crate::format::errors::{is_forbidden, is_invalid};
 
-/// What a handler makes of a request.
+/// The result of a handler.
 pub(crate) type Answer = Result<Response, Failure>;
 
-/// Why there is no other answer.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// There is nothing, or nothing they may see.
+    /// It does not exist, or the visitor may not see it.
     NotFound,
-    /// What was asked for makes no sense.
+    /// The request is invalid.
     Invalid(String),
-    /// No job may be like that: in a word, and why.
+    /// No job may be like that: a title, and why.
     Refused(&'static str, String),
-    /// It cannot be done any more, or not yet.
+    /// It is no longer possible, or not yet.
     Conflict(String),
     /// The body is too large.
     TooLarge,
@@ -29,7 +29,7 @@ pub(crate) enum Failure {
     Slow,
     /// Too many requests at once.
     Busy,
-    /// The queue said no.
+    /// jobkit returned an error.
     Failed(Error),
 }
 
@@ -67,25 +67,26 @@ impl Failure {
                 Error::SchemaMissing
                 | Error::SchemaUnfit
                 | Error::SchemaOlder { .. }
-                | Error::SchemaNewer { .. } => "The schema does not fit",
-                Error::ReadOnly => "The database only reads",
+                | Error::SchemaNewer { .. } => "Incompatible schema",
+                Error::ReadOnly => "The database is read-only",
                 error if is_invalid(error) => "Invalid request",
                 Error::Busy | Error::Replaying => "Not possible now",
                 Error::QueueFull { .. } => "The queue is full",
                 error if is_forbidden(error) => "The database does not allow that",
-                _ => "The database says no",
+                _ => "Database error",
             },
         }
     }
 
-    /// What to say. What the database says in detail goes to the log only: it may name hosts.
+    /// The text for the visitor. Details of database errors only go to the log: they may name
+    /// hosts.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::NotFound => "There is nothing here, or nothing that you may see.".into(),
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
-            Self::TooLarge => "No more than a payload of 1 MiB is taken.".into(),
+            Self::TooLarge => "A payload has at most 1 MiB.".into(),
             Self::Slow => "The request did not arrive within 10 seconds.".into(),
-            Self::Busy => "Others are being served. Try again in a moment.".into(),
+            Self::Busy => "The dashboard is busy. Try again in a moment.".into(),
             Self::Failed(error) if is_forbidden(error) => {
                 "The role that this dashboard has in the database may not do that. Connect it as \
                  a role that may, or hide what this one cannot do by permissions."

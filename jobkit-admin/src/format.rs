@@ -1,4 +1,4 @@
-//! Values as texts: for people, for programs, and with what is hidden or invisible in them.
+//! Values as text, for people and programs, with redaction and escaping.
 
 pub(crate) mod errors;
 pub(crate) mod invisible;

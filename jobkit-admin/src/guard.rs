@@ -1,4 +1,4 @@
-//! What every request passes: who is it, may they, and is there room.
+//! The checks of every request: who sent it, are they allowed, and is there capacity.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,15 +29,14 @@ const BODY_BYTES: usize = 4 << 20;
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a body may take to arrive. Nobody's turn passes meanwhile.
+/// How long a body may take to arrive. This does not occupy a turn.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bodies up to this size are read whoever else sends one; of larger ones so many at a time, which
-/// is what they may take of the memory.
+/// Bodies up to this size are always read; of larger ones, this many at a time, to bound memory.
 const SMALL_BODY: u64 = 64 << 10;
 const LARGE_BODIES: usize = 8;
 
-/// Requests that ask nobody, and ask the database: they take no turn of those who may.
+/// Unauthenticated requests that use the database: they have their own turns.
 const PROBES: usize = 2;
 
 const HEADERS: [(HeaderName, &str); 7] = [
@@ -67,7 +66,7 @@ impl Guard {
         Self { shared, room, probes, bodies: Semaphore::new(LARGE_BODIES) }
     }
 
-    /// Whose turns a request waits for: none, where the answer is in the process.
+    /// The turns that a request waits for; `None` if it does not use the database.
     fn turns(&self, endpoint: &Endpoint) -> Option<&Semaphore> {
         match endpoint.path {
             "/healthz" | "/assets/{file}" => None,
@@ -96,7 +95,7 @@ impl Guard {
         if !allowed {
             return render::failure(&context, &Failure::NotFound);
         }
-        // A body comes as slowly as its sender likes, so it is read before there is a turn.
+        // A sender may be slow, so the body is read before the request takes a turn.
         if endpoint.method == Method::POST
             && let Err(failure) = self.read_body(&mut context, &parts.headers, body).await
         {
@@ -138,7 +137,7 @@ impl Guard {
     }
 }
 
-/// A whole body, within this time.
+/// Reads a whole body within this time.
 async fn arrived(body: Body, patience: Duration) -> Result<Bytes, Failure> {
     let read = tokio::time::timeout(patience, to_bytes(body, BODY_BYTES)).await;
     read.map_err(|_| Failure::Slow)?.map_err(|_| Failure::TooLarge)
@@ -148,7 +147,7 @@ async fn turn_of(turns: &Semaphore) -> Option<SemaphorePermit<'_>> {
     tokio::time::timeout(PATIENCE, turns.acquire()).await.ok()?.ok()
 }
 
-/// What is not in the table, seen by whoever: the answer is the same as for what they may not see.
+/// The answer to unknown paths. It is the same as for paths that the visitor may not see.
 pub(crate) async fn nothing(State(guard): State<Arc<Guard>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     match guard.shared.access(&parts).await {
@@ -160,14 +159,14 @@ pub(crate) async fn nothing(State(guard): State<Arc<Guard>>, request: Request) -
     }
 }
 
-/// What another site made a visitor's browser ask for.
+/// The answer to a request that another site made a browser send.
 pub(crate) fn cross_site(_: ProtectionError) -> Response {
     let text = "This request came from another site, so it was refused. If you sent it from the \
                 dashboard itself, a proxy changes its Host or Origin header.\n";
     (StatusCode::FORBIDDEN, text).into_response()
 }
 
-/// Sets the headers that every answer has, and compresses what may be.
+/// Sets the common headers of all answers, and compresses answers where allowed.
 pub(crate) async fn headers(request: Request, next: Next) -> Response {
     let compressed = compression::may_be(request.headers());
     let mut response = next.run(request).await;

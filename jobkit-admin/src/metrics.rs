@@ -1,4 +1,4 @@
-//! What monitoring asks for.
+//! The endpoints for monitoring.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,12 +21,12 @@ mod exposition;
 
 use self::exposition::{Exposition, Format, Type};
 
-/// The process is there.
+/// The process is alive.
 pub(crate) async fn healthy(_: &Context) -> Answer {
     Ok("ok\n".into_response())
 }
 
-/// The database answers, too.
+/// The database answers.
 pub(crate) async fn ready(context: &Context) -> Answer {
     let asked = context.shared.admin.paused();
     let answer = tokio::time::timeout(Duration::from_secs(2), asked).await;
@@ -42,8 +42,8 @@ pub(crate) async fn text(context: &Context) -> Answer {
     Ok(([(CONTENT_TYPE, format.content_type())], page).into_response())
 }
 
-/// What the overview and the queues show. No keys and no payloads are in there: they would be
-/// series without number.
+/// The numbers of the overview and the queues. No keys and no payloads: there would be no end of
+/// series.
 async fn page(context: &Context, format: Format) -> Result<String, Error> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
@@ -84,17 +84,17 @@ fn write_queues(page: &mut Exposition, queues: &[QueueSummary]) {
     };
     of_queues("queue_ready", "Jobs that may be claimed", &|queue| number(queue.ready));
     let ready_age = |queue: &QueueSummary| queue.ready_age.unwrap_or_default().as_secs_f64();
-    of_queues("queue_ready_age_seconds", "Since when the oldest of them is due", &ready_age);
-    of_queues("queue_running", "Jobs that run", &|queue| number(queue.running));
+    of_queues("queue_ready_age_seconds", "How long the oldest ready job has been due", &ready_age);
+    of_queues("queue_running", "Running jobs", &|queue| number(queue.running));
     of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
-    of_queues("queue_scheduled", "Jobs whose time has not come", &|queue| number(queue.scheduled));
+    of_queues("queue_scheduled", "Jobs that are not due yet", &|queue| number(queue.scheduled));
     of_queues("queue_retrying", "Scheduled jobs that have failed", &|queue| number(queue.retrying));
     of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
-    of_queues("queue_bound", "How many jobs may wait; 0 where that is not bounded", &bound);
+    of_queues("queue_bound", "How many jobs may wait; 0 if that is not bounded", &bound);
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
 }
 
-/// A gauge with a series for each of these labels; it may have none.
+/// A gauge with a series for each of these labels, if any.
 fn write_series<'a, const N: usize>(
     page: &mut Exposition,
     name: &str,
@@ -105,21 +105,21 @@ fn write_series<'a, const N: usize>(
     series.into_iter().for_each(|(labels, value)| page.sample(name, &labels, value));
 }
 
-/// Which version serves: 1, as such gauges are by custom.
+/// The version of this dashboard. The value is 1, as is usual for such gauges.
 fn write_build(page: &mut Exposition) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     write_series(page, "build_info", "The version of this dashboard", [(version, 1.0)]);
 }
 
-/// How many of each name; which ones, where their names are of queues, kinds, schedules, groups of
-/// keys or workers; and what is acknowledged, which is not counted among these.
+/// How many items of each name need attention, and their subjects if these are queues, kinds,
+/// schedules, groups of keys or workers. Acknowledged items are counted separately.
 fn write_attention(page: &mut Exposition, now: &Overview) {
-    let text = "Things that need attention, 20 of a kind at most";
+    let text = "Items that need attention, 20 of a kind at most";
     let items = |name| now.attention.iter().filter(|item| item.name() == name).count() as f64;
     let labels = |what| [("what", what), ("severity", Attention::severity_of(what).as_str())];
     let series = Attention::NAMES.into_iter().map(|name| (labels(name), items(name)));
     write_series(page, "attention", text, series);
-    let text = "What each of them is about: a queue, a kind, a schedule, a group, a worker";
+    let text = "The subject of each item: a queue, a kind, a schedule, a group, a worker";
     let mut named = BTreeMap::new();
     for item in &now.attention {
         let Some(label) = item.label() else { continue };
@@ -130,13 +130,13 @@ fn write_attention(page: &mut Exposition, now: &Overview) {
         ([what, severity, ("name", label)], number)
     });
     write_series(page, "attention_named", text, named);
-    let text = "Things that need attention and are acknowledged, 100 of a kind at most";
+    let text = "Items that are acknowledged, 100 of a kind at most";
     let known = |name| now.acknowledged.iter().filter(|it| it.item.name() == name).count() as f64;
     let series = Attention::NAMES.into_iter().map(|name| ([("what", name)], known(name)));
     write_series(page, "attention_acknowledged", text, series);
 }
 
-/// How long jobs have run by now; no series for a kind of which none runs.
+/// How long jobs have been running; no series for a kind without running jobs.
 fn write_runs(page: &mut Exposition, queues: &[QueueSummary]) {
     let text = "How long the longest running job of the kind has run";
     let series = queues.iter().flat_map(|queue| {
@@ -156,7 +156,7 @@ fn is_full(queue: &QueueSummary) -> f64 {
     queue.bound.as_ref().is_some_and(|bound| bound.full_since.is_some()).into()
 }
 
-/// What holds back a queue, a kind or everything; no series for what nothing holds back.
+/// What holds back a queue, a kind or everything; no series without a brake.
 fn write_brakes<'a>(page: &mut Exposition, brakes: &'a [Brake]) {
     let mut of_brakes = |name: &str, text: &str, value: &dyn Fn(&Brake) -> Option<f64>| {
         let labels =
@@ -172,7 +172,7 @@ fn write_brakes<'a>(page: &mut Exposition, brakes: &'a [Brake]) {
     of_brakes("rate_per_second", rate, &|brake| per_second(brake.rate?));
 }
 
-/// What operators have set for a group of concurrency keys; no series for what its binaries say.
+/// What operators have set for a group of concurrency keys; no series for announced defaults.
 fn write_groups<'a>(page: &mut Exposition, groups: &'a [ConcurrencyGroup]) {
     let mut of_groups = |name: &str,
                          text: &str,
@@ -180,9 +180,9 @@ fn write_groups<'a>(page: &mut Exposition, groups: &'a [ConcurrencyGroup]) {
         let series = |group: &'a ConcurrencyGroup| Some(([("group", &*group.name)], value(group)?));
         write_series(page, name, text, groups.iter().filter_map(series));
     };
-    let limit = "How many jobs of each key of a group may run at a time, as operators say";
+    let limit = "How many jobs of each key of a group may run at a time, if operators set it";
     of_groups("group_limit", limit, &|group| group.override_limit.map(f64::from));
-    let rate = "How many jobs of each key of a group may begin in a second, as operators say";
+    let rate = "How many jobs of each key of a group may start in a second, if operators set it";
     of_groups("group_rate_per_second", rate, &|group| per_second(group.override_rate??));
 }
 
@@ -191,10 +191,10 @@ fn per_second(rate: Rate) -> Option<f64> {
     Some(rate.every.as_secs_f64().recip())
 }
 
-/// One of the two histograms.
+/// One of the histograms.
 type OfSum = fn(&Sum) -> &Times;
 
-/// The same, whatever the outcome.
+/// The same over all outcomes.
 fn by_kind(sums: &Sums) -> BTreeMap<[&str; 2], Sum> {
     let mut by_kind: BTreeMap<[&str; 2], Sum> = BTreeMap::new();
     for ([queue, kind, _], sum) in sums {
@@ -203,9 +203,9 @@ fn by_kind(sums: &Sums) -> BTreeMap<[&str; 2], Sum> {
     by_kind
 }
 
-/// What became of attempts.
+/// The outcomes of attempts.
 fn write_ended(page: &mut Exposition, sums: &Sums) {
-    let text = "Attempts that ended since this process was first asked";
+    let text = "Attempts that ended since the first scrape of this process";
     page.family("attempts_total", Type::Counter, text);
     for ([queue, kind, outcome], sum) in sums {
         let labels = [("queue", &**queue), ("kind", kind), ("outcome", outcome)];
@@ -213,8 +213,8 @@ fn write_ended(page: &mut Exposition, sums: &Sums) {
     }
     let by_kind = by_kind(sums);
     let times: [(&str, &str, OfSum); 2] = [
-        ("run_seconds", "How long their handlers ran", |sum| &sum.run),
-        ("wait_seconds", "How long their jobs had been due", |sum| &sum.wait),
+        ("run_seconds", "How long handlers ran", |sum| &sum.run),
+        ("wait_seconds", "How long jobs had been due when an attempt started", |sum| &sum.wait),
     ];
     for (name, text, times) in times {
         page.family(name, Type::Histogram, text);

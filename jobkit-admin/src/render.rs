@@ -1,5 +1,4 @@
-//! Pages out of templates: what surrounds them, what is drawn in them, and what stands in their
-//! place when something cannot be done.
+//! Pages made of templates: their frame, their charts, and the pages for failures.
 
 pub(crate) mod charts;
 pub(crate) mod frame;

@@ -1,4 +1,4 @@
-//! The words of a request, and what they ask for.
+//! The fields of a request, and what they ask for.
 
 pub(crate) mod audit;
 pub(crate) mod brakes;

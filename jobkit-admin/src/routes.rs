@@ -1,4 +1,4 @@
-//! The routes: all of them, in one table, each with what it needs.
+//! The table of all routes, each with its permission.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ pub struct Route {
     pub permission: Option<Permission>,
 }
 
-/// All routes there are. What is not in here is not served.
+/// All routes. Nothing else is served.
 pub fn routes() -> impl Iterator<Item = Route> {
     TABLE.iter().map(|endpoint| Route {
         method: if endpoint.method == Method::POST { "POST" } else { "GET" },
@@ -177,7 +177,7 @@ pub(crate) fn router(shared: Shared) -> Router {
         .with_state(guard)
 }
 
-/// An endpoint as axum has it.
+/// An endpoint as an axum route.
 fn served(endpoint: &'static Endpoint) -> MethodRouter<Arc<Guard>> {
     let posts = endpoint.method == Method::POST;
     let filter = if posts { MethodFilter::POST } else { MethodFilter::GET };

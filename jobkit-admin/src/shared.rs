@@ -18,12 +18,12 @@ use crate::totals::Totals;
 pub(crate) type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
 pub(crate) type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
 
-/// The colour that tells an installation from others: of its name, and, but for blue, of a line
-/// above every page.
+/// The colour that tells an installation from others. Its name has this colour, and except for blue
+/// so has a line above every page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Accent {
-    /// As links are; without a line.
+    /// The colour of links, without a line.
     #[default]
     Blue,
     /// For where nothing can go wrong.
@@ -32,7 +32,7 @@ pub enum Accent {
     Amber,
     /// For production.
     Red,
-    /// For whatever is none of these.
+    /// For anything else.
     Violet,
 }
 
@@ -62,18 +62,18 @@ pub(crate) struct Shared {
     pub(crate) read_only: bool,
     pub(crate) hook: Hook,
     pub(crate) signals: Signals,
-    /// Turns of exports, each as long as somebody reads it.
+    /// Turns of exports. Each lasts as long as the download.
     pub(crate) exports: Arc<Semaphore>,
-    /// Turns of requests that wait until what runs has ended.
+    /// Turns of requests that wait for running jobs to end.
     pub(crate) waits: Semaphore,
-    /// What every overview, and the metrics, show.
+    /// The overview, which its page and the metrics share.
     pub(crate) overview: Cached<Overview>,
-    /// What the counters of the metrics show.
+    /// The counters of the metrics.
     pub(crate) totals: Totals,
 }
 
 impl Shared {
-    /// Who asks, and what they may; or what to tell them instead.
+    /// Who sent the request and what they may do, or the response that refuses them.
     pub(crate) async fn access(&self, parts: &Parts) -> Result<Access, Response> {
         let mut access = (self.hook)(parts.clone()).await?;
         if self.read_only {

@@ -1,4 +1,4 @@
-//! What tells live pages that something has changed, or that they are to end.
+//! Signals for live pages: something has changed, or the stream must end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ const LISTENERS: usize = 64;
 /// Completes when the server stops.
 pub(crate) type Stop = Shared<BoxFuture<'static, ()>>;
 
-/// Nobody says when.
+/// Never completes.
 pub(crate) fn never() -> Stop {
     pending().boxed().shared()
 }
 
-/// Tells every stream that something was changed here.
+/// Tells every stream that this dashboard changed something.
 pub(crate) struct Signals {
     pub(crate) changed: watch::Sender<()>,
     pub(crate) listeners: Arc<AtomicUsize>,
@@ -35,7 +35,7 @@ impl Signals {
     }
 }
 
-/// One of the listeners, for as long as it is there.
+/// Counts as a listener while it exists.
 pub(crate) struct Listener(Arc<AtomicUsize>);
 
 impl Listener {

@@ -1,4 +1,4 @@
-//! Counters, made of measures that come and go.
+//! Counters, computed from measures that expire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,28 @@ use jobkit::Error;
 use jobkit::admin::measures::{Histogram, MeasureRow};
 use tokio::sync::Mutex;
 
-/// How many buckets of a [`Histogram`] make one here.
+/// How many buckets of a [`Histogram`] are merged into one here.
 const WIDTH: usize = 2;
 
-/// How many pairs of a queue and a kind have series of their own: names are the producers' choice,
-/// and each pair has 5 kB. The attempts of all others are in one series, without names.
+/// How many pairs of a queue and a kind have their own series: producers choose the names, and each
+/// pair takes 5 kB. All others share one series without names.
 const PAIRS: usize = 500;
 
-/// What became of attempts since this process was first asked: numbers that only grow.
+/// Outcomes of attempts since the first scrape of this process, as numbers that only grow.
 ///
-/// The database keeps measures by the quarter of an hour, for a week. So each look reads those
-/// quarters that may have changed since the last one; the others are summed up and not read again.
+/// The database keeps measures per quarter of an hour, for a week. Each scrape reads the quarters
+/// that may have changed since the last one; older ones are summed up and not read again.
 #[derive(Debug, Default)]
 pub(crate) struct Totals(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// From where on the next look reads; `None` is what the database thinks is open.
+    /// The first quarter that the next scrape reads; `None` for those that the database considers
+    /// open.
     from: Option<DateTime<Utc>>,
-    /// Of all quarters before that, without what was there at the first look.
+    /// The sums of all quarters before that, minus what was there at the first scrape.
     over: Sums,
-    /// The pairs that were seen first: which ones they are never changes.
+    /// The pairs that were seen first. They keep their series for good.
     pairs: BTreeSet<[String; 2]>,
     begun: bool,
 }
@@ -42,13 +43,12 @@ pub(crate) struct Sum {
     pub(crate) wait: Times,
 }
 
-/// How often something took how long: buckets by their bounds in seconds, which are wider than
-/// those of the database.
+/// A histogram of times in seconds, with wider buckets than in the database.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Times(Vec<i64>);
 
 impl Totals {
-    /// The numbers by now; `read` asks the database for the measures from a quarter on.
+    /// The current numbers; `read` reads the measures from a quarter on.
     pub(crate) async fn look<F>(
         &self,
         read: impl FnOnce(Option<DateTime<Utc>>) -> F,
@@ -68,7 +68,7 @@ impl State {
         if !std::mem::replace(&mut self.begun, true) {
             rows.iter().for_each(|row| add(&mut self.over, series(&self.pairs, row), row, -1));
         }
-        // A quarter that is just over may still be added to by a call under way.
+        // A write in progress may still add to the quarter that just ended.
         let open =
             rows.iter().map(|row| row.at).max().map(|newest| newest - TimeDelta::minutes(15));
         let (over, running): (Vec<_>, Vec<_>) =
@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// Where a measure is counted.
+/// The series that counts a measure.
 fn series(pairs: &BTreeSet<[String; 2]>, row: &MeasureRow) -> [String; 3] {
     let pair = [row.queue.clone(), row.kind.clone()];
     let [queue, kind] = if pairs.contains(&pair) { pair } else { Default::default() };
@@ -124,8 +124,8 @@ impl Times {
         }
     }
 
-    /// The buckets, each with the longest time in seconds that it counts and how many, all with the
-    /// same bounds; the last one has none.
+    /// The buckets: the upper bound in seconds, and the count. The bounds are always the same, and
+    /// the last bucket has none.
     pub(crate) fn buckets(&self) -> Vec<(f64, u64)> {
         let bounds: Vec<_> = Histogram::bounds().step_by(WIDTH).collect();
         let number = |at: usize| self.0.get(at).map_or(0, |n| n.max(&0).cast_unsigned());
@@ -135,7 +135,7 @@ impl Times {
         bounded.chain([(f64::MAX, beyond)]).collect()
     }
 
-    /// About how long all of it took, in seconds: each as long as the middle of its bucket.
+    /// The approximate sum in seconds: each time counts as the middle of its bucket.
     pub(crate) fn sum(&self) -> f64 {
         let mut from = 0.0;
         let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! Through [`diesel`]: `&mut connection`, of a pool or not, within a transaction or not.
+//! Through [`diesel`]: `&mut connection`, from a pool or not, in a transaction or not.
 //!
 //! ```no_run
 //! # use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
@@ -78,7 +78,7 @@ fn send<C: LoadConnection<Backend = Pg>>(
     Ok(rows.into_iter().map(|Id(id)| id).collect())
 }
 
-/// What diesel sends.
+/// The query that diesel sends.
 pub(crate) fn query(statement: Statement) -> BoxedSqlQuery<'static, Pg, SqlQuery> {
     let query = sql_query(statement.sql()).into_boxed();
     let parameters = statement.into_parameters().into_iter();
@@ -110,8 +110,8 @@ pub(crate) fn failure(error: diesel::result::Error) -> Error {
     }
 }
 
-/// The code that diesel does not tell. What is missing is told by its name, which stands in the
-/// message in whatever language it is.
+/// The SQLSTATE, which diesel does not expose. A missing object is recognised by its name, which
+/// the message contains in every language.
 fn sqlstate(kind: &Kind, message: &str) -> Option<&'static str> {
     match kind {
         Kind::CheckViolation => Some("23514"),
@@ -126,7 +126,7 @@ fn sqlstate(kind: &Kind, message: &str) -> Option<&'static str> {
             Some("42883")
         }
         _ if message.contains("jobkit.") => Some("42P01"),
-        // The schema itself, in quotes: without them it is one that this role may not use.
+        // The schema itself, in quotes: without them, the role lacks the right to use it.
         _ => message.split_once("jobkit").and_then(|(before, _)| {
             let quoted = before.ends_with(|c: char| !c.is_alphanumeric() && !c.is_whitespace());
             quoted.then_some("3F000")

@@ -1,5 +1,4 @@
-//! Through [`diesel_async`]: `&mut connection`, of a pool or not, within a
-//! transaction or not.
+//! Through [`diesel_async`]: `&mut connection`, from a pool or not, in a transaction or not.
 //!
 //! ```no_run
 //! # use jobkit::{Enqueue, Job, JobContext, job};

@@ -1,7 +1,7 @@
 //! Enqueues jobs of [jobkit] in the transactions of drivers other than sqlx 0.9.
 //!
 //! An application on SeaORM, diesel, tokio-postgres or sqlx 0.8 writes its rows and enqueues jobs
-//! in one transaction: both are there after its commit, neither after a rollback.
+//! in one transaction: both exist after a commit, neither after a rollback.
 //!
 //! | feature and module | takes |
 //! |---|---|
@@ -16,14 +16,13 @@
 //! Each module has `enqueue` for one job and `enqueue_all` for many, in one statement, and
 //! `publish` for a [topic](jobkit::enqueue::Topic). Jobs are plain or have
 //! [options](jobkit::Enqueue::options); keys, priorities and everything else come from `#[job]`, as
-//! usual. What is sent is a [`Statement`], which another driver can send as well.
+//! usual. They send a [`Statement`], which another driver can send as well.
 //!
 //! # Errors
-//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), whichever driver it is; the driver's
-//! own error is among the [sources](std::error::Error::source). diesel does not expose SQLSTATEs,
-//! so [`SchemaMissing`](jobkit::Error::SchemaMissing) and
-//! [`SchemaUnfit`](jobkit::Error::SchemaUnfit) are recognised there by the names in the server's
-//! message.
+//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), with every driver; the driver's own
+//! error is among the [sources](std::error::Error::source). diesel does not expose SQLSTATEs, so
+//! [`SchemaMissing`](jobkit::Error::SchemaMissing) and [`SchemaUnfit`](jobkit::Error::SchemaUnfit)
+//! are recognised there by the names in the server's message.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(

@@ -1,6 +1,6 @@
-//! What is the same through both versions of SeaORM, whose types are not.
+//! The code for both versions of SeaORM, which differ only in their types.
 
-/// The functions of a module, by the version's crate and its method that sends a statement.
+/// The functions of a module, given the version's crate and its method that sends a statement.
 macro_rules! functions {
     ($sea_orm:ident, $query_all:ident) => {
         use jobkit::enqueue::{Draft, Statement, Topic};

@@ -1,4 +1,4 @@
-//! Through [sqlx 0.8](::sqlx_08): `&pool`, `&mut *tx` (mind the star) or `&mut *connection`.
+//! Through [sqlx 0.8](::sqlx_08): `&pool`, `&mut *tx` (note the star) or `&mut *connection`.
 //!
 //! ```no_run
 //! # use jobkit::{Enqueue, Job, JobContext, job};

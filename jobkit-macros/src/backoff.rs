@@ -30,7 +30,7 @@ pub(crate) enum Backoff {
     },
     Linear(Duration),
     Fixed(Duration),
-    /// A function of the user's.
+    /// A user-defined function.
     Custom(ExprPath),
 }
 
@@ -54,7 +54,7 @@ impl Backoff {
         }
     }
 
-    /// The code that makes this policy.
+    /// The code that creates this policy.
     pub(crate) fn code(&self) -> TokenStream {
         let policy = match self {
             Self::Quartic => quote!(Quartic),
@@ -157,7 +157,7 @@ fn wait(expr: &Expr) -> Result<Duration> {
     duration::read(text, &WAIT)
 }
 
-/// The parentheses of a call and what is in them.
+/// The parentheses of a call and their content.
 fn arguments_of(call: &ExprCall) -> TokenStream {
     let mut tokens = TokenStream::new();
     call.paren_token.surround(&mut tokens, |inside| call.args.to_tokens(inside));

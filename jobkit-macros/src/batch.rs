@@ -19,7 +19,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Reads both; the second says something about the first, so that has to be there.
+    /// Reads both; `linger` needs `batch`.
     pub(crate) fn read(args: &Args, mistakes: &mut Mistakes) -> Option<Self> {
         if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("batch")) {
             let message = format_args!(
@@ -29,8 +29,7 @@ impl Batch {
             mistakes.add(name, message);
         }
         if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("batch")) {
-            let message =
-                "a job of a `batch` returns nothing that is kept: leave one of the two out";
+            let message = "a job of a `batch` has no result to keep: leave one of the two out";
             mistakes.add(name, message);
         }
         let linger = args.linger.as_ref().map(|given| duration::read(&given.value, &LINGER));
@@ -39,7 +38,7 @@ impl Batch {
         Some(Self { max, linger: linger.unwrap_or(Duration::from_millis(50)) })
     }
 
-    /// The code of `Some` of it.
+    /// The code of its `Some`.
     pub(crate) fn code(&self) -> TokenStream {
         let (max, linger) = (self.max, duration::code(self.linger));
         quote!(::core::option::Option::Some(::jobkit::private::Batch {

@@ -6,10 +6,10 @@ use syn::{Error, LitStr, Result};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Whatever is longer than zero.
+/// Anything longer than zero.
 const ANY: Duration = Duration::from_nanos(1);
 
-/// What a duration is for: how long it may be, and what to write instead of one that cannot be.
+/// The purpose of a duration: its limits, and what to write instead of an invalid one.
 pub(crate) struct Purpose {
     pub(crate) shortest: Duration,
     pub(crate) too_short: &'static str,
@@ -98,7 +98,7 @@ pub(crate) fn read(text: &LitStr, purpose: &Purpose) -> Result<Duration> {
     Ok(duration)
 }
 
-/// The code that makes this duration.
+/// The code that creates this duration.
 pub(crate) fn code(duration: Duration) -> TokenStream {
     if duration.subsec_nanos() == 0 {
         let seconds = duration.as_secs();

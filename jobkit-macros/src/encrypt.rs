@@ -9,20 +9,20 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::{Fields, Path, Verb};
 
-/// Whether jobkit is built with what the attribute needs.
+/// Whether jobkit is built with the feature that the attribute needs.
 const IS_BUILT: bool = cfg!(feature = "encrypt");
 
-/// What of a job is not shown.
+/// The hidden parts of a job.
 pub(crate) struct Hidden {
     /// The paths in the payload, …
     pub(crate) redact: Vec<String>,
     /// … those of encrypted values among them, …
     pub(crate) encrypt: Vec<String>,
-    /// … and the fields on the ways there.
+    /// … and the fields on the way to them.
     pub(crate) ways: Vec<Vec<Ident>>,
 }
 
-/// What is redacted and encrypted.
+/// The redacted and encrypted fields.
 pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) -> Hidden {
     if args.redact.is_some() || args.encrypt.is_some() {
         fields.refuse_opaque(mistakes);
@@ -46,7 +46,7 @@ pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) ->
     Hidden { redact: hidden, encrypt: sealed, ways }
 }
 
-/// What is inside of a sealed value is sealed with it.
+/// Values inside a sealed value are sealed with it.
 fn refuse_nested(encrypt: &[Path], mistakes: &mut Mistakes) {
     for path in encrypt {
         let names = path.names();
@@ -61,7 +61,7 @@ fn refuse_nested(encrypt: &[Path], mistakes: &mut Mistakes) {
     }
 }
 
-/// A key is stored as it is, for everybody to compare.
+/// Keys are stored unencrypted, since they are compared.
 fn refuse_keys(args: &Args, encrypt: &[Path], mistakes: &mut Mistakes) {
     for key in [&args.concurrency_key, &args.dead_letter_key, &args.unique_key, &args.coalesce_key]
     {
@@ -79,7 +79,7 @@ fn refuse_keys(args: &Args, encrypt: &[Path], mistakes: &mut Mistakes) {
     }
 }
 
-/// Where an expression reads this path, something in it, or all around it.
+/// Where an expression reads this path, a part of it, or a value that contains it.
 fn mentioned(expr: &Expr, path: &[String]) -> Option<TokenStream> {
     in_tokens(expr.to_token_stream(), path)
 }

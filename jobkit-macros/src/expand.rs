@@ -12,8 +12,8 @@ use crate::rate::Rate;
 use crate::redact::reached;
 use crate::topic;
 
-/// The code behind the struct: its declaration and its registration. Everything that happens
-/// happens in `jobkit::private`.
+/// The code behind the struct: its declaration and its registration. All logic is in
+/// `jobkit::private`.
 pub(crate) fn expand(model: &JobModel) -> TokenStream {
     let name = &model.name;
     let policy = policy(model);
@@ -48,7 +48,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     }
 }
 
-/// The settings that the attribute names; the rest is the library's.
+/// The settings that the attribute names; the others are the library's defaults.
 fn policy(model: &JobModel) -> TokenStream {
     let JobModel { kind, hidden: Hidden { redact, encrypt, .. }, aliases, .. } = model;
     let mut settings = TokenStream::new();
@@ -102,7 +102,7 @@ fn with(settings: &TokenStream, kind: &str) -> TokenStream {
     }
 }
 
-/// Nothing where there is nothing.
+/// No code for an absent setting.
 fn list(items: &[impl ToTokens]) -> Option<TokenStream> {
     (!items.is_empty()).then(|| quote!(&[#(#items),*]))
 }
@@ -121,8 +121,8 @@ fn term(term: Term) -> TokenStream {
     }
 }
 
-/// The method that says the concurrency key, with a type that tells whether it may be absent; and
-/// the method of the declaration.
+/// The method for the concurrency key, whose type tells whether it may be absent, and the method of
+/// the declaration.
 fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
     let (receiver, call) = key("key_or_none", &concurrency.key);
     let typed = quote! {
@@ -141,7 +141,7 @@ fn concurrency_key(concurrency: &Concurrency) -> (TokenStream, TokenStream) {
     (typed, declared)
 }
 
-/// The method that says the dead-letter key, the unique key or the coalesce key.
+/// The method for the dead-letter key, the unique key or the coalesce key.
 fn plain_key(method: &str, expr: &Expr) -> TokenStream {
     let method = Ident::new(method, Span::call_site());
     let (receiver, call) = key("key", expr);
@@ -152,15 +152,15 @@ fn plain_key(method: &str, expr: &Expr) -> TokenStream {
     }
 }
 
-/// The call of a function that makes text of a key, and the receiver of the method it stands in.
+/// The call that turns a key into text, and the receiver of the method around it.
 fn key(function: &str, expr: &Expr) -> (Ident, TokenStream) {
     let tokens = expr.to_token_stream();
     let start = start(tokens.clone());
     // `self` is hygienic: a key that `macro_rules!` got from its caller sees only a receiver of
-    // the same origin, so the receiver is the `self` of the expression. It may also hide in a
-    // format string, which has the origin of what stands around it.
+    // the same origin, so the receiver is the `self` of the expression. It may also be in a format
+    // string, which has the origin of the code around it.
     let receiver = find_self(tokens).unwrap_or_else(|| Ident::new("self", start));
-    // Errors about the key belong under it, but it must not look hand-written to lints.
+    // Errors about the key underline it, but lints must not take it for hand-written code.
     let span = Span::call_site().located_at(start);
     let function = Ident::new(function, span);
     let call = quote_spanned!(span=> ::jobkit::private::#function(&(#expr)));
@@ -170,7 +170,7 @@ fn key(function: &str, expr: &Expr) -> (Ident, TokenStream) {
 /// The method that reads earlier versions.
 fn upcast(model: &JobModel) -> Option<TokenStream> {
     let arms = model.upcasts.iter().map(|(number, function)| {
-        // Errors about the function belong under it.
+        // Errors about the function underline it.
         let span = Span::call_site().located_at(start(function.to_token_stream()));
         quote_spanned!(span=> #number => {
             ::jobkit::private::upcast::<_, _, Self, _>(stored, #function)
@@ -190,8 +190,8 @@ fn upcast(model: &JobModel) -> Option<TokenStream> {
     })
 }
 
-/// The method that says when such a job recurs, and makes it. Without `Default` the error belongs
-/// under the text.
+/// The method that returns the schedule and creates its job. Without `Default`, the error
+/// underlines the text.
 fn scheduled(times: &LitStr) -> TokenStream {
     let span = Span::call_site().located_at(times.span());
     let job = quote_spanned!(span=> ::jobkit::private::scheduled::<Self>());
@@ -202,7 +202,7 @@ fn scheduled(times: &LitStr) -> TokenStream {
     }
 }
 
-/// The method that compiles where what is hidden inside of a field is there.
+/// A method that compiles only if the hidden parts of a field exist.
 fn hidden(ways: &[Vec<Ident>]) -> Option<TokenStream> {
     let reached = ways.iter().map(|fields| reached(fields));
     (!ways.is_empty()).then(|| {
@@ -215,7 +215,7 @@ fn hidden(ways: &[Vec<Ident>]) -> Option<TokenStream> {
     })
 }
 
-/// Where the first written token stands; the invisible groups around `$key:expr` are not written.
+/// The position of the first written token, without the invisible groups around `$key:expr`.
 fn start(tokens: TokenStream) -> Span {
     match tokens.into_iter().next() {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {

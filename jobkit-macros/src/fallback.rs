@@ -4,10 +4,11 @@ use syn::Error;
 
 use crate::subject::Subject;
 
-/// What is left after a mistake: the item, a bare declaration and the messages.
+/// The expansion after a mistake: the item, a bare declaration and the messages.
 ///
-/// The item and the declaration keep the rest of the program compiling, so that the messages
-/// stand alone. Nothing is registered: that would ask for an `impl Job` nobody may have written.
+/// The item and the declaration keep the rest of the program compiling, so that there are no
+/// further errors. Nothing is registered, since that would need an `impl Job`, which may be
+/// missing.
 pub(crate) fn fallback(subject: &Subject, error: Option<&Error>) -> TokenStream {
     let item = &subject.item;
     let declared = subject.name.as_ref().map(|name| {

@@ -8,7 +8,7 @@ use crate::mistakes::Mistakes;
 use crate::parse::Given;
 use crate::redact::Fields;
 
-/// The first `self` in the tokens, also inside of parentheses and macro calls.
+/// The first `self` in the tokens, also inside parentheses and macro calls.
 pub(crate) fn find_self(tokens: TokenStream) -> Option<Ident> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(ident) if ident == "self" => Some(ident),
@@ -17,8 +17,8 @@ pub(crate) fn find_self(tokens: TokenStream) -> Option<Ident> {
     })
 }
 
-/// The expression of a key. Quotes around one make it text, the same for every job: all of them
-/// would run one after another, and nothing would say why.
+/// The expression of a key. In quotes it would be the same text for every job: all of them would
+/// run one after another, without an explanation.
 pub(crate) fn unquoted(given: Given<Expr>, fields: &Fields, mistakes: &mut Mistakes) -> Expr {
     if let Some(text) = literal::as_text(&given.value)
         && let Some(write) = meant(text, fields)
@@ -35,14 +35,14 @@ pub(crate) fn unquoted(given: Given<Expr>, fields: &Fields, mistakes: &mut Mista
     given.value
 }
 
-/// The expression that stands in quotes, if it looks like one.
+/// The expression inside quotes, if it looks like one.
 fn meant(text: &LitStr, fields: &Fields) -> Option<String> {
     let text = text.value();
     let text = text.trim();
     if fields.names().any(|name| name == text) {
         return Some(format!("self.{text}"));
     }
-    // Somebody used to format strings leaves `self` out.
+    // People who are used to format strings leave out `self`.
     let text = fields.names().fold(text.to_owned(), |text, name| {
         text.replace(&format!("{{{name}}}"), &format!("{{self.{name}}}"))
     });
@@ -55,7 +55,7 @@ fn meant(text: &LitStr, fields: &Fields) -> Option<String> {
     })
 }
 
-/// `{self.tenant}/{self.id}` as Rust takes it.
+/// `{self.tenant}/{self.id}` as valid Rust.
 fn formatted(text: &str) -> String {
     let (mut shape, mut values) = (String::new(), String::new());
     for (number, part) in text.split('{').enumerate() {

@@ -1,10 +1,10 @@
-//! Which keys serde gives the fields of a struct.
+//! The keys that serde gives to the fields of a struct.
 
 use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::{Attribute, LitStr, token};
 
-/// Whether an attribute is one of serde's in a wrapping that is not looked into.
+/// Whether an attribute is a wrapped serde attribute that cannot be read.
 pub(crate) fn is_opaque(attribute: &&Attribute) -> bool {
     let says_serde = |token| matches!(token, TokenTree::Ident(name) if name == "serde");
     attribute.path().is_ident("cfg_attr")
@@ -14,7 +14,7 @@ pub(crate) fn is_opaque(attribute: &&Attribute) -> bool {
         })
 }
 
-/// Whether serde writes another type in the place of the struct.
+/// Whether serde writes another type instead of the struct.
 pub(crate) fn is_converted(attribute: &Attribute) -> bool {
     let mut converted = false;
     serde(std::slice::from_ref(attribute), |name, _| {
@@ -23,11 +23,11 @@ pub(crate) fn is_converted(attribute: &Attribute) -> bool {
     converted
 }
 
-/// Calls this with each `name = "text"` of `#[serde(…)]`, also inside of parentheses; with an
-/// empty text for a word alone.
+/// Calls this with each `name = "text"` of `#[serde(…)]`, also inside parentheses; a single word
+/// has an empty text.
 fn serde(attributes: &[Attribute], mut each: impl FnMut(&str, String)) {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What serde does not understand is serde's to report.
+        // serde itself reports what it does not understand.
         let _mistake = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             if meta.input.peek(token::Paren) {

@@ -26,7 +26,7 @@ pub(crate) fn of_struct(name: &Ident, mistakes: &mut Mistakes) -> String {
     kind
 }
 
-/// A kind or an alias, as [`stored`]; it must not end as a version does.
+/// A kind or an alias, as [`stored`]; it must not end like a version.
 pub(crate) fn unversioned(text: &LitStr, what: impl Display, mistakes: &mut Mistakes) -> String {
     let name = stored(text, &what, mistakes);
     let digits = name.rsplit_once('@').map(|(_, digits)| digits).unwrap_or_default();
@@ -40,8 +40,7 @@ pub(crate) fn unversioned(text: &LitStr, what: impl Display, mistakes: &mut Mist
     name
 }
 
-/// Checks a name that goes into the database: not empty, not too long, printable, and no field of
-/// the job.
+/// Checks a name for the database: not empty, not too long, printable, and not a field of the job.
 pub(crate) fn stored(text: &LitStr, what: impl Display, mistakes: &mut Mistakes) -> String {
     let name = text.value();
     if let Some(reason) = refusal(&name) {

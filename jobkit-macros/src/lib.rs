@@ -47,8 +47,8 @@ pub fn job(
     declare(arguments.into(), item.into()).into()
 }
 
-/// Runs the stages. All of them report before anything is given up, so that one compilation
-/// shows every mistake.
+/// Runs the stages. All of them report before the expansion gives up, so that one compilation shows
+/// every mistake.
 fn declare(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let args = Args::parse(arguments, &mut mistakes);

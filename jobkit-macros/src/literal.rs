@@ -1,4 +1,4 @@
-//! Values as they stand in the attribute: text, whole numbers, lists, `none`.
+//! Values in the attribute: text, whole numbers, lists, `none`.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 use syn::parse::ParseStream;
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Result, Token, UnOp};
 
-/// A whole number and where it stands.
+/// A whole number and its position.
 pub(crate) struct Integer {
     pub(crate) value: i128,
     pub(crate) written: Expr,
@@ -20,7 +20,7 @@ pub(crate) fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// Refuses a value of the only argument that has none.
+/// Refuses a value for the only argument without one.
 pub(crate) fn none(input: ParseStream<'_>, name: &Ident) -> Result<()> {
     if input.parse::<Option<Token![=]>>()?.is_none() {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) fn none(input: ParseStream<'_>, name: &Ident) -> Result<()> {
     Err(Error::new_spanned(value, message))
 }
 
-/// The literal `expr` consists of.
+/// The literal that `expr` consists of.
 pub(crate) fn literal(expr: &Expr) -> Option<&Lit> {
     match bare(expr) {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
@@ -41,7 +41,7 @@ pub(crate) fn literal(expr: &Expr) -> Option<&Lit> {
     }
 }
 
-/// The single word `expr` consists of.
+/// The single word that `expr` consists of.
 pub(crate) fn word(expr: &Expr) -> Option<&Ident> {
     match bare(expr) {
         Expr::Path(path) => path.path.get_ident(),
@@ -77,7 +77,7 @@ pub(crate) fn text_or_none(name: &Ident, expr: &Expr, example: &str) -> Result<O
     }
 }
 
-/// A list of text; every element that is something else is reported.
+/// A list of text; reports every element that is something else.
 pub(crate) fn texts(name: &Ident, expr: &Expr, example: &str) -> Result<Vec<LitStr>> {
     let Expr::Array(list) = bare(expr) else {
         return Err(match as_text(expr) {
@@ -127,12 +127,12 @@ fn as_integer(expr: &Expr) -> Option<i128> {
     if !digits.suffix().is_empty() {
         return None;
     }
-    // Too many digits even for 128 bits: no range of ours reaches as far as this stand-in.
+    // Too many digits even for 128 bits: this value is outside all our ranges.
     let size = digits.base10_parse().unwrap_or(i128::MAX);
     Some(if negative { -size } else { size })
 }
 
-/// The digits of a whole number, and whether a minus stands before them.
+/// The digits of a whole number, and whether a minus precedes them.
 fn digits(expr: &Expr) -> Option<(bool, &LitInt)> {
     match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(digits), .. }) => Some((false, digits)),
@@ -149,7 +149,7 @@ fn mismatch(name: &Ident, expr: &Expr, expected: &str, write: impl Display) -> E
     Error::new_spanned(expr, message + &for_one_job(name, expr))
 }
 
-/// What a job itself can say when it is enqueued, where an expression was to compute it.
+/// How a job can set this when it is enqueued, if an expression was meant to compute it.
 fn for_one_job(name: &Ident, expr: &Expr) -> String {
     let computed = !matches!(bare(expr), Expr::Lit(_) | Expr::Unary(_) | Expr::Array(_));
     if !computed || word(expr).is_some_and(|word| !is_constant(word)) {
@@ -157,13 +157,13 @@ fn for_one_job(name: &Ident, expr: &Expr) -> String {
     }
     match name.to_string().as_str() {
         name @ ("queue" | "priority" | "max_attempts" | "expires" | "retry_for") => {
-            format!("; for one job alone say it when that is enqueued: `.options().{name}(…)`")
+            format!("; to set it for a single job, use `.options().{name}(…)` when enqueueing")
         }
         _ => String::new(),
     }
 }
 
-/// Whether a word is written as the name of a constant is.
+/// Whether a word is written like the name of a constant.
 fn is_constant(word: &Ident) -> bool {
     word.to_string().chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

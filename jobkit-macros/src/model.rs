@@ -29,16 +29,16 @@ const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `3276
 const BURST: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 
-/// What the name of a queue is called.
+/// How messages call the name of a queue.
 const QUEUE: &str = "the name of a queue";
 
-/// The limit of a key that has none: `Concurrency::UNLIMITED`.
+/// The limit of a key without one: `Concurrency::UNLIMITED`.
 const UNLIMITED: u32 = i32::MAX as u32;
 
-/// How often a dead letter with `auto_replay` may be buried when `max_cycles` does not say it.
+/// How often a dead letter with `auto_replay` may be buried by default.
 const DEFAULT_CYCLES: u16 = 10;
 
-/// A declared job: what the arguments mean. `None` leaves a setting as the library has it.
+/// A declared job: what the arguments mean. `None` is the library's default.
 pub(crate) struct JobModel {
     pub(crate) name: Ident,
     pub(crate) kind: String,
@@ -60,11 +60,11 @@ pub(crate) struct JobModel {
     pub(crate) coalesce: Option<Coalesce>,
     pub(crate) batch: Option<Batch>,
     pub(crate) hidden: Hidden,
-    /// What it returns, if that is kept.
+    /// The type of its result, if that is kept.
     pub(crate) result: Option<Type>,
     /// When it recurs.
     pub(crate) schedule: Option<LitStr>,
-    /// What is published of which it gets a job.
+    /// The topic that it subscribes to.
     pub(crate) topic: Option<Type>,
 }
 
@@ -75,13 +75,13 @@ pub(crate) enum Term {
     Some(Duration),
 }
 
-/// When a dead letter is replayed automatically, and how often it may come to that.
+/// When a dead letter is replayed automatically, and how often it may be buried.
 pub(crate) struct AutoReplay {
     pub(crate) after: Duration,
     pub(crate) max_cycles: u16,
 }
 
-/// The key of a job and the limit its holders share.
+/// The key of a job and the limit of the key.
 pub(crate) struct Concurrency {
     pub(crate) key: Expr,
     pub(crate) group: String,
@@ -89,8 +89,8 @@ pub(crate) struct Concurrency {
 }
 
 impl JobModel {
-    /// Decides what the arguments mean. After a mistake the model is incomplete and only good for
-    /// finding further ones.
+    /// Decides what the arguments mean. After a mistake the model is incomplete, and only used to
+    /// find further ones.
     pub(crate) fn new(
         name: &Ident,
         fields: &Fields,
@@ -149,7 +149,7 @@ fn kind_of(name: &Ident, args: &Args, mistakes: &mut Mistakes) -> String {
     }
 }
 
-/// What says something about another argument needs that.
+/// Refuses arguments whose main argument is missing.
 fn refuse_dependent(args: &Args, mistakes: &mut Mistakes) {
     refuse_keyless(args, mistakes);
     refuse_cycles_alone(args, mistakes);
@@ -158,8 +158,8 @@ fn refuse_dependent(args: &Args, mistakes: &mut Mistakes) {
     unique::refuse_keyless(args, mistakes);
 }
 
-/// A limit or a group says something about a key, so it needs one. With a rate and without a key
-/// all jobs of the kind have one.
+/// A limit or a group needs a key. With a rate and without a key, all jobs of the kind share one
+/// key.
 fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
     if args.mentions("concurrency_key") || args.mentions("rate") {
         return;
@@ -177,7 +177,7 @@ fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
     }
 }
 
-/// A number of cycles says something about a replay, so there has to be one.
+/// A number of cycles needs an automatic replay.
 fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
     let replayed = match &args.auto_replay {
         Some(after) => after.value.is_some(),
@@ -199,7 +199,7 @@ fn rate(args: &Args, mistakes: &mut Mistakes) -> Option<Rate> {
     mistakes.sift(Rate::read(&args.rate.as_ref()?.value, burst))
 }
 
-/// The concurrency key; with a rate and without a key that of all jobs of the kind.
+/// The concurrency key; with a rate and without a key, one key for all jobs of the kind.
 fn key_or_kind(
     given: Option<Given<Expr>>,
     has_rate: bool,
@@ -213,7 +213,7 @@ fn key_or_kind(
     }
 }
 
-/// A burst says something about a rate, so there has to be one.
+/// A burst needs a rate.
 fn refuse_burst_alone(args: &Args, mistakes: &mut Mistakes) {
     if let Some(Given { name, .. }) = args.burst.as_ref().filter(|_| !args.mentions("rate")) {
         mistakes.add(name, format_args!("`{name}` needs a rate: add `rate = \"100/min\"`"));
@@ -249,7 +249,7 @@ fn concurrency(
     })
 }
 
-/// Checks each earlier version, and that it is one.
+/// Checks each version, and that it is an earlier one.
 fn upcasts(
     upcast: Option<Given<Vec<Upcast>>>,
     newest: Option<u16>,
@@ -293,7 +293,7 @@ fn earlier_than(newest: Option<u16>) -> String {
     }
 }
 
-/// Checks each alias, and that none is there twice or is the kind itself.
+/// Checks each alias, and that none is a duplicate or the kind itself.
 fn distinct(aliases: &[LitStr], kind: &str, mistakes: &mut Mistakes) -> Vec<String> {
     let mut names = Vec::new();
     for alias in aliases {

@@ -11,7 +11,7 @@ use crate::suggest::listed;
 use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
-/// Every argument, with a value that its messages show.
+/// Every argument, with an example value for messages.
 pub(crate) const ARGUMENTS: [(&str, &str); 35] = [
     ("kind", "\"send_receipt\""),
     ("aliases", "[\"old_name\"]"),
@@ -50,7 +50,7 @@ pub(crate) const ARGUMENTS: [(&str, &str); 35] = [
     ("subscribes", "subscribes"),
 ];
 
-/// An argument that is there, and whose value has the right form.
+/// A given argument whose value has the right form.
 pub(crate) struct Given<T> {
     pub(crate) name: Ident,
     pub(crate) value: T,
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     pub(crate) queue: Option<Given<LitStr>>,
     pub(crate) priority: Option<Given<Integer>>,
     pub(crate) max_attempts: Option<Given<Integer>>,
-    /// `None` inside stands for the word `none`, also of the next two.
+    /// `None` inside stands for the word `none`; so in the next two.
     pub(crate) timeout: Option<Given<Option<LitStr>>>,
     pub(crate) retention: Option<Given<Option<LitStr>>>,
     pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
@@ -96,9 +96,9 @@ pub(crate) struct Args {
     pub(crate) schedule: Option<Given<LitStr>>,
     /// The word alone.
     pub(crate) subscribes: Option<Ident>,
-    /// The names given, also those with a broken value.
+    /// The given names, including those with an invalid value.
     names: Vec<&'static str>,
-    /// The names that misspelt ones were probably meant to be.
+    /// The probable names of misspelt ones.
     meant: Vec<&'static str>,
 }
 
@@ -119,7 +119,7 @@ impl Args {
         self.names.contains(&name) || self.meant.contains(&name)
     }
 
-    /// Reads to the end of the input. After a mistake it goes on behind the next comma.
+    /// Reads to the end of the input. After a mistake it continues after the next comma.
     fn list(&mut self, input: ParseStream<'_>, mistakes: &mut Mistakes) {
         while !input.is_empty() {
             let argument = self.argument(input).and_then(|()| separator(input));
@@ -274,12 +274,12 @@ fn argument_name(input: ParseStream<'_>) -> Result<Ident> {
     Err(Error::new_spanned(next, message))
 }
 
-/// `=` and the expression or type behind it. Of a broken value nothing is taken, so that the caller
-/// finds the comma behind it.
+/// `=` and the expression or type after it. An invalid value is not consumed, so that the caller
+/// finds the comma after it.
 fn value<T: Parse>(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<T> {
     if input.peek(token::Paren) || input.peek(Token![:]) {
         let next: TokenTree = input.fork().parse()?;
-        let message = format!("the value of `{name}` goes behind `=`: write `{name} = {example}`");
+        let message = format!("the value of `{name}` goes after `=`: write `{name} = {example}`");
         return Err(Error::new_spanned(next, message));
     }
     let equals = input.parse::<Option<Token![=]>>()?;
@@ -297,8 +297,8 @@ fn value<T: Parse>(input: ParseStream<'_>, name: &Ident, example: &str) -> Resul
     }
 }
 
-/// The message for a value that is no expression. One that stops short has nothing to underline
-/// at its end, so it is underlined whole; inside of parentheses the parser knows the place.
+/// The message for a value that is not an expression. An incomplete value is underlined as a whole,
+/// since there is nothing at its end; inside parentheses the parser knows the position.
 fn broken(value: TokenStream, name: &str, error: &Error) -> Error {
     match value.clone().into_iter().last() {
         Some(TokenTree::Punct(_)) => {
@@ -309,7 +309,7 @@ fn broken(value: TokenStream, name: &str, error: &Error) -> Error {
     }
 }
 
-/// What stands before the next comma.
+/// The tokens before the next comma.
 fn value_tokens(input: ParseStream<'_>) -> TokenStream {
     let ahead = input.fork();
     let mut tokens = TokenStream::new();
@@ -319,7 +319,7 @@ fn value_tokens(input: ParseStream<'_>) -> TokenStream {
     tokens
 }
 
-/// Takes the comma after an argument. Where `;` stands instead, it is taken too.
+/// Takes the comma after an argument, or a `;` instead of it.
 fn separator(input: ParseStream<'_>) -> Result<()> {
     if input.is_empty() || input.parse::<Option<Token![,]>>()?.is_some() {
         return Ok(());
@@ -336,7 +336,7 @@ fn separator(input: ParseStream<'_>) -> Result<()> {
     Err(Error::new_spanned(next, message))
 }
 
-/// Whether `name =` is next, as behind a forgotten comma.
+/// Whether `name =` is next, as after a forgotten comma.
 fn starts_argument(input: ParseStream<'_>) -> bool {
     input.peek(syn::Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
 }

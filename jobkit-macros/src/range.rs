@@ -1,4 +1,4 @@
-//! Whole numbers that a setting can be.
+//! Ranges of whole numbers.
 
 use std::ops::RangeInclusive;
 
@@ -6,13 +6,13 @@ use crate::literal::Integer;
 use crate::mistakes::Mistakes;
 use crate::parse::Given;
 
-/// The numbers a setting can be.
+/// The valid numbers of a setting.
 pub(crate) struct Range {
     pub(crate) numbers: RangeInclusive<i128>,
     pub(crate) in_words: &'static str,
 }
 
-/// The number, if it is one of those.
+/// The number, if it is valid.
 pub(crate) fn integer<N: TryFrom<i128>>(
     given: Option<&Given<Integer>>,
     range: &Range,

@@ -1,4 +1,4 @@
-//! Rates: how often jobs of a key may begin.
+//! Rates: how often jobs of a key may start.
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, LitStr, Result};
 
-/// A rate as it is stored: the time from one slot to the next, and how many may be taken at once.
+/// A rate as it is stored: the time from one slot to the next, and how many slots may be taken at
+/// once.
 pub(crate) struct Rate {
     pub(crate) every: Duration,
     pub(crate) burst: u32,
 }
 
 impl Rate {
-    /// Reads a rate such as `"100/min"`. Without a `burst` it is what comes in a second, so that a
-    /// look that is a moment late loses nothing.
+    /// Reads a rate such as `"100/min"`. The default `burst` is a second's worth, so that a late
+    /// check loses nothing.
     pub(crate) fn read(text: &LitStr, burst: Option<u32>) -> Result<Self> {
         let refuse = |reason: &str| Err(Error::new_spanned(text, reason));
         let value = text.value();
@@ -23,7 +24,7 @@ impl Rate {
             .split_once('/')
             .and_then(|(count, unit)| Some((number(count)?, seconds(unit.trim())?)));
         let Some((count, seconds)) = parsed else {
-            return refuse("expected how many in which time, such as `5/s`, `100/min` or `1000/h`");
+            return refuse("expected a rate, such as `5/s`, `100/min` or `1000/h`");
         };
         let micros = (seconds * 1_000_000 + count / 2) / count;
         if micros < 100 {
@@ -33,7 +34,7 @@ impl Rate {
         Ok(Self { every: Duration::from_micros(micros), burst })
     }
 
-    /// The code of `Some` of it.
+    /// The code of its `Some`.
     pub(crate) fn code(&self) -> TokenStream {
         let Self { every, burst } = self;
         let micros = u64::try_from(every.as_micros()).expect("`read` allows a day at most");

@@ -1,5 +1,4 @@
-//! `redact(…)` and `encrypt(…)`: which keys of the payload hold what must not be shown, or not lie
-//! open.
+//! `redact(…)` and `encrypt(…)`: which keys of the payload are hidden or encrypted.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -11,30 +10,30 @@ use crate::keys::{is_converted, is_opaque, renamed, rules, written};
 use crate::mistakes::Mistakes;
 use crate::suggest::{listed, nearest};
 
-/// A field of the struct, and the keys that serde may have for it.
+/// A field of the struct, and the keys that serde may use for it.
 struct Field {
     name: String,
     keys: Vec<String>,
     flattened: bool,
 }
 
-/// The named fields of the struct; or the type of its only one, which has no name.
+/// The named fields of the struct, or the type of its only unnamed field.
 #[derive(Default)]
 pub(crate) struct Fields {
     named: Vec<Field>,
     wrapped: Option<Type>,
-    /// Attributes by which a field may have a key that is not seen here.
+    /// Attributes that may give a field an unknown key.
     opaque: Vec<Attribute>,
 }
 
-/// A field, or what is inside of one: `card.number`.
+/// A field, or a part of one: `card.number`.
 pub(crate) struct Path(Vec<Name>);
 
 /// A part of a path.
 enum Name {
-    /// A field, by its name in Rust: the compiler looks whether it is there.
+    /// A field, by its name in Rust; the compiler checks that it exists.
     Field(Ident),
-    /// A key as JSON has it: `card."Card-No"`.
+    /// A key of the JSON: `card."Card-No"`.
     Key(LitStr),
 }
 
@@ -77,15 +76,15 @@ impl Path {
         self.0.iter().map(ToTokens::to_token_stream).collect()
     }
 
-    /// The fields before the first key, if there are several: a struct, and what is inside.
+    /// The fields before the first key, if there are several: a struct and fields in it.
     fn fields(&self) -> Option<Vec<Ident>> {
         let fields: Vec<Ident> = self.0.iter().map_while(Name::field).cloned().collect();
         (fields.len() > 1).then_some(fields)
     }
 }
 
-/// An expression that compiles where each of these fields has the next one: on the way may be
-/// options, lists and boxes. It is not meant to run.
+/// An expression that compiles if each of these fields has the next one, also inside options, lists
+/// and boxes. It never runs.
 pub(crate) fn reached(fields: &[Ident]) -> TokenStream {
     let mut way = quote!(self);
     for (place, field) in fields.iter().enumerate() {
@@ -98,10 +97,10 @@ pub(crate) fn reached(fields: &[Ident]) -> TokenStream {
     way
 }
 
-/// In how many options, lists and boxes a field may be: `Option<Vec<Box<Card>>>`.
+/// The deepest nesting of options, lists and boxes around a field: `Option<Vec<Box<Card>>>`.
 const DEEPEST: usize = 3;
 
-/// What is done to the fields of a list.
+/// What a list does to its fields.
 #[derive(Clone, Copy)]
 pub(crate) enum Verb {
     Redact,
@@ -120,7 +119,7 @@ impl Verb {
 /// Reads the list behind `redact` or `encrypt`.
 pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Vec<Path>> {
     if !input.peek(token::Paren) {
-        // The rest is taken, or it would be a mistake of its own.
+        // The rest is consumed, or it would be reported as a second mistake.
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
@@ -140,7 +139,7 @@ pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Resul
     Ok(paths)
 }
 
-/// All of them, with commas between.
+/// All of them, separated by commas.
 fn paths(input: ParseStream<'_>, list: &Ident) -> Result<Vec<Path>> {
     let mut paths = Vec::new();
     while !input.is_empty() {
@@ -179,7 +178,7 @@ fn path(input: ParseStream<'_>, list: &Ident) -> Result<Path> {
 fn key(key: LitStr) -> Result<LitStr> {
     let text = key.value();
     if text.is_empty() || text.contains(['.', '\0']) {
-        let message = "a key that is empty or has a dot has no path: name what is around it";
+        let message = "a key that is empty or has a dot has no path: name the value around it";
         return Err(Error::new_spanned(key, message));
     }
     Ok(key)
@@ -209,7 +208,7 @@ impl Fields {
         Self { named: named.collect(), wrapped, opaque }
     }
 
-    /// Refuses what hides from the attribute which keys the fields have.
+    /// Refuses serde attributes that hide the keys of fields from this one.
     pub(crate) fn refuse_opaque(&self, mistakes: &mut Mistakes) {
         for attribute in &self.opaque {
             let message = "this may give a field another key, which `redact` and `encrypt` do not \
@@ -219,7 +218,7 @@ impl Fields {
         }
     }
 
-    /// The ways inside of a field that the compiler is to look at.
+    /// The paths inside a field that the compiler must check.
     pub(crate) fn ways(given: &[Path]) -> impl Iterator<Item = Vec<Ident>> {
         given.iter().filter_map(Path::fields)
     }
@@ -229,12 +228,12 @@ impl Fields {
         self.wrapped.as_ref()
     }
 
-    /// The fields as the struct names them.
+    /// The fields by the names in the struct.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|field| &*field.name)
     }
 
-    /// The paths in the payload that these fields may have there.
+    /// The paths that these fields may have in the payload.
     pub(crate) fn paths(&self, verb: Verb, given: &[Path], mistakes: &mut Mistakes) -> Vec<String> {
         let (mut paths, mut seen) = (Vec::new(), Vec::new());
         for path in given {

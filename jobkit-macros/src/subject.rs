@@ -5,11 +5,12 @@ use syn::{Attribute, Error, GenericParam, Generics, Item, ItemImpl, Type};
 use crate::mistakes::Mistakes;
 use crate::redact::Fields;
 
-/// What the attribute stands on.
+/// The item with the attribute.
 pub(crate) struct Subject {
-    /// The item as it was written; only a second `#[job]` is taken off.
+    /// The item as it was written, without a second `#[job]`.
     pub(crate) item: TokenStream,
-    /// The type it defines or, misplaced, implements; `None` for a function and the like.
+    /// The type that it defines, or implements if the attribute is misplaced; `None` for a function
+    /// and the like.
     pub(crate) name: Option<Ident>,
     pub(crate) generics: Generics,
     pub(crate) fields: Fields,
@@ -53,7 +54,8 @@ impl Subject {
     }
 }
 
-/// The type an `impl Job` is for: declared in its stead, it is not reported as undeclared too.
+/// The type of an `impl Job`: it is declared here, so that it is not reported as undeclared as
+/// well.
 fn implementor(item: &ItemImpl) -> Option<Ident> {
     match &*item.self_ty {
         Type::Path(ty) => ty.path.get_ident().cloned(),
@@ -105,7 +107,7 @@ fn refuse_generics(generics: &Generics, mistakes: &mut Mistakes) {
     }
 }
 
-/// Reports and takes off a further `#[job]`, which would declare the same struct again.
+/// Reports and removes a second `#[job]`, which would declare the same struct again.
 fn take_repeated(attributes: &mut Vec<Attribute>, mistakes: &mut Mistakes) -> bool {
     let before = attributes.len();
     attributes.retain(|attribute| {

@@ -3,7 +3,7 @@ use std::fmt::Write;
 /// How alike two words must be for one to be a misspelling of the other (Jaro-Winkler).
 const ALIKE: f64 = 0.85;
 
-/// The candidate that `word` was probably meant to be: a misspelling, or its last part alone.
+/// The probable candidate for `word`: it was misspelt, or is only the last part.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -1,17 +1,17 @@
-//! What other job queues call our arguments, and what they have that is no argument here.
+//! Names that other job queues use for our arguments, and words for things that are not arguments.
 
 use crate::suggest::nearest;
 
-/// What a word that is no argument of ours was probably meant to say.
+/// The probable meaning of a word that is not an argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meant {
     /// This argument.
     Argument(&'static str),
-    /// Something that is said elsewhere, or not there.
+    /// Something that is set elsewhere, or not at all.
     Elsewhere(&'static str),
 }
 
-/// Words of others for our arguments.
+/// Other words for our arguments.
 const SYNONYMS: [(&str, &[&str]); 23] = [
     ("kind", &["name", "job_name", "task", "task_name", "job_type", "identifier"]),
     ("aliases", &["alias", "old_name", "old_kind", "renamed_from"]),
@@ -47,14 +47,14 @@ const STATE: &str = "the state is named where the job says how to run: `impl Job
 
 const TAGS: &str = "tags are given when a job is enqueued: `.options().tags([…])`";
 
-/// Words for what is no argument.
+/// Words for things that are not arguments.
 const ELSEWHERE: [(&str, &[&str]); 3] = [
     (TAGS, &["tags", "tag", "labels", "label"]),
     (DELAY, &["delay", "delay_for", "after", "at", "run_at", "run_in", "wait", "scheduled_at"]),
     (STATE, &["state", "context", "ctx", "data", "app"]),
 ];
 
-/// What was meant by a word that is none of these arguments.
+/// The probable meaning of a word that is none of these arguments.
 pub(crate) fn meant(
     word: &str,
     arguments: impl IntoIterator<Item = &'static str>,

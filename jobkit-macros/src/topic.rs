@@ -1,4 +1,4 @@
-//! `subscribes`: a job that wraps what is published to a topic.
+//! `subscribes`: a job that wraps the payload of a topic.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -40,7 +40,7 @@ pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) ->
     wrapped
 }
 
-/// Whoever publishes stores the job, and need not know its type, which computes its keys.
+/// Publishing stores the job without knowing its type, which would compute keys.
 fn refuse_keys(args: &Args, mistakes: &mut Mistakes) {
     fn name<T>(given: Option<&Given<T>>) -> Option<&Ident> {
         given.map(|given| &given.name)
@@ -61,7 +61,7 @@ fn refuse_keys(args: &Args, mistakes: &mut Mistakes) {
     }
 }
 
-/// The policy of a job that subscribes. What is wrong with the type belongs under it.
+/// The policy of a job that subscribes. Errors about the type underline it.
 pub(crate) fn policy(topic: &Type, policy: &TokenStream) -> TokenStream {
     let span = Span::call_site().located_at(topic.span());
     let subscribed = quote_spanned!(span=> ::jobkit::private::subscribed::<#topic>);

@@ -1,4 +1,4 @@
-//! `unique_key` and `coalesce_key`, and what goes with them.
+//! `unique_key` and `coalesce_key`, and their options.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::Fields;
 
-/// The words for how long a job has its key, and for what becomes of a duplicate: each is a
-/// variant of the library's.
+/// The words for how long a job holds its key, and for what a duplicate does: each is a variant in
+/// the library.
 const WHILE: [(&str, &str); 3] =
     [("queued", "Queued"), ("running", "Running"), ("unfinished", "Unfinished")];
 const ON_DUPLICATE: [(&str, &str); 4] =
     [("skip", "Skip"), ("replace", "Replace"), ("debounce", "Debounce"), ("run_again", "RunAgain")];
 
-/// A key of which there is one job at a time.
+/// A key that one job has at a time.
 pub(crate) struct Unique {
     pub(crate) key: Expr,
     group: String,
@@ -30,7 +30,7 @@ pub(crate) struct Unique {
     on_duplicate: &'static str,
 }
 
-/// Both; a job has one of them at most.
+/// Both keys; a job has at most one of them.
 pub(crate) fn read(
     args: &mut Args,
     fields: &Fields,
@@ -81,7 +81,7 @@ impl Unique {
     }
 }
 
-/// A key of which the newest job that waits runs for all others.
+/// A key whose newest waiting job runs for all others.
 pub(crate) struct Coalesce {
     pub(crate) key: Expr,
     pub(crate) group: String,
@@ -106,7 +106,7 @@ impl Coalesce {
     }
 }
 
-/// What runs again does so when the other one has ended.
+/// A duplicate that runs again does so after the other job has ended.
 fn refuse_beside_run_again(args: &Args, holds: Option<&str>, mistakes: &mut Mistakes) {
     let unfinished = holds.is_none_or(|holds| holds == "Unfinished");
     let names = [
@@ -122,7 +122,7 @@ fn refuse_beside_run_again(args: &Args, holds: Option<&str>, mistakes: &mut Mist
     }
 }
 
-/// What says something about a key needs one.
+/// Options of a key need a key.
 pub(crate) fn refuse_keyless(args: &Args, mistakes: &mut Mistakes) {
     if args.mentions("unique_key") {
         return;

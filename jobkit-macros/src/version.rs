@@ -1,4 +1,4 @@
-//! `upcast(…)`: the versions before this one, each with the function that reads it.
+//! `upcast(…)`: earlier versions, each with the function that reads it.
 
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::{Parse, ParseStream, Parser};
@@ -7,7 +7,7 @@ use syn::{Error, Expr, LitInt, Result, Token, parenthesized, token};
 
 use crate::literal::{as_text, bare};
 
-/// An earlier version, and the function that makes the struct of it.
+/// An earlier version, and the function that converts it to the struct.
 pub(crate) struct Upcast {
     pub(crate) number: LitInt,
     pub(crate) function: Expr,
@@ -48,10 +48,10 @@ impl Parse for Upcast {
     }
 }
 
-/// Reads the list behind `upcast`.
+/// Reads the list after `upcast`.
 pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Result<Vec<Upcast>> {
     if !input.peek(token::Paren) {
-        // The rest is taken, or it would be a mistake of its own.
+        // The rest is consumed, or it would be reported as a second mistake.
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<proc_macro2::TokenTree>()?;
         }

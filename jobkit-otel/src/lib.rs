@@ -1,4 +1,4 @@
-//! OpenTelemetry traces through jobs: a request and the jobs that it enqueues are one trace, over
+//! OpenTelemetry traces through jobs: a request and the jobs that it enqueues are one trace, across
 //! all processes.
 //!
 //! Install your tracer and its `tracing-opentelemetry` layer as usual, then add
@@ -25,8 +25,8 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! The spans of jobkit have the level INFO: a filter on that layer has to let `jobkit=info`
-//! through, or there is no span to give a parent to.
+//! The spans of jobkit have the level INFO: a filter on that layer must let `jobkit=info` through,
+//! or there are no spans to connect.
 //!
 //! # What the spans say
 //!
@@ -56,26 +56,26 @@ pub use self::traces::Traces;
 /// From now on, jobs that this process enqueues carry the trace context of the span that enqueues
 /// them: `traceparent` and `tracestate`, as the W3C defines them.
 ///
-/// If jobs are to carry other things as well, call [`inject`] in a function of your own.
+/// If jobs carry other context as well, call [`inject`] in your own function.
 ///
 /// # Errors
-/// [`AlreadySet`]: something is [propagated](jobkit::hooks::propagate) already.
+/// [`AlreadySet`]: something is already [propagated](jobkit::hooks::propagate).
 pub fn propagate() -> Result<(), AlreadySet> {
     jobkit::hooks::propagate(inject)
 }
 
-/// Makes the span of the enqueue, a child of the current one, and puts its trace context into what
+/// Creates the span of the enqueue, a child of the current one, and adds its trace context to what
 /// a job carries.
 pub fn inject(carried: &mut Carried) {
     let span = info_span!("jobkit.create", otel.kind = "producer", otel.name = "create");
     messaging(&span, "create");
     let created = span.context();
-    // Without a layer for tracing, the context is the one that OpenTelemetry knows.
+    // Without a tracing layer, the context is OpenTelemetry's current one.
     let context = if created.has_active_span() { created } else { Context::current() };
     TraceContextPropagator::new().inject_context(&context, &mut Into(carried));
 }
 
-/// What the conventions ask of every span of messaging.
+/// The attributes that the conventions require of every messaging span.
 fn messaging(span: &Span, operation: &'static str) {
     span.set_attribute("messaging.system", "jobkit");
     span.set_attribute("messaging.operation.name", operation);

@@ -8,13 +8,13 @@ use tracing_opentelemetry::{OpenTelemetrySpanExt, SetParentError};
 
 use crate::{extract, messaging};
 
-/// A layer that gives the span of each attempt its place in a trace: give it to
+/// A layer that puts the span of each attempt into its trace: give it to
 /// [`Worker::around`](jobkit::Worker::around) before other layers.
 ///
 /// The first attempt is a child of the span that enqueued the job. Later attempts are children of
 /// that span as well, and linked to it, so the request, its jobs and their retries are one trace.
-/// With [`retries_apart`](Self::retries_apart), later attempts are traces of their own instead. An
-/// attempt of a job that carries no trace context begins a trace.
+/// With [`retries_apart`](Self::retries_apart), later attempts are separate traces instead. An
+/// attempt of a job without a trace context begins a trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traces {
     retries_apart: bool,
@@ -27,7 +27,7 @@ impl Traces {
         Self::default()
     }
 
-    /// Each attempt but the first begins a trace of its own, which is linked to the span that
+    /// Each attempt but the first begins a separate trace, which is linked to the span that
     /// enqueued the job. Use it for jobs that are retried for days, if the backend ends traces
     /// sooner.
     #[must_use]
@@ -36,7 +36,7 @@ impl Traces {
         self
     }
 
-    /// Places the span of this attempt.
+    /// Puts the span of this attempt into its trace.
     fn place(self, cx: &JobContext) {
         let span = cx.span();
         span.record("otel.kind", "consumer");
@@ -64,7 +64,7 @@ impl Around for Traces {
     async fn around(&self, cx: JobContext, next: Next) -> jobkit::Result {
         self.place(&cx);
         let result = next.run().await;
-        // Whatever error a cancelled job returns, it ends as cancelled.
+        // A cancelled job ends as cancelled, even if it returns an error.
         if let Err(error) = &result
             && error.is_failure()
             && cx.stop_reason() != Some(StopReason::Cancelled)
@@ -77,10 +77,10 @@ impl Around for Traces {
     }
 }
 
-/// Says once why there are no traces of jobs.
+/// Logs once why there are no traces of jobs.
 fn warn(error: &SetParentError) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        tracing::warn!(%error, "jobkit: the spans of attempts have no place in their traces");
+        tracing::warn!(%error, "jobkit: cannot put the spans of attempts into their traces");
     });
 }

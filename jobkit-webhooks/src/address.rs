@@ -1,16 +1,16 @@
-//! Which addresses requests may go to: what is public, and what the application allows.
+//! The addresses that requests may go to: public ones, and those that the application allows.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// What of IPv4 is not public, by IANA's list of special addresses.
+/// IPv4 networks that are not public, by IANA's list of special addresses.
 const SPECIAL_V4: [Ipv4Net; 16] = [
     v4([0, 0, 0, 0], 8),
     v4([10, 0, 0, 0], 8),
     v4([100, 64, 0, 0], 10),
     v4([127, 0, 0, 0], 8),
-    // The host's services in Azure; it looks public and is not.
+    // Azure's services for the host: the address looks public, but is not.
     v4([168, 63, 129, 16], 32),
     v4([169, 254, 0, 0], 16),
     v4([172, 16, 0, 0], 12),
@@ -25,14 +25,14 @@ const SPECIAL_V4: [Ipv4Net; 16] = [
     v4([240, 0, 0, 0], 4),
 ];
 
-/// All of IPv6 that is public, but for what follows.
+/// The public part of IPv6, with the exceptions below.
 const UNICAST_V6: Ipv6Net = v6(0x2000, 0, 3);
 
-/// Tunnels, which carry an IPv4 address of anybody's, and addresses for documentation.
+/// Tunnels, which may carry any IPv4 address, and addresses for documentation.
 const SPECIAL_V6: [Ipv6Net; 4] =
     [v6(0x2001, 0, 23), v6(0x2001, 0x0db8, 32), v6(0x2002, 0, 16), v6(0x3fff, 0, 20)];
 
-/// What a network without IPv4 reaches IPv4 by: the last four bytes are the address.
+/// The prefix by which a network without IPv4 reaches IPv4: the last four bytes are the address.
 const NAT64: Ipv6Net = v6(0x0064, 0xff9b, 96);
 
 const fn v4([a, b, c, d]: [u8; 4], prefix: u8) -> Ipv4Net {
@@ -43,7 +43,7 @@ const fn v6(first: u16, second: u16, prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0), prefix)
 }
 
-/// Whether anybody may be sent there.
+/// Whether the address is public.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|net| net.contains(&address)),
@@ -61,7 +61,7 @@ fn is_public(address: IpAddr) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed(pub(crate) Vec<IpNet>);
 
-/// What an address is to us.
+/// The class of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In a network that the application allows.

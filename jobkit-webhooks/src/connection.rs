@@ -1,4 +1,4 @@
-//! One request on one connection, to an address that was looked at.
+//! One request on one connection, to an address that was checked.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -27,10 +27,10 @@ use crate::signature::sign;
 use crate::verdict::{Verdict, rest, verdict};
 use crate::{Endpoint, Failure};
 
-/// How much of an answer is read: of its head, and of its body.
+/// How much of an answer is read: its head and its body.
 const MOST: usize = 64 * 1024;
 
-/// How long a connection may take to come about.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// How many addresses of a name are tried.
@@ -41,7 +41,7 @@ const QUOTED: usize = 200;
 
 const AGENT: &str = concat!("jobkit-webhooks/", env!("CARGO_PKG_VERSION"));
 
-/// What an endpoint answered.
+/// The answer of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
@@ -49,9 +49,9 @@ pub struct Answer {
     pub host: String,
     /// The status.
     pub status: u16,
-    /// What the header `Retry-After` asks for.
+    /// The wait that the header `Retry-After` asks for.
     pub retry_after: Option<Duration>,
-    /// The body, or the first 64 KiB of it, or what came in time.
+    /// The body, or the first 64 KiB of it, or what arrived in time.
     pub body: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// In one line, for an error: the body is in quotes, so that it does not tell causes apart.
+/// One line, for an error. The body is in quotes, so that it does not affect the fingerprint.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} answered {}", self.host, self.status)?;
@@ -112,7 +112,7 @@ impl Connector {
         let mut protocol = http1::Builder::new();
         let handshake = protocol.max_buf_size(MOST).handshake(TokioIo::new(stream));
         let (mut sender, connection) = handshake.await.map_err(wrong)?;
-        // It is driven from here, so that it ends with the attempt. Its error is the sender's, too.
+        // It is polled here, so that it ends with the attempt. The sender gets its error, too.
         let driven = async {
             let _told_to_the_sender = connection.await;
             pending::<Infallible>().await
@@ -124,7 +124,7 @@ impl Connector {
         };
         let (head, incoming) = response.map_err(late)?.map_err(wrong)?.into_parts();
         let mut body = Vec::new();
-        // The status decides: a body that does not come, or not in time, changes nothing.
+        // The status decides; a missing or late body changes nothing.
         tokio::select! {
             _in_time = timeout_at(deadline, read(incoming, &mut body)) => {}
             never = &mut driven => match never {},
@@ -138,8 +138,8 @@ impl Connector {
         })
     }
 
-    /// A connection to an address that may be reached. The name is resolved once: the connection is
-    /// to an address that was looked at, not to a name that may mean another one by then.
+    /// A connection to an allowed address. The name is resolved once: the connection goes to an
+    /// address that was checked, not to a name that may have changed since.
     async fn connect(&self, target: &Target) -> Result<Box<dyn Stream>, Failure> {
         let host = || target.host.to_string();
         let unconnected = |source| Failure::Connect { host: host(), source };
@@ -150,13 +150,13 @@ impl Connector {
         if !target.tls {
             return Ok(Box::new(stream));
         }
-        // The certificate is the name's, whatever the address.
+        // The certificate must match the name, not the address.
         let connector = TlsConnector::from(Arc::clone(&self.tls));
         let encrypted = connector.connect(target.name.clone(), stream).await;
         Ok(Box::new(encrypted.map_err(unconnected)?))
     }
 
-    /// The addresses among those found that may be reached, a few at most.
+    /// The allowed addresses among those found, at most a few.
     fn reachable(&self, found: &[SocketAddr], target: &Target) -> Result<Vec<SocketAddr>, Failure> {
         let place = |address: &SocketAddr| self.allowed.place(address.ip());
         let may = |address: &&SocketAddr| match place(address) {
@@ -190,7 +190,7 @@ async fn first_of(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(error)
 }
 
-/// Reads as much of a body as is wanted.
+/// Reads a body up to the limit.
 async fn read(mut incoming: Incoming, body: &mut Vec<u8>) {
     while body.len() < MOST
         && let Some(Ok(frame)) = incoming.frame().await
@@ -200,14 +200,14 @@ async fn read(mut incoming: Incoming, body: &mut Vec<u8>) {
     }
 }
 
-/// A URL, taken apart.
+/// A parsed URL.
 struct Target {
     url: Url,
     host: Host<String>,
     port: u16,
     /// Whether it is `https`.
     tls: bool,
-    /// The name that a certificate has to have.
+    /// The name that the certificate must have.
     name: ServerName<'static>,
 }
 

@@ -10,9 +10,9 @@ use crate::{Answer, Verdict, Webhooks};
 /// by SQL, the payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as the
 /// concurrency key.
 ///
-/// Four deliveries to an endpoint run at a time, over all workers, so a slow server holds up its
-/// own events and nobody else's. An operator can change that for one endpoint or for all, as with
-/// any [key](jobkit::Admin::limit_key).
+/// Four deliveries to an endpoint run at a time, across all workers, so a slow server delays only
+/// its own events. An operator can change that for one endpoint or for all, as with any
+/// [key](jobkit::Admin::limit_key).
 ///
 /// An event is tried ten times in three and a quarter days. An event that is not delivered by then,
 /// or that the endpoint refuses, becomes a dead letter. Its key is `endpoint/id`, so each event has
@@ -28,18 +28,19 @@ pub struct DeliverWebhook {
     pub endpoint: String,
     /// The id of the event, by which the receiver recognises it: the same in every attempt, and in
     /// the replay of a dead letter. Without one, that of the [job](JobContext::idempotency_key) is
-    /// used, which a replay does not keep.
+    /// used, which changes with a replay.
     #[serde(default)]
     pub id: Option<String>,
-    /// What is sent, byte for byte.
+    /// The body, sent byte for byte.
     pub body: Box<RawValue>,
 }
 
-/// A second or so after an attempt that failed, up to a day: the schedule that Standard Webhooks
-/// gives as an example.
+/// From about a second after the first failed attempt up to a day: the schedule that Standard
+/// Webhooks gives as an example.
 const WAITS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/// The status of an endpoint that is told too much: no failure, and no attempt is charged.
+/// The status of an endpoint that gets too many requests: it is not a failure, and no attempt is
+/// charged.
 const TOO_MANY: u16 = 429;
 
 impl DeliverWebhook {
@@ -56,19 +57,19 @@ impl DeliverWebhook {
         Duration::from_secs(WAITS[index])
     }
 
-    /// Switches the endpoint off, and discards what waits for it.
+    /// Switches the endpoint off, and discards the events that wait for it.
     async fn switch_off(&self, cx: &JobContext<Webhooks>, why: &str) -> jobkit::Result {
         let webhooks = cx.state();
         webhooks.endpoints.switch_off(&self.endpoint, why).await?;
         let key = ["gone-", &cx.idempotency_key()].concat();
         if let Err(error) = webhooks.discard_waiting(&self.endpoint, why, &key).await {
-            // They find the endpoint switched off, each in its time.
-            tracing::warn!(endpoint = self.endpoint, %error, "jobkit-webhooks: events wait on");
+            // Each of them will find the endpoint switched off when it runs.
+            tracing::warn!(endpoint = self.endpoint, %error, "jobkit-webhooks: events remain");
         }
         Ok(())
     }
 
-    /// What is to happen after this answer.
+    /// The verdict on this answer.
     async fn conclude(&self, cx: &JobContext<Webhooks>, answer: &Answer) -> jobkit::Result {
         match answer.verdict() {
             Verdict::Delivered => Ok(()),
@@ -80,9 +81,10 @@ impl DeliverWebhook {
             Verdict::Rest(rest) => {
                 if let Err(error) = cx.pause_key(rest).await {
                     let endpoint = &self.endpoint;
-                    tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint gets no rest");
+                    tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint does not rest");
                 }
-                // Not sooner than it asks for; and ten rests of a second do not use up an event.
+                // At least as long as it asks for, so that ten rests of a second do not use up an
+                // event.
                 let again = |number| rest.max(Self::wait(number));
                 Err(if answer.status == TOO_MANY {
                     JobError::wait(again(cx.attempt() + cx.snoozes()), answer.to_string())

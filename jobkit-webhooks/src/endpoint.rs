@@ -1,13 +1,14 @@
 use std::fmt;
 use std::pin::Pin;
 
-/// Where events are sent, and the secrets by which they are signed.
+/// Where events are sent, and the secrets that sign them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Such as `https://example.com/webhooks`.
     pub url: String,
-    /// As [`new_secret`](crate::new_secret) makes them. There is one; while it is being changed
-    /// there are two, the new one and the old one, for as long as the receiver may need to switch.
+    /// Its secrets, as made by [`new_secret`](crate::new_secret). Usually there is one. While you
+    /// rotate it there are two, the new one and the old one, for as long as the receiver needs to
+    /// switch.
     pub secrets: Vec<String>,
 }
 
@@ -26,14 +27,14 @@ pub trait Endpoints: Send + Sync + 'static {
     fn find(&self, id: &str) -> impl Future<Output = jobkit::Result<Option<Endpoint>>> + Send;
 
     /// Switches off an endpoint that wants no more events, with a reason to show to its owner. From
-    /// then on [`find`](Self::find) must not find it, and no events are to be sent
-    /// [to](crate::Event::to) it, until somebody switches it on again. It may be off already.
+    /// then on [`find`](Self::find) must not find it, and no events should be sent
+    /// [to](crate::Event::to) it, until somebody switches it on again. It may already be off.
     fn switch_off(&self, id: &str, why: &str) -> impl Future<Output = jobkit::Result> + Send;
 }
 
 type Asked<'a, T> = Pin<Box<dyn Future<Output = jobkit::Result<T>> + Send + 'a>>;
 
-/// [`Endpoints`] of whatever type.
+/// [`Endpoints`] of any type.
 pub(crate) trait AnyEndpoints: Send + Sync {
     fn find<'a>(&'a self, id: &'a str) -> Asked<'a, Option<Endpoint>>;
     fn switch_off<'a>(&'a self, id: &'a str, why: &'a str) -> Asked<'a, ()>;

@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::DeliverWebhook;
 use crate::signature::random;
 
-/// Something that happened, as endpoints are told of it.
+/// Something that happened, to be sent to endpoints.
 ///
 /// ```
 /// use jobkit_webhooks::Event;
@@ -40,7 +40,7 @@ impl Event {
         Ok(Self::with_body(to_raw_value(&Body { kind, timestamp, data })?))
     }
 
-    /// An event with this body, of whatever form: it is sent as it is.
+    /// An event with this body of any form, which is sent as it is.
     #[must_use]
     pub fn with_body(body: Box<RawValue>) -> Self {
         let id = format!("msg_{:032x}", u128::from_le_bytes(random()));

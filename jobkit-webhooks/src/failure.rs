@@ -1,7 +1,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Why there is no answer to a request.
+/// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -34,15 +34,15 @@ pub enum Failure {
     Resolve {
         /// The host of the URL.
         host: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no connection, or none that TLS trusts.
+    /// There is no connection, or TLS does not trust it.
     #[error("cannot connect to {host}")]
     Connect {
         /// The host of the URL.
         host: String,
-        /// What the system or TLS says.
+        /// The error of the system or of TLS.
         source: io::Error,
     },
     /// The connection ended, or the answer was not HTTP.
@@ -50,7 +50,7 @@ pub enum Failure {
     Http {
         /// The host of the URL.
         host: String,
-        /// What is wrong.
+        /// The error.
         source: hyper::Error,
     },
     /// There was no answer in [time](crate::Webhooks::timeout).
@@ -58,7 +58,7 @@ pub enum Failure {
     Timeout {
         /// The host of the URL.
         host: String,
-        /// How long the answer was waited for.
+        /// The time limit.
         limit: Duration,
     },
 }

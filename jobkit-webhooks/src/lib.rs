@@ -1,6 +1,6 @@
-//! Signed webhooks as jobs: events for the endpoints of your customers, enqueued in the same
-//! transaction as what happened, signed as [Standard Webhooks](https://www.standardwebhooks.com)
-//! specifies, and retried for three days.
+//! Signed webhooks as jobs: events for your customers' endpoints, enqueued in the same transaction
+//! as your changes, signed as [Standard Webhooks](https://www.standardwebhooks.com) specifies, and
+//! retried for three days.
 //!
 //! Keep your endpoints in a table, and implement [`Endpoints`] for it. Give the worker a
 //! [`Webhooks`] as a state, and let it serve the queue `webhooks`:
@@ -44,15 +44,14 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! [`verdict`] says what follows from an answer, and [`Failure`] what else can go wrong. Each
+//! [`verdict`] says what follows from an answer, and [`Failure`] why there may be none. Each
 //! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] makes a secret for an
-//! endpoint; while the secret is being changed the endpoint has two, and each request has a
-//! signature by each. [`Webhooks::test_delivery`] sends one request at once, for the page on which
-//! a customer enters an endpoint.
+//! endpoint. While you rotate it, the endpoint has two, and each request has a signature by each.
+//! [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer enters
+//! an endpoint.
 //!
-//! An endpoint that somebody enters cannot reach into your network: names are resolved first, and
-//! addresses that are not public are refused, unless they are in a network that you
-//! [allow](Webhooks::allow).
+//! A customer's endpoint cannot reach into your network: names are resolved first, and addresses
+//! that are not public are refused unless they are in a network that you [allow](Webhooks::allow).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 

@@ -1,4 +1,4 @@
-//! Signatures as Standard Webhooks has them.
+//! Signatures as Standard Webhooks specifies them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,14 +7,14 @@ use sha2::Sha256;
 
 use crate::Failure;
 
-/// What a secret begins with.
+/// The prefix of a secret.
 const PREFIX: &str = "whsec_";
 
 /// How many bytes a secret may have.
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// A new secret for an endpoint: `whsec_` and 32 random bytes in base64. Keep it with the endpoint,
-/// and show it to whoever is to verify the signatures.
+/// and show it to the receiver that verifies the signatures.
 #[must_use]
 pub fn new_secret() -> String {
     let secret: [u8; 32] = random();
@@ -60,7 +60,7 @@ fn key(secret: &str) -> Result<Vec<u8>, Failure> {
 mod tests {
     use super::*;
 
-    /// The vector that the libraries of Standard Webhooks 1.0.0 are tested by, in each language.
+    /// The test vector of the Standard Webhooks 1.0.0 libraries, in each language.
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const ID: &str = "msg_p5jXN8AQM9LWM0D4loKWxJek";
     const BODY: &str = r#"{"test": 2432232314}"#;

@@ -1,37 +1,37 @@
-//! What an answer means for the delivery.
+//! The verdict on an answer.
 
 use std::time::{Duration, SystemTime};
 
-/// How long an endpoint rests that says 429 and not for how long.
+/// How long an endpoint rests that answers 429 without a time.
 const REST: Duration = Duration::from_secs(60);
 
-/// The shortest and the longest rest that an endpoint gets, whatever it asks for.
+/// The shortest and the longest rest of an endpoint, whatever it asks for.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What becomes of a delivery, by the answer to it.
+/// What happens to a delivery after its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The event has arrived.
     Delivered,
     /// The endpoint wants no more events: it is switched off, and all waiting events are discarded.
     Gone,
-    /// The endpoint rests for this long: none of its events is sent. This one is tried again.
+    /// The endpoint rests for this long: none of its events is sent. This one is retried.
     Rest(Duration),
-    /// This event is tried again.
+    /// This event is retried.
     Again,
-    /// The endpoint refuses this event, and would again: it becomes a dead letter.
+    /// The endpoint refuses this event, and would refuse it again: it becomes a dead letter.
     Refused,
 }
 
-/// The verdict on a status, with what `Retry-After` asks for.
+/// The verdict on a status and on the wait that `Retry-After` asks for.
 ///
 /// | status | `Retry-After` | verdict |
 /// |---|---|---|
 /// | 200–299 | | [`Delivered`](Verdict::Delivered) |
 /// | 410 | | [`Gone`](Verdict::Gone) |
-/// | 408, 425, 429, 500–599 | with | [`Rest`](Verdict::Rest): so long, 1 second to 24 hours |
-/// | 429 | without | [`Rest`](Verdict::Rest): a minute |
+/// | 408, 425, 429, 500–599 | with | [`Rest`](Verdict::Rest) for that time, 1 second to 24 hours |
+/// | 429 | without | [`Rest`](Verdict::Rest) for a minute |
 /// | 408, 425, 500–599 | without | [`Again`](Verdict::Again) |
 /// | anything else | | [`Refused`](Verdict::Refused) |
 ///
@@ -53,12 +53,12 @@ pub fn verdict(status: u16, retry_after: Option<Duration>) -> Verdict {
     }
 }
 
-/// What a header `Retry-After` asks for: seconds, or the time until a date. `None` when it is
-/// neither.
+/// The wait that a header `Retry-After` asks for: seconds, or the time until a date. `None` if it
+/// is neither.
 pub(crate) fn rest(header: &str, now: SystemTime) -> Option<Duration> {
     let header = header.trim();
     if !header.is_empty() && header.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More than fits is as long as can be.
+        // A number that does not fit is the longest time.
         return Some(Duration::from_secs(header.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(header).ok()?;

@@ -15,7 +15,7 @@ use crate::connection::Connector;
 use crate::endpoint::{AnyEndpoints, Endpoints};
 use crate::{Answer, DeliverWebhook, Endpoint, Event, Failure};
 
-/// Sends webhooks: the state of [`DeliverWebhook`], to be given to
+/// Sends webhooks. It is the state of [`DeliverWebhook`]: give it to
 /// [`Worker::state`](jobkit::Worker::state).
 ///
 /// Cheap to clone.
@@ -36,8 +36,8 @@ impl Webhooks {
     /// The longest time that an answer may take.
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Sends to these endpoints. The `Admin`, for the database of the jobs, discards what waits for
-    /// an endpoint that is gone.
+    /// Sends to these endpoints. The `Admin`, for the database of the jobs, discards the events
+    /// that wait for an endpoint that is gone.
     ///
     /// TLS trusts the certificates that the system trusts. If there are none (in an empty
     /// container, say), a warning is logged, and no `https` request succeeds.
@@ -108,8 +108,8 @@ impl Webhooks {
         self.connector.post(endpoint, id, body).await
     }
 
-    /// Discards what waits for an endpoint: ready, blocked, or between two attempts. Workers do it,
-    /// within seconds. The key says which call it was: another one with it does nothing.
+    /// Discards the events that wait for an endpoint: ready, blocked, or between two attempts.
+    /// Workers do it within seconds. A second call with the same key does nothing.
     pub(crate) async fn discard_waiting(
         &self,
         endpoint: &str,

@@ -44,7 +44,7 @@ async fn site() -> (Lab, Router) {
 async fn a_queue_is_paused_and_resumed() {
     let (lab, app) = site().await;
     let text = act(&app, "/queues/pause", "queue=mail&reason=the+relay+is+down").await;
-    assert_eq!(text, "mail is paused: nothing of it starts.");
+    assert_eq!(text, "mail is paused: no job starts.");
     let page = get(&app, "/queues").await.body;
     assert!(page.contains("by alice: the relay is down"), "{page}");
     assert_eq!(act(&app, "/queues/resume", "queue=mail").await, "mail is resumed.");
@@ -57,7 +57,7 @@ async fn a_queue_is_bounded_and_says_how_full_it_is() {
     let (lab, app) = site().await;
     assert_eq!(
         act(&app, "/queues/bound", "queue=send_receipt_03&bound=1").await,
-        "send_receipt_03 takes 1 waiting jobs."
+        "send_receipt_03 is bounded to 1 waiting jobs."
     );
     let page = get(&app, "/queues").await.body;
     assert!(page.contains("of 1 wait"), "{page}");
@@ -142,7 +142,7 @@ async fn blocked_jobs_of_one_key_are_discarded_by_an_operation() {
     let page = get(&app, reply.header("location")).await;
     assert!(page.body.contains("pending"));
     let cancel = format!("{}/cancel", reply.header("location"));
-    assert!(act(&app, &cancel, "").await.ends_with("what it did stays done."));
+    assert!(act(&app, &cancel, "").await.ends_with("what it has done stays done."));
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn a_worker_is_asked_to_stop() {
     let text = act(&app, "/workers/1f/stop", "").await;
     assert_eq!(text, "The worker has been asked to stop.");
     assert_eq!(lab.count("jobkit.workers where stop_requested_at is not null").await, 1);
-    assert_eq!(act(&app, "/workers/1f/stop", "").await, "It is stopping already.");
+    assert_eq!(act(&app, "/workers/1f/stop", "").await, "It is already stopping.");
 }
 
 #[tokio::test]
@@ -280,7 +280,7 @@ async fn a_script_leaves_a_page_for_another() {
     assert_eq!((reply.status, reply.header("location")), (StatusCode::NO_CONTENT, ""));
     let cookie = reply.header("set-cookie").split(';').next().unwrap();
     let page = ask(&app, "GET", reply.header("hx-redirect"), &[("cookie", cookie)], "").await;
-    assert_eq!(said(&page), "mail is paused: nothing of it starts.");
+    assert_eq!(said(&page), "mail is paused: no job starts.");
     assert!(page.body.contains("hx-get=\"/queues\""), "it asks for itself");
 }
 

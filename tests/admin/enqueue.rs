@@ -87,7 +87,7 @@ async fn how_long_it_may_wait_and_be_tried_is_in_its_metadata() {
     let terms = serde_json::json!({"expires": 90.0, "retry_for": 3600.0});
     assert_eq!(metadata, serde_json::json!({"by": "a script", "jobkit": terms}));
     let page = get(&app, &format!("/jobs/{job}")).await.body;
-    assert!(page.contains("Ends as expired unless it begins by "), "{page}");
+    assert!(page.contains("Expires unless it starts by "), "{page}");
 }
 
 #[tokio::test]

@@ -47,7 +47,7 @@ async fn one_that_waits_for_the_end_of_another_names_it() {
     let first = enqueue(&lab, again).await;
     claim(&lab, 1).await;
     let follower = enqueue(&lab, again).await;
-    let why = format!("Runs once job {first}, which has its unique key, has ended");
+    let why = format!("Waits until job {first}, which holds its unique key, ends");
     let api = told(&app, follower, &why).await;
     assert_eq!((&api["state"], &api["unique_key"]), (&"scheduled".into(), &"k".into()));
 }

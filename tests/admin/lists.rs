@@ -196,7 +196,7 @@ async fn the_worker_of_a_finished_job_may_have_left() {
     assert!(page.contains("href=\"/workers/1f\""), "{page}");
     let left = get(&app, "/workers/1f").await;
     assert_eq!(left.status, StatusCode::OK, "{}", left.body);
-    assert!(left.body.contains("It stopped in order."), "{}", left.body);
+    assert!(left.body.contains("It stopped cleanly."), "{}", left.body);
     assert!(!left.body.contains("Its lease lapsed"), "{}", left.body);
     let finished = "/jobs?state=finished&amp;q=worker:1f";
     assert!(left.body.contains(finished), "{}", left.body);
@@ -212,7 +212,7 @@ async fn the_worker_of_a_finished_job_may_have_left() {
     )
     .await;
     let lost = get(&app, "/workers/30").await.body;
-    for word in ["<dd>web-7</dd>", "<dd>4711</dd>", "Its lease lapsed, with 3 jobs in hand"] {
+    for word in ["<dd>web-7</dd>", "<dd>4711</dd>", "Its 3 jobs were taken back."] {
         assert!(lost.contains(word), "{word}: {lost}");
     }
     // What is known of no more is no link.

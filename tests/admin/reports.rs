@@ -21,7 +21,7 @@ async fn progress_and_log_are_on_the_pages_of_job_and_worker_and_in_the_api() {
     .await;
     let page = get(&app, &format!("/jobs/{job}")).await.body;
     for part in [
-        "What it said",
+        "Progress and log",
         "aria-label=\"33 %\"",
         "41 of 123, rows &#60;b&#62;",
         "00:00:01.000 WARN  shop: no &#60;price&#62;",
@@ -47,7 +47,7 @@ async fn progress_and_log_are_on_the_pages_of_job_and_worker_and_in_the_api() {
         )
         .await;
     let page = get(&app, &format!("/jobs/{waits}")).await.body;
-    assert!(!page.contains("What it said") && !page.contains("Checkpoint"), "{page}");
+    assert!(!page.contains("Progress and log") && !page.contains("Checkpoint"), "{page}");
 }
 
 #[tokio::test]

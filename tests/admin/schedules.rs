@@ -31,7 +31,7 @@ async fn one_is_made_changed_and_deleted() {
     let expected = "@daily Asia/Tokyo send_receipt_01 k -2 all 3 skip_if_running {}";
     assert!(said.starts_with(expected), "{said}");
     let again = refused(&app, "/schedules/create", NEW).await.body;
-    assert!(again.contains("id=\"wrong-name\">There is a schedule of this name."), "{again}");
+    assert!(again.contains("id=\"wrong-name\">A schedule of this name already exists."), "{again}");
     // As a deploy declares it: what the form does not change stays the code's.
     lab.run("update jobkit.schedules set edited = '{}' where name = 'a/b'").await;
     let change = get(&app, "/schedules/change?name=a%2Fb").await.body;
@@ -58,12 +58,12 @@ async fn what_is_wrong_is_said_beside_its_field() {
     let app = dashboard(&lab, Permissions::admin());
     for (field, right, wrong, why) in [
         ("times", "%40daily+Asia%2FTokyo", "0+0+30+2+*", "never comes"),
-        ("args", "args=", "args=%7B", "It is not JSON"),
+        ("args", "args=", "args=%7B", "This is not JSON"),
         ("priority", "priority=-2", "priority=4", "from −3 to 3"),
         ("max", "max=3", "max=0", "from 1 to 1000"),
         ("window", "window=60", "window=soon", "a number of seconds"),
         ("jitter", "jitter=1.5", "jitter=", "a number of seconds"),
-        ("name", "a%2Fb", "", "It has to be given."),
+        ("name", "a%2Fb", "", "This is required."),
     ] {
         let body = refused(&app, "/schedules/create", &NEW.replace(right, wrong)).await.body;
         let (_, said) = body.split_once(&format!("id=\"wrong-{field}\">")).expect(field);

@@ -81,7 +81,7 @@ test("a scheduled job is put off, and then run", visiting(
   jobPath("state=scheduled&q=kind:send_receipt"), async (page) => {
     const id = idOf(page);
     await menu(page, "Later…");
-    await page.getByLabel("In how many seconds").fill("7200");
+    await page.getByLabel("Seconds from now").fill("7200");
     await button(page, "Reschedule").click();
     await page.locator("#flash .flash").waitFor();
     const { run_at } = await ask(url, `jobs/${id}`);
@@ -139,7 +139,7 @@ test("a dead letter is discarded", visiting(deadPath("send_receipt"), async (pag
   const id = idOf(page);
   await menu(page, "Discard…");
   await button(page, "Discard").click();
-  await said(page, `Dead letter ${id} is gone.`);
+  await said(page, `Dead letter ${id} is removed.`);
   assert.equal(new URL(page.url()).pathname, "/jobs/dead");
   // It is not asked for any more.
   await page.locator(".live.on").waitFor();
@@ -191,7 +191,7 @@ test("old dead letters are purged", visiting("/dead/entries?kind=send_receipt", 
   assert(count > 3);
   await menu(page, "Purge…");
   await page.getByLabel("Older than").fill("0");
-  await button(page, "Look at them").click();
+  await button(page, "Preview").click();
   await confirmed(page, "purge", count);
   assert.equal((await items("dead-letters?kind=send_receipt")).length, 0);
   assert((await items("dead-letters")).length > 0, "and no others");

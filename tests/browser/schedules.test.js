@@ -41,7 +41,7 @@ const expectedDays = (now) => [
 const read = (rows) => rows.map((row) => {
   const cell = (label) => row.querySelector(`td[data-l="${label}"]`);
   const time = (label) => Date.parse(cell(label).querySelector("time")?.dateTime);
-  const drawn = [...cell("The day to come").querySelectorAll("svg[role=img] rect.used")];
+  const drawn = [...cell("Next 24 hours").querySelectorAll("svg[role=img] rect.used")];
   return {
     name: cell("Schedule").querySelector("a").textContent,
     next: time("Next"),
@@ -121,11 +121,11 @@ test("one is made by keyboard, without a script, and deleted", async () => {
   await page.locator("select[name=kind]").selectOption("build_report");
   await page.getByLabel("Payload").fill("{");
   await page.getByLabel("Name").press("Enter");
-  await page.getByText("It is not JSON").waitFor();
+  await page.getByText("This is not JSON").waitFor();
   assert.equal(await page.locator("select[name=kind]").inputValue(), "build_report");
   await page.getByLabel("Payload").fill('{"month": "2026-12"}');
   await page.getByLabel("Name").press("Enter");
-  await page.getByText("by hand is made.").waitFor();
+  await page.getByText("by hand is created.").waitFor();
   await page.locator("summary", { hasText: "Delete…" }).click();
   await page.getByRole("button", { name: "Delete the schedule" }).click();
   await page.getByText("by hand is deleted.").waitFor();

@@ -79,6 +79,6 @@ async fn an_interrupted_measurement_cleans_up() {
     while let Some(line) = lines.next_line().await.unwrap() {
         said.push_str(&line);
     }
-    assert!(said.contains("interrupted, and has cleaned up"), "{said}");
+    assert!(said.contains("interrupted and cleaned up"), "{said}");
     assert_eq!(lab.count(JOBS).await, 0);
 }

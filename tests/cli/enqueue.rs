@@ -78,7 +78,7 @@ async fn how_long_one_may_wait_and_be_tried_is_in_its_metadata() {
     let terms = json!({"expires": 90.0, "retry_for": 3600.0});
     assert_eq!(stored, json!({"by": "a script", "jobkit": terms}));
     let why = run(&lab, &["jobs", "explain", &job]).await.good();
-    assert!(why.contains("Ends as expired unless it begins by "), "{why}");
+    assert!(why.contains("Expires unless it starts by "), "{why}");
 }
 
 #[tokio::test]

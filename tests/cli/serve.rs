@@ -195,7 +195,7 @@ async fn a_password_comes_from_a_file_that_is_there_and_not_empty() {
     assert_eq!(site.stop("-TERM").await, 0);
     std::fs::write(path("short"), "sesame\n").unwrap();
     let wrong =
-        [("empty", "is empty"), ("none", "cannot be read"), ("short", "fewer than 12 characters")];
+        [("empty", "is empty"), ("none", "cannot read"), ("short", "fewer than 12 characters")];
     for (file, what) in wrong {
         let args = ["serve", "--bind", "127.0.0.1:0", "--password-file", &path(file)];
         let said = at(lab.url(), &args).await.bad(2);

@@ -200,7 +200,7 @@ async fn progress_and_log_are_shown_while_an_attempt_runs_and_after_it_failed() 
     let of_worker = admin.worker(report.worker).await.unwrap().unwrap().jobs;
     assert_eq!(told(of_worker[0].progress.as_ref()), half);
     let why = admin.explain(job).await.unwrap().unwrap();
-    assert!(why.sentence.ends_with("it said: 50 of 100, with •••"), "{}", why.sentence);
+    assert!(why.sentence.ends_with(": 50 of 100, with •••"), "{}", why.sentence);
     assert!(matches!(&why.reasons[0], Reason::Running { progress: Some(_), .. }), "{why:?}");
 
     hand.go_on.notify_one();

@@ -1,13 +1,13 @@
-//! By which name a request calls this machine. Another site could have its own name lead here, and
-//! a browser would take its pages for ours: they could do what a visitor may.
+//! The host name of a request. Another site could make its own name resolve to this machine; its
+//! pages would then count as ours in a browser, with the rights of the visitor.
 
 use std::net::IpAddr;
 
 use axum::http::header::HOST;
 use axum::http::request::Parts;
 
-/// Whether each name that a request has for this machine is one of loopback, and there is one: the
-/// address in it comes before the header, where it has both.
+/// Whether a request names a host, in its target or its header, and every host it names is
+/// loopback.
 pub(crate) fn is_called_by_own_name(request: &Parts) -> bool {
     let headers = request.headers.get_all(HOST).iter();
     let headers = headers.map(|host| host.to_str().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What can be done.
+//! Actions.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Queue {
     queue: String,
     #[serde(default)]
     reason: String,
-    /// How long a pause waits until nothing of it runs.
+    /// How long a pause waits for running jobs to end.
     wait_seconds: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn resume(context: &Context) -> Answer {
 #[serde(deny_unknown_fields)]
 struct QueueBound {
     queue: String,
-    /// How many jobs may wait; null for any number.
+    /// How many jobs may wait; null for no bound.
     bound: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn limit_key(context: &Context) -> Answer {
     Ok(done())
 }
 
-/// What became of a job that was to end.
+/// Says whether a job ended or was asked to.
 fn ended(cancelled: Cancelled) -> Answer {
     match cancelled {
         Cancelled::Now => Ok(answer(json!({"ended": true}))),
@@ -148,7 +148,7 @@ pub(crate) async fn discard_dead_letter(context: &Context) -> Answer {
     match context.admin().discard_dead_letter(DeadLetterId(context.request.id()?)).await? {
         DeadLetterDiscarded::Now => Ok(done()),
         DeadLetterDiscarded::NotFound => Err(Failure::NotFound),
-        _ => Err(Failure::Conflict("A job replays it: cancel that job first.".into())),
+        _ => Err(Failure::Conflict("A job is replaying it: cancel that job first.".into())),
     }
 }
 

@@ -14,7 +14,7 @@ struct Item {
     what: String,
     #[serde(default)]
     subject: String,
-    /// The time of the overview that told of it; now where it is not said.
+    /// The time of the overview that showed it; by default now.
     seen: Option<String>,
     #[serde(default)]
     reason: String,
@@ -25,7 +25,7 @@ pub(crate) async fn acknowledge(context: &Context) -> Answer {
     let seen = seen.as_deref().map(time).transpose()?;
     match context.admin().acknowledge(&what, &subject, seen, &reason).await? {
         true => Ok(done()),
-        false => Err(Failure::Invalid(format!("Nothing that needs attention is called {what}."))),
+        false => Err(Failure::Invalid(format!("Unknown attention item “{what}”."))),
     }
 }
 

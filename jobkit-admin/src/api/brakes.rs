@@ -1,4 +1,4 @@
-//! What holds jobs back over all workers.
+//! What holds jobs back across all workers.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ struct Held {
     name: String,
     #[serde(default)]
     reason: String,
-    /// How long a pause waits until nothing of it runs.
+    /// How long a pause waits for running jobs to end.
     wait_seconds: Option<u64>,
     limit: Option<u32>,
     /// Such as `100/min`.
@@ -48,11 +48,11 @@ pub(crate) async fn pause(context: &Context) -> Answer {
     paused(context, &scope, wait).await
 }
 
-/// The longest that a request waits.
+/// The longest time that a request may wait.
 const LONGEST_WAIT: u64 = 30;
 
-/// How long a request is to wait until nothing runs, with the turn that it waits in: there are few,
-/// or who waits would keep others from being served.
+/// How long a request waits for running jobs to end, and the turn it holds meanwhile. Turns are
+/// few, so that waiting requests do not block others.
 pub(super) struct Wait<'a>(Duration, SemaphorePermit<'a>);
 
 pub(super) fn wait(context: &Context, seconds: Option<u64>) -> Result<Option<Wait<'_>>, Failure> {
@@ -65,7 +65,7 @@ pub(super) fn wait(context: &Context, seconds: Option<u64>) -> Result<Option<Wai
     Ok(Some(Wait(Duration::from_secs(seconds), turn)))
 }
 
-/// Answers a pause: with how many jobs still run, if that was to be waited for.
+/// Answers a pause, with the number of running jobs if it waited for them.
 pub(super) async fn paused(context: &Context, scope: &Scope, wait: Option<Wait<'_>>) -> Answer {
     let Some(Wait(within, _turn)) = wait else { return Ok(done()) };
     let running = context.admin().wait_until_idle(scope, within, |_| {}).await?;

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::request::time::time;
 
-/// What is left out comes from the kind.
+/// Fields that are left out come from the kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -27,7 +27,7 @@ struct Wanted {
     at: Option<String>,
     priority: Option<i32>,
     max_attempts: Option<i32>,
-    /// In seconds, as the next.
+    /// In seconds, as the next one.
     expires: Option<u64>,
     retry_for: Option<u64>,
     concurrency_key: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) async fn enqueue(context: &Context) -> Answer {
     Ok((status, [(LOCATION, url)], said).into_response())
 }
 
-/// The same with what it says of its time.
+/// Adds the options about time.
 fn timed<'a>(mut job: ByKind<'a>, wanted: &Wanted) -> Result<ByKind<'a>, Failure> {
     if let Some(at) = &wanted.at {
         job = job.at(time(at)?);
@@ -104,7 +104,7 @@ fn timed<'a>(mut job: ByKind<'a>, wanted: &Wanted) -> Result<ByKind<'a>, Failure
     Ok(job)
 }
 
-/// The same with its unique key.
+/// Adds the unique or coalesce key.
 fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Failure> {
     if wanted.unique_key.is_some() && wanted.coalesce_key.is_some() {
         return Err(Failure::Invalid(
@@ -116,7 +116,7 @@ fn unique<'a>(mut job: ByKind<'a>, wanted: &mut Wanted) -> Result<ByKind<'a>, Fa
         None => &wanted.coalesce_group,
     };
     if other.is_some() {
-        let text = "`unique_group` goes with `unique_key`, `coalesce_group` with `coalesce_key`";
+        let text = "`unique_group` needs `unique_key`, and `coalesce_group` needs `coalesce_key`";
         return Err(Failure::Invalid(text.to_owned()));
     }
     if let Some(key) = wanted.unique_key.take() {

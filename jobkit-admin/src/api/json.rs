@@ -13,12 +13,12 @@ pub(super) fn answer(value: impl ToString) -> Response {
     ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 
-/// It is done, and there is nothing to say.
+/// Done, with nothing to report.
 pub(super) fn done() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// The body of a request. None at all is an empty object.
+/// The body of a request. No body counts as an empty object.
 pub(super) fn body<T: DeserializeOwned>(context: &Context) -> Result<T, Failure> {
     let bytes = if context.request.body().is_empty() { b"{}" } else { context.request.body() };
     json::read(bytes).map_err(|error| Failure::Invalid(format!("{error}.")))

@@ -1,4 +1,4 @@
-//! Actions on many at once: looked at first, then begun, watched and cancelled.
+//! Bulk actions: previewed first, then begun, watched and cancelled.
 
 use jobkit::admin::Count;
 use jobkit::admin::operations::Operation;
@@ -32,7 +32,7 @@ async fn one(context: &Context) -> Result<Operation, Failure> {
     context.admin().operation(context.request.id()?).await?.ok_or(Failure::NotFound)
 }
 
-/// What an operation would be about, and what confirms it where nobody knows how many match.
+/// What an operation would act on, and the confirmation it needs if the number is not known.
 pub(crate) async fn preview(context: &Context) -> Answer {
     let bulk: BulkRequest = body(context)?;
     let preview = context.admin().preview(&bulk.action(&context.access)?).await?;
@@ -47,7 +47,7 @@ pub(crate) async fn preview(context: &Context) -> Answer {
     Ok(answer(of))
 }
 
-/// Begins one, or finds the one that was begun with this key.
+/// Begins an operation, or finds the one that was begun with this key.
 pub(crate) async fn begin(context: &Context) -> Answer {
     let bulk: BulkRequest = body(context)?;
     let action = bulk.action(&context.access)?;
@@ -58,7 +58,7 @@ pub(crate) async fn begin(context: &Context) -> Answer {
     Ok(answer(values::operation(&context.admin().begin_operation(&action, reason, key).await?)))
 }
 
-/// With whom it could not be acted on.
+/// The items that were skipped.
 pub(crate) async fn results(context: &Context) -> Answer {
     let operation = one(context).await?;
     let results = context.admin().operation_results(operation.id).await?;
@@ -74,5 +74,5 @@ pub(crate) async fn cancel(context: &Context) -> Answer {
         return Ok(done());
     }
     one(context).await?;
-    Err(Failure::Conflict("It has ended already.".into()))
+    Err(Failure::Conflict("It has already ended.".into()))
 }

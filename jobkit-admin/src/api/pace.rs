@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Answer, Failure, of_known_group};
 use crate::request::pace::rate;
 
-/// A rate such as `100/min`; `"none"` lifts it, null gives it back.
+/// A rate such as `100/min`; `"none"` removes it, null restores the default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GroupRate {

@@ -1,4 +1,4 @@
-//! What is there.
+//! Reading.
 
 use jobkit::JobId;
 use jobkit::admin::dead_letters::DeadLetterId;

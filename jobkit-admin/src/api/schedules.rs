@@ -1,4 +1,4 @@
-//! Schedules. They are named in the query or the body: a name may be any text.
+//! Schedules. Their names are in the query or the body, since a name may be any text.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn named(context: &Context) -> Result<&str, Failure> {
         .request
         .query("name")
         .filter(|name| !name.is_empty())
-        .ok_or_else(|| Failure::Invalid("It needs a name.".into()))
+        .ok_or_else(|| Failure::Invalid("A name is required.".into()))
 }
 
 pub(crate) async fn show(context: &Context) -> Answer {
@@ -76,7 +76,7 @@ impl TryFrom<CaughtUp> for CatchUp {
             CaughtUp::Word(word) if word == "none" => Ok(Self::None),
             CaughtUp::Word(word) if word == "latest" => Ok(Self::Latest),
             CaughtUp::Word(_) => {
-                Err(Failure::Invalid("catch_up is none, latest or an object.".into()))
+                Err(Failure::Invalid("catch_up must be none, latest or an object.".into()))
             }
             CaughtUp::All { max, window } => Ok(Self::All { max, window: duration(window)? }),
         }
@@ -91,7 +91,7 @@ fn overlap(word: &str) -> Result<Overlap, Failure> {
     match word {
         "allow" => Ok(Overlap::Allow),
         "skip_if_running" => Ok(Overlap::SkipIfRunning),
-        _ => Err(Failure::Invalid("overlap is allow or skip_if_running.".into())),
+        _ => Err(Failure::Invalid("overlap must be allow or skip_if_running.".into())),
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn create(context: &Context) -> Answer {
     }
     match context.admin().create_schedule(&new.name, schedule, job).await? {
         true => Ok((StatusCode::CREATED, answer(json!({"name": new.name}))).into_response()),
-        false => Err(Failure::Conflict("There is a schedule of this name.".into())),
+        false => Err(Failure::Conflict("A schedule of this name already exists.".into())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Topics. They are named in the body: a name may be any text.
+//! Topics. Their names are in the body, since a name may be any text.
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;

@@ -1,4 +1,4 @@
-//! What a command says, to people and to programs.
+//! The output of a command, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::format::errors::{is_forbidden, is_invalid, is_state};
 use crate::format::invisible;
 
-/// What a command has found or done.
+/// The result of a command.
 pub(super) struct Answer {
     json: String,
     text: String,
@@ -20,22 +20,22 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The same, as JSON and as a text without characters that a terminal obeys.
+    /// A result as JSON and as text, in which characters that a terminal obeys are escaped.
     pub(super) fn new(json: impl ToString, text: impl Into<String>) -> Self {
         Self { json: json.to_string(), text: lines(&text.into()), code: 0 }
     }
 
-    /// Something that was done: its sentence, and what programs are told.
+    /// Something that was done, as a sentence and as JSON.
     pub(super) fn done(json: Value, sentence: &str) -> Self {
         Self::new(json, plain(sentence))
     }
 
-    /// Nothing beyond what was already printed.
+    /// No output beyond what was already printed.
     pub(super) fn nothing() -> Self {
         Self { json: String::new(), text: String::new(), code: 0 }
     }
 
-    /// The same, which is found to be wrong.
+    /// The same, with exit status 1 if something is wrong.
     pub(super) fn wrong(self, wrong: bool) -> Self {
         Self { code: u8::from(wrong), ..self }
     }
@@ -46,23 +46,23 @@ impl Answer {
         if output.is_empty() {
             return ExitCode::from(code);
         }
-        // Who reads no further, as `head`, has all it wanted.
+        // A reader that stops early, such as `head`, is not an error.
         let written = std::io::stdout().write_all((output.trim_end().to_owned() + "\n").as_bytes());
         match written {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Failure::refused(format!("the answer cannot be written: {error}")).print()
+                Failure::refused(format!("cannot write the answer: {error}")).print()
             }
             _ => ExitCode::from(code),
         }
     }
 }
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct Failure {
     text: String,
     code: u8,
-    /// Somebody else had what it needs in hand for too long.
+    /// It waited too long for a lock.
     locked_out: bool,
 }
 
@@ -72,17 +72,17 @@ impl Failure {
         Self { text: text.into(), code: 2, locked_out: false }
     }
 
-    /// It is right, but it cannot be done.
+    /// The command line is valid, but the command cannot be carried out.
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self { text: text.into(), code: 1, locked_out: false }
     }
 
     /// There is no such thing.
     pub(super) fn none(what: &str) -> Self {
-        Self::refused(format!("there is no {what}: it never was, or is not kept any more"))
+        Self::refused(format!("there is no {what}: it never existed or is no longer kept"))
     }
 
-    /// With why, where commits wait for a standby: all that lock wait for these.
+    /// Adds the reason if commits wait for a standby: they keep their locks meanwhile.
     pub(super) async fn explained(mut self, admin: &Admin) -> Self {
         if self.locked_out
             && let Ok(Some(awaited)) = admin.standby_awaited().await
@@ -136,18 +136,18 @@ impl From<ReplayError> for Failure {
     }
 }
 
-/// A line for people on stderr, whoever reads stdout.
+/// Prints a line for people to stderr.
 pub(super) fn tell(line: &str) {
-    // Nobody is left to be told that it cannot be written.
+    // If stderr is closed, there is nowhere to report it.
     let _told = writeln!(std::io::stderr(), "{}", lines(line));
 }
 
-/// A text on one line, with characters that are not seen written out.
+/// A text on one line, with invisible characters escaped.
 pub(super) fn plain(text: &str) -> String {
     written_out(text, |c| c == '\n' || c == '\t')
 }
 
-/// The same, with its lines.
+/// The same, but line breaks stay.
 pub(super) fn lines(text: &str) -> String {
     written_out(text, |c| c == '\t')
 }
@@ -164,7 +164,7 @@ fn written_out(text: &str, also: impl Fn(char) -> bool) -> String {
     written
 }
 
-/// The first line of an error, as far as it fits a row.
+/// The first line of an error, cut to fit a row.
 pub(super) fn brief(text: &str) -> String {
     const LETTERS: usize = 60;
     let line = text.lines().next().unwrap_or("");
@@ -182,7 +182,7 @@ pub(super) fn table<const N: usize>(headings: [&str; N], rows: Vec<[String; N]>)
     columns(&std::iter::once(headings).chain(rows).collect::<Vec<_>>())
 }
 
-/// Names, and what they stand for.
+/// Names and values, in two columns.
 pub(super) fn fields(fields: Vec<(&str, String)>) -> String {
     let row = |(name, value): (&str, String)| [name.to_owned(), value];
     columns(&fields.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! What several commands take.
+//! Arguments that several commands share.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 /// A page of a list.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rows {
-    /// How many there are at most, 1 to 500
+    /// The most rows to list, 1 to 500
     #[arg(long, default_value_t = 50, value_name = "NUMBER")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(super) limit: u32,
 }
 
-/// What is late.
+/// When something is late.
 #[derive(Debug, clap::Args)]
 pub(super) struct Late {
-    /// From how long on it needs attention that a job is ready, that it waits for a permit, or that
-    /// an operation gets no further
+    /// How long a job may be ready or wait for a permit, or an operation may make no progress,
+    /// before it needs attention
     #[arg(long, default_value = "5min", value_name = "TIME", value_parser = span)]
     late_after: Duration,
 }
@@ -32,7 +32,7 @@ impl Late {
 /// Consent to what cannot be undone.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Consent {
-    /// Does it; without, it only says what it would do
+    /// Does it; without --yes, only says what would be done
     #[arg(long)]
     pub(super) yes: bool,
     /// Why, for the audit
@@ -45,13 +45,13 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{error}; write 90s, 12h or 7days"))
 }
 
-/// A worker's id, as the log and the lists have it.
+/// A worker's id, as logs and lists show it.
 pub(super) fn worker(text: &str) -> Result<i64, String> {
     let id = u64::from_str_radix(text, 16).map(u64::cast_signed);
     id.map_err(|_| "a worker's id is hexadecimal".to_owned())
 }
 
-/// A document; a plain text is none.
+/// A JSON document.
 pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
     crate::format::json::read(text.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! What needs attention, and what is known of it.
+//! What needs attention, and what is acknowledged.
 
 use chrono::{DateTime, Utc};
 use clap::Subcommand;
@@ -23,10 +23,10 @@ pub(super) struct Attention {
 /// One thing that needs attention.
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// What it is called, as `attention` shows it
+    /// Its name, as `attention` shows it
     #[arg(value_parser = PossibleValuesParser::new(Item::NAMES))]
     what: String,
-    /// Which one: the queue, the key as group/key, the worker; not needed where there is only one
+    /// Its subject: a queue, a key as group/key, or a worker; not needed where there is only one
     #[arg(default_value = "", hide_default_value = true)]
     subject: String,
 }
@@ -35,18 +35,18 @@ struct Which {
 enum Act {
     /// Lists what needs attention, and what is acknowledged (the default)
     List,
-    /// Lets something need no attention until it happens again, for 30 days at most
+    /// Acknowledges something until it happens again, for 30 days at most
     Acknowledge {
         #[command(flatten)]
         which: Which,
         /// Why, for the audit
         #[arg(long, default_value = "", value_name = "TEXT")]
         reason: String,
-        /// Up to when it was looked at: 2026-01-31T12:00:00Z; now, if it is not said
+        /// When it was seen: 2026-01-31T12:00:00Z [default: now]
         #[arg(long, value_name = "TIME")]
         seen: Option<DateTime<Utc>>,
     },
-    /// Ends that
+    /// Takes an acknowledgement back
     Unacknowledge {
         #[command(flatten)]
         which: Which,
@@ -90,7 +90,7 @@ impl Attention {
     }
 }
 
-/// What is to be said to acknowledge it, too.
+/// An item, with the arguments that acknowledge it.
 fn entry(item: &Item) -> String {
     let subject = item.subject();
     let subject = if subject.is_empty() { subject } else { format!(" {subject:?}") };

@@ -1,4 +1,4 @@
-//! What a database can do: jobs of a kind of its own are enqueued, drained, and timed.
+//! A benchmark: it enqueues, drains and times jobs of its own kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,15 +21,15 @@ mod trial;
 const EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "It uses the queue and the kind jobkit_bench, refuses to begin when that \
-    queue has jobs, and works off all that it has enqueued before it ends, also after Ctrl-C. The \
-    kind stays in the list of kinds. Others who use the database are slowed down meanwhile.")]
+#[command(after_help = "It uses the queue and the kind jobkit_bench and refuses to start if that \
+    queue has jobs. Before it ends it runs all jobs it has enqueued, also after Ctrl-C. The \
+    kind stays in the list of kinds. Other users of the database are slowed down meanwhile.")]
 pub(super) struct Bench {
-    /// How many jobs are drained
+    /// How many jobs to drain
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=10_000_000))]
     jobs: u32,
-    /// How long jobs are enqueued one by one, and as long again jobs are timed
+    /// How long to enqueue jobs one by one, and how long to time jobs
     #[arg(long = "for", value_name = "SPAN", default_value = "5s", value_parser = span)]
     span: Duration,
     /// How many producers enqueue one by one
@@ -44,7 +44,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     #[arg(value_parser = value_parser!(u32).range(1..=10_000))]
     concurrency: u32,
-    /// Only works off what a run has left that was killed
+    /// Only runs the jobs that a killed benchmark left behind
     #[arg(long)]
     clean_up: bool,
 }
@@ -54,7 +54,7 @@ struct Run<'a> {
     bench: Bench,
     admin: &'a Admin,
     stopwatch: Stopwatch,
-    /// Somebody wants it to end.
+    /// Set when it is asked to stop.
     stop: Arc<AtomicBool>,
 }
 
@@ -72,13 +72,13 @@ impl Bench {
         }
         let answer = run.measure().await?;
         match run.is_stopped() {
-            true => Err(Failure::refused("it was interrupted, and has cleaned up")),
+            true => Err(Failure::refused("interrupted and cleaned up")),
             false => Ok(answer),
         }
     }
 }
 
-/// Jobs that others have enqueued would be worked off, and the figures would mean nothing.
+/// Refuses a queue with other jobs: it would run them, and the figures would mean nothing.
 async fn refuse_others(admin: &Admin) -> Result<(), Failure> {
     let queues = admin.queues().await?;
     let Some(queue) = queues.iter().find(|queue| queue.queue == NAME) else { return Ok(()) };
@@ -90,13 +90,13 @@ async fn refuse_others(admin: &Admin) -> Result<(), Failure> {
     }
     if jobs_in(admin).await? > 0 {
         return Err(Failure::refused(format!(
-            "the queue {NAME} has jobs: if they are of a run that was killed, use --clean-up"
+            "the queue {NAME} has jobs: if a killed benchmark left them, use --clean-up"
         )));
     }
     Ok(())
 }
 
-/// Jobs of our queue, wherever they are.
+/// Jobs of our queue, in any state.
 async fn jobs_in(admin: &Admin) -> Result<u32, Failure> {
     let queues = admin.queues().await?;
     let ours = queues.iter().find(|queue| queue.queue == NAME);
@@ -114,10 +114,10 @@ fn watch_for_stop() -> Result<Arc<AtomicBool>, Failure> {
     tokio::spawn(async move {
         asked.await;
         set.store(true, Ordering::Relaxed);
-        tell("jobkit: cleaning up; once more and it ends at once");
+        tell("jobkit: cleaning up; interrupt again to end at once");
         if let Ok(again) = asked_to_stop() {
             again.await;
-            tell("jobkit: ended; what is left goes with `jobkit bench --clean-up`");
+            tell("jobkit: ended; to run the jobs left behind: jobkit bench --clean-up");
             std::process::exit(1);
         }
     });
@@ -188,7 +188,7 @@ impl Run<'_> {
         Ok((times.len() as f64 / began.elapsed().as_secs_f64(), Quantiles::of(times)))
     }
 
-    /// Jobs a second in statements of 1,000, and how many they are.
+    /// Jobs a second in statements of 1,000, and how many jobs that were.
     async fn fill(&self) -> Result<(f64, u32), Failure> {
         let began = Instant::now();
         let mut left = self.bench.jobs;
@@ -202,7 +202,7 @@ impl Run<'_> {
         Ok((f64::from(filled) / began.elapsed().as_secs_f64(), filled))
     }
 
-    /// All of them, started side by side, and when the first one was there.
+    /// All workers, started concurrently, and when the first one had started.
     async fn workers(&self) -> Result<(Vec<WorkerHandle>, Instant), Failure> {
         let start = async |_| {
             let worker = Worker::new(self.admin.pool().clone())
@@ -235,9 +235,9 @@ impl Run<'_> {
         Ok(backlog as f64 / began.elapsed().as_secs_f64())
     }
 
-    /// When jobs were committed to an idle worker, by number.
+    /// When each job was committed, by number, while the worker was idle.
     async fn time(&self) -> Result<Vec<Instant>, Failure> {
-        // It goes to sleep.
+        // Until the worker is idle.
         sleep(Duration::from_secs(1)).await;
         let (began, mut committed) = (Instant::now(), Vec::new());
         let mut ticks = interval(EVERY);
@@ -250,7 +250,7 @@ impl Run<'_> {
         Ok(committed)
     }
 
-    /// Waits until nothing is left of all that was enqueued.
+    /// Waits until all enqueued jobs are done.
     async fn work_off(&self, workers: Vec<WorkerHandle>) -> Result<(), Failure> {
         while jobs_in(self.admin).await? > 0 {
             sleep(Duration::from_millis(50)).await;

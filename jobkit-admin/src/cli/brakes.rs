@@ -1,4 +1,4 @@
-//! What holds jobs back over all workers.
+//! What holds jobs back across all workers.
 
 use std::time::Duration;
 
@@ -22,37 +22,37 @@ pub(super) enum Brakes {
         /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
-        /// Returns once nothing of it runs, or after this time with exit status 1
+        /// Waits up to this long for running jobs to end; exits with status 1 if some still run
         #[arg(long, value_name = "TIME", value_parser = span)]
         wait: Option<Duration>,
     },
-    /// Resumes it
+    /// Resumes a queue, a kind or everything
     Resume {
         #[command(flatten)]
         what: What,
     },
-    /// Sets how many jobs of a queue or a kind run at a time, over all workers
+    /// Limits how many jobs of a queue or a kind run at a time, across all workers
     Limit {
         #[command(flatten)]
         what: What,
         /// The limit, 1 to 1000000
         #[arg(long, value_name = "NUMBER", required_unless_present = "reset")]
         to: Option<u32>,
-        /// Takes the limit away
+        /// Removes the limit
         #[arg(long, conflicts_with = "to")]
         reset: bool,
     },
-    /// Sets how many jobs of a queue or a kind start within a time, over all workers
+    /// Limits how often jobs of a queue or a kind start, across all workers
     Rate {
         #[command(flatten)]
         what: What,
-        /// How many in which time: 5/s, 100/min, 1000/h
+        /// The rate: 5/s, 100/min, 1000/h
         #[arg(long, value_name = "RATE", required_unless_present = "reset")]
         to: Option<Rate>,
-        /// How many at a time; else a second's worth
+        /// How many may start at once [default: a second's worth]
         #[arg(long, value_name = "NUMBER")]
         burst: Option<u32>,
-        /// Takes the rate away
+        /// Removes the rate
         #[arg(long, conflicts_with = "to")]
         reset: bool,
     },
@@ -64,7 +64,7 @@ pub(super) struct What {
     /// A queue
     #[arg(long)]
     queue: Option<String>,
-    /// A kind, in every version
+    /// A kind, in all versions
     #[arg(long)]
     kind: Option<String>,
     /// Everything
@@ -112,8 +112,8 @@ impl Brakes {
     }
 }
 
-/// Pauses something, and waits that long at most until nothing of it runs; how many do is told on
-/// the way.
+/// Pauses something. Given a time, it waits at most that long for running jobs to end, and reports
+/// how many still run.
 pub(super) async fn pause(
     desk: &Desk,
     scope: &Scope,
@@ -121,14 +121,18 @@ pub(super) async fn pause(
     wait: Option<Duration>,
 ) -> Answered {
     let changed = desk.admin.pause_scope(scope, reason).await?;
-    let before = if changed { "" } else { ", as it was before" };
-    let sentence = format!("{scope} is paused{before}.");
+    let now = if changed { "is" } else { "was already" };
+    let sentence = format!("{scope} {now} paused.");
     let Some(within) = wait else {
         return Ok(done(scope, changed, &sentence));
     };
-    let progress = |running: u32| eprintln!("{running} jobs run");
+    let progress = |running: u32| eprintln!("{running} jobs are running");
     let running = desk.admin.wait_until_idle(scope, within, progress).await?;
-    let rest = if running == 0 { "Nothing of it runs.".into() } else { format!("{running} run.") };
+    let rest = if running == 0 {
+        "No jobs are running.".into()
+    } else {
+        format!("{running} still running.")
+    };
     let json = json!({
         "scope": scope.word(), "name": scope.name(), "changed": changed, "running": running,
     });

@@ -34,14 +34,14 @@ pub(super) enum Dead {
     },
     /// Lists open dead letters grouped by similar errors
     Groups,
-    /// Writes a note about a cause, in place of the one that is there
+    /// Writes a note about a cause, replacing its current one
     Note {
         /// The fingerprint, as `dead groups` shows it
         fingerprint: String,
-        /// The note; an empty one takes it away
+        /// The note; an empty one removes it
         note: String,
     },
-    /// Mutes a cause: for so long it needs nobody's attention
+    /// Mutes a cause: it needs no attention for a while
     Mute {
         /// The fingerprint, as `dead groups` shows it
         fingerprint: String,
@@ -49,7 +49,7 @@ pub(super) enum Dead {
         #[arg(long, value_name = "TIME", value_parser = span)]
         r#for: Duration,
     },
-    /// Ends the mute of a cause
+    /// Unmutes a cause
     Unmute {
         /// The fingerprint, as `dead groups` shows it
         fingerprint: String,
@@ -70,25 +70,25 @@ pub(super) enum Dead {
     ReplayAll {
         #[command(flatten)]
         filter: Open,
-        /// The most jobs replayed per second
+        /// The most jobs to replay per second
         #[arg(long, value_name = "NUMBER")]
         per_second: Option<u32>,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Removes a dead letter permanently
+    /// Permanently removes a dead letter
     Discard {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Removes all matching dead letters permanently
+    /// Permanently removes all matching dead letters
     DiscardAll {
         #[command(flatten)]
         filter: Filter,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Removes matching dead letters whose last failure is long ago, permanently
+    /// Permanently removes matching dead letters whose last failure is long ago
     Purge {
         #[command(flatten)]
         filter: Filter,
@@ -100,7 +100,7 @@ pub(super) enum Dead {
     },
 }
 
-/// What the job should have instead of what is stored.
+/// What to change in the new job.
 #[derive(Debug, clap::Args)]
 pub(super) struct Overrides {
     /// The queue to wait in
@@ -149,7 +149,7 @@ impl Dead {
 async fn note(desk: &Desk, fingerprint: &str, note: &str) -> Answered {
     desk.admin.note_cause(fingerprint, note).await?;
     let json = json!({"fingerprint": fingerprint, "note": note});
-    Ok(Answer::done(json, &format!("The note is kept with the cause {fingerprint}.")))
+    Ok(Answer::done(json, &format!("The note about the cause {fingerprint} is saved.")))
 }
 
 async fn mute(desk: &Desk, fingerprint: &str, time: Duration) -> Answered {
@@ -161,10 +161,10 @@ async fn mute(desk: &Desk, fingerprint: &str, time: Duration) -> Answered {
 async fn unmute(desk: &Desk, fingerprint: &str) -> Answered {
     desk.admin.unmute_cause(fingerprint).await?;
     let json = json!({"fingerprint": fingerprint, "muted_until": null});
-    Ok(Answer::done(json, &format!("The cause {fingerprint} is not muted any more.")))
+    Ok(Answer::done(json, &format!("The cause {fingerprint} is no longer muted.")))
 }
 
-/// Does it with all, as one operation; without consent only says with how many.
+/// Acts on all of them in one operation; without consent, only says how many match.
 async fn act(
     desk: &Desk,
     action: &BulkAction,
@@ -178,10 +178,10 @@ async fn act(
     }
 }
 
-/// Says what would be done to how many. Nothing is.
+/// Says how many it would act on, and does nothing.
 async fn would(desk: &Desk, action: &BulkAction, what: &str) -> Answered {
     let preview = desk.admin.preview(action).await?;
-    tell("jobkit: nothing was done; do it with --yes");
+    tell("jobkit: nothing was done; use --yes to do it");
     Ok(found::preview(&preview, action.verb(), what).wrong(true))
 }
 
@@ -212,6 +212,6 @@ async fn discard(desk: &Desk, id: DeadLetterId) -> Answered {
             Ok(Answer::done(json, &format!("Dead letter {id} is removed.")))
         }
         DeadLetterDiscarded::NotFound => Err(Failure::none(&format!("dead letter {id}"))),
-        _ => Err(Failure::refused("a job replays it: cancel that job first")),
+        _ => Err(Failure::refused("a job is replaying it: cancel that job first")),
     }
 }

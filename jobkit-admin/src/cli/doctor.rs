@@ -1,4 +1,4 @@
-//! What is wrong.
+//! Problems of the database.
 
 use jobkit::admin::Severity;
 use jobkit::admin::doctor::{Check, Finding, TableSize};
@@ -9,7 +9,7 @@ use super::arguments::Late;
 use super::desk::{Answered, Desk};
 use crate::format::show::{bytes, large};
 
-/// The names that [`Check::as_str`] has.
+/// The names that [`Check::as_str`] returns.
 const CHECKS: [&str; 13] = [
     "schema",
     "violations",
@@ -28,10 +28,10 @@ const CHECKS: [&str; 13] = [
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {
-    /// Reads whole tables for rows that may not be, for a minute at most
+    /// Scans whole tables for rows that must not exist, for a minute at most
     #[arg(long)]
     thorough: bool,
-    /// Shows what this check finds, but does not take it for wrong
+    /// Shows what this check finds, but does not count it as a problem
     #[arg(long, value_name = "CHECK", value_parser = CHECKS)]
     ignore: Vec<String>,
     #[command(flatten)]

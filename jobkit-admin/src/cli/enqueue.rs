@@ -14,7 +14,7 @@ use super::desk::{Answered, Desk};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Enqueue {
-    /// Its kind, one that a binary has announced
+    /// Its kind, which a worker must have announced
     kind: String,
     /// The payload, as JSON
     #[arg(value_name = "JSON", default_value = "{}", value_parser = arguments::json)]
@@ -25,16 +25,16 @@ pub(super) struct Enqueue {
     /// Not before this time: 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     at: Option<DateTime<Utc>>,
-    /// -3 to 3; a smaller number runs first
+    /// The priority, -3 to 3; smaller numbers run first
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     priority: Option<i32>,
     /// How many attempts it gets, 1 to 1000
     #[arg(long, value_name = "NUMBER")]
     attempts: Option<i32>,
-    /// Ends it unless it has begun so long after it was due, 1s to 366days
+    /// Expires the job if it has not started this long after it was due, 1s to 366days
     #[arg(long, value_name = "TIME", value_parser = arguments::span)]
     expires: Option<Duration>,
-    /// For how long it is tried again from its first failure on, 1s to 366days
+    /// How long to retry it after its first failure, 1s to 366days
     #[arg(long, value_name = "TIME", value_parser = arguments::span)]
     retry_for: Option<Duration>,
     /// Its concurrency key
@@ -46,28 +46,28 @@ pub(super) struct Enqueue {
     /// A tag; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// What travels with it beside the payload, as JSON
+    /// Metadata stored with the payload, as JSON
     #[arg(long, value_name = "JSON", value_parser = arguments::json)]
     metadata: Option<Value>,
     /// The version of the payload [default: 1]
     #[arg(long, value_name = "NUMBER")]
     payload_version: Option<u16>,
-    /// Its unique key: it is enqueued unless a job has that; not known by the kind
+    /// Its unique key: it is enqueued unless a job holds the key, whatever the kind declares
     #[arg(long, value_name = "KEY")]
     unique_key: Option<String>,
     /// The group of the unique key [default: the kind]
     #[arg(long, value_name = "GROUP", requires = "unique_key")]
     unique_group: Option<String>,
-    /// How long it has the key: queued, running or unfinished [default: unfinished]
+    /// How long it holds the key: queued, running or unfinished [default: unfinished]
     #[arg(long, value_name = "STATE", requires = "unique_key")]
     unique_while: Option<While>,
-    /// How long it has the key at least
+    /// How long it holds the key at least
     #[arg(long, value_name = "TIME", requires = "unique_key", value_parser = arguments::span)]
     unique_for: Option<Duration>,
     /// What a duplicate does: skip, replace, debounce or run_again [default: skip]
     #[arg(long, value_name = "WHAT", requires = "unique_key")]
     on_duplicate: Option<OnDuplicate>,
-    /// Its coalesce key: of those that wait, the newest runs for all
+    /// Its coalesce key: of the waiting jobs with this key, the newest runs for all
     #[arg(long, value_name = "KEY", conflicts_with = "unique_key")]
     coalesce_key: Option<String>,
     /// The group of the coalesce key [default: the kind]
@@ -86,12 +86,12 @@ impl Enqueue {
             &match enqueued {
                 Enqueued::New(_) => format!("Job {id} is enqueued."),
                 Enqueued::Existing(_) => format!("Job {id} has this key; nothing is enqueued."),
-                Enqueued::Replaced(_) => format!("Job {id} has this key, and has been changed."),
+                Enqueued::Replaced(_) => format!("Job {id} has this key and was changed."),
             },
         ))
     }
 
-    /// The job as it is wanted.
+    /// The job that the arguments describe.
     fn job(self, admin: &Admin) -> ByKind<'_> {
         let mut job = self.timed(self.unique(admin.enqueue(&self.kind, self.args.clone())));
         if let Some(queue) = self.queue {
@@ -121,7 +121,7 @@ impl Enqueue {
         job
     }
 
-    /// The same with what it says of its time.
+    /// Adds the options about time.
     fn timed<'a>(&self, mut job: ByKind<'a>) -> ByKind<'a> {
         if let Some(at) = self.at {
             job = job.at(at);
@@ -135,7 +135,7 @@ impl Enqueue {
         job
     }
 
-    /// The same with its unique key.
+    /// Adds the unique or coalesce key.
     fn unique<'a>(&self, mut job: ByKind<'a>) -> ByKind<'a> {
         if let Some(key) = &self.unique_key {
             job = job.unique_key(key);

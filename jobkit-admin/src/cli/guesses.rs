@@ -1,22 +1,22 @@
-//! Passwords that are guessed: whoever gives wrong ones is asked to wait, longer each time.
+//! Slows down password guessing: after wrong passwords a peer must wait, longer each time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Wrong passwords after which a peer waits: people mistype.
+/// Wrong passwords before a peer has to wait: people mistype.
 const FREE: u32 = 5;
 /// The first wait of a peer; each wrong password doubles it, up to the longest.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(5);
-/// Wrong passwords of all peers in a minute after which all wait, and how long: a peer may have
-/// many addresses.
+/// After this many wrong passwords of all peers in a minute everyone waits, and how long: an
+/// attacker may have many addresses.
 const FREE_IN_TOTAL: u32 = 100;
 const IN_TOTAL: Duration = Duration::from_millis(50);
-/// What was wrong so long ago is forgotten.
+/// Older wrong passwords are forgotten.
 const MEMORY: Duration = Duration::from_secs(60);
-/// Peers that are remembered. Another one takes the place of the one that was wrong longest ago.
+/// Peers that are remembered. A new one replaces the one whose last wrong password is oldest.
 const PEERS: usize = 1000;
 
 /// Wrong passwords, one after another.
@@ -28,7 +28,7 @@ struct Wrong {
     wait: Duration,
 }
 
-/// Who has given wrong passwords lately.
+/// Peers that gave wrong passwords lately.
 #[derive(Debug, Default)]
 pub(super) struct Guesses(Mutex<Known>);
 
@@ -39,8 +39,7 @@ struct Known {
 }
 
 impl Guesses {
-    /// What a look at a password finds, or how long this peer waits until there is one. Peers that
-    /// guess at the same time look one after another.
+    /// Checks a password, or says how long this peer must wait first. Concurrent checks take turns.
     pub(super) fn look<T>(
         &self,
         peer: IpAddr,
@@ -95,7 +94,7 @@ impl Wrong {
     }
 }
 
-/// Who has one address of IPv6 has the 2^64 beside it.
+/// An attacker with one IPv6 address has all 2^64 of its network.
 fn neighbourhood(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -110,7 +109,7 @@ mod tests {
     const MALLORY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const ALICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
-    /// How many passwords of those that one peer sends, one each millisecond, are looked at.
+    /// How many passwords are checked if these peers send one each millisecond.
     fn looked_at(guesses: &Guesses, now: Instant, peers: impl Iterator<Item = IpAddr>) -> usize {
         let at = |n: usize| now + Duration::from_millis(n as u64);
         let wrong = |(n, peer)| guesses.look::<()>(peer, at(n), || None);

@@ -19,12 +19,12 @@ use crate::format::{payload, reports, show};
 pub(super) enum Jobs {
     /// Lists jobs
     List {
-        /// Which: kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
+        /// Which jobs: kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
         ///
         /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
-        /// are live (the default), ready, scheduled, retrying, running, blocked, finished (ended
-        /// in whatever way: ended:finish has those that succeeded), discarded and cancelled; jobs
-        /// are ended by finish, discard, cancel, expire, supersede or coalesce.
+        /// are live (the default), ready, scheduled, retrying, running, blocked, finished (ended in
+        /// any way; ended:finish for success), discarded and cancelled. Jobs end by finish,
+        /// discard, cancel, expire, supersede or coalesce.
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,
@@ -37,17 +37,17 @@ pub(super) enum Jobs {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Says why a job does not run
+    /// Explains why a job does not run
     Explain {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Runs a job again at once: one that waits for its time, or a dead one
+    /// Runs a scheduled job now, or replays a dead one
     Retry {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Cancels a job; one that runs is asked to stop
+    /// Cancels a job; a running one is asked to stop
     Cancel {
         #[arg(allow_negative_numbers = true)]
         id: i64,
@@ -75,9 +75,9 @@ fn none(id: JobId) -> Failure {
     Failure::none(&format!("job {id}"))
 }
 
-/// What is said where a search may have passed over jobs that match.
-const WITHHELD: &str = "\nJobs of a kind that redacts what was looked for, or that no worker has \
-                        announced, are not found by it.\n";
+/// Printed if a search may have missed jobs that match.
+const WITHHELD: &str = "\nThis search does not find jobs of a kind that redacts the field or that \
+                        no worker has announced.\n";
 
 fn listed(page: &JobPage) -> Answer {
     let next = page.next.as_ref().map(ToString::to_string);
@@ -88,7 +88,7 @@ fn listed(page: &JobPage) -> Answer {
         text.push_str(&lines(&format!("\nMore follow: --after '{next}'\n")));
     }
     if let Some(rows) = page.gave_up_after {
-        text.push_str(&format!("\nOnly {rows} jobs were looked at; narrow it down.\n"));
+        text.push_str(&format!("\nOnly {rows} jobs were searched; narrow the search.\n"));
     }
     if page.withheld {
         text.push_str(WITHHELD);
@@ -179,7 +179,7 @@ fn unique_key(job: &JobDetail) -> Option<String> {
         .map(|(group, key)| format!("{group}/{key}"))
 }
 
-/// How far the last attempt that said so was, and where the next one goes on.
+/// The last reported progress, and the checkpoint for the next attempt.
 fn said(job: &JobDetail) -> (String, String) {
     let now = Utc::now();
     let progress = job.reports.first().and_then(|report| report.progress.as_ref());
@@ -219,13 +219,13 @@ async fn explain(desk: &Desk, id: JobId) -> Answered {
 async fn retry(desk: &Desk, id: JobId) -> Answered {
     let again = match desk.admin.reschedule(id, None).await? {
         Rescheduled::Moved => id,
-        Rescheduled::Running => return Err(Failure::refused(format!("job {id} runs"))),
+        Rescheduled::Running => return Err(Failure::refused(format!("job {id} is running"))),
         Rescheduled::CancelRequested => {
             return Err(Failure::refused(format!("job {id} is being cancelled")));
         }
         _ => {
             let job = desk.admin.job(id).await?.ok_or_else(|| none(id))?;
-            let ended = || Failure::refused(format!("job {id} has ended, and is no dead letter"));
+            let ended = || Failure::refused(format!("job {id} has ended and has no dead letter"));
             desk.admin.replay(job.dead_letter.ok_or_else(ended)?).await?
         }
     };
@@ -246,7 +246,7 @@ async fn cancel(desk: &Desk, id: JobId) -> Answered {
     };
     let sentence = match ended {
         true => format!("Job {id} is cancelled."),
-        false => format!("Job {id} runs; its worker is asked to stop it."),
+        false => format!("Job {id} is running; its worker was asked to stop it."),
     };
     let json = json!({"id": id.to_string(), "ended": ended, "requested": !ended});
     Ok(Answer::done(json, &sentence))

@@ -25,7 +25,7 @@ pub(super) enum Operations {
     },
     /// Shows an operation and the items it could not act on
     Show { id: i64 },
-    /// Cancels an operation; what was done stays done
+    /// Cancels an operation; what it has done stays done
     Cancel { id: i64 },
 }
 
@@ -42,7 +42,7 @@ impl Operations {
             }
             Self::Cancel { id } => {
                 if !desk.admin.cancel_operation(id).await? {
-                    let text = format!("there is no operation {id} that has not ended");
+                    let text = format!("there is no unfinished operation {id}");
                     return Err(Failure::refused(text));
                 }
                 let json = json!({"id": id.to_string(), "cancelled": true});
@@ -52,7 +52,7 @@ impl Operations {
     }
 }
 
-/// Begins an operation and sees it through, together with the workers if there are any.
+/// Starts an operation and carries it out, together with any workers.
 pub(super) async fn carry_out(
     desk: &Desk,
     action: &BulkAction,
@@ -67,9 +67,7 @@ pub(super) async fn carry_out(
     let id = begin.await?.id;
     let mut carry_out = desk.admin.carry_out(id);
     if !desk.json {
-        tell(&format!(
-            "Operation {id} begins; another shell ends it: jobkit operations cancel {id}"
-        ));
+        tell(&format!("Operation {id} has started; to cancel it: jobkit operations cancel {id}"));
         carry_out =
             carry_out.progress(|now| tell(&format!("{} of {}", large(&now.done), total(now))));
     }
@@ -78,7 +76,7 @@ pub(super) async fn carry_out(
     Ok(Answer::done(values::operation(&ended), &outcome(&ended)).wrong(!done))
 }
 
-/// What came of an operation, in a sentence.
+/// The outcome of an operation, in a sentence.
 fn outcome(ended: &Operation) -> String {
     let (id, done, skipped) = (ended.id, large(&ended.done), large(&ended.skipped));
     let skipped = match ended.skipped {

@@ -10,17 +10,17 @@ use subtle::ConstantTimeEq;
 
 use super::answer::Failure;
 
-/// Characters that a password of people's has at least: guesses are slowed down, not ended.
+/// The shortest password that a user may set: guessing is slowed down, not prevented.
 const SHORTEST: usize = 12;
 
-/// What everybody has to know who uses the dashboard.
+/// The password that all users of the dashboard share.
 pub(super) struct Password(String);
 
 /// 128 random bits, as a text.
 pub(super) fn random() -> Result<String, Failure> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::refused(format!("there is no randomness: {error}")))?;
+        .map_err(|error| Failure::refused(format!("no random bytes are available: {error}")))?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
@@ -34,8 +34,8 @@ impl Password {
         match text.trim_end_matches(['\r', '\n']) {
             "" => Err(Failure::usage("the password is empty")),
             text if text.chars().count() < SHORTEST => Err(Failure::usage(format!(
-                "the password has fewer than {SHORTEST} characters: leave it out, and a long one \
-                 is made up"
+                "the password has fewer than {SHORTEST} characters: use a longer one, or none to \
+                 have one generated"
             ))),
             text => Ok(Self(text.to_owned())),
         }
@@ -45,7 +45,7 @@ impl Password {
     pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path);
         Self::given(&text.map_err(|error| {
-            Failure::usage(format!("the password in {} cannot be read: {error}", path.display()))
+            Failure::usage(format!("cannot read the password in {}: {error}", path.display()))
         })?)
     }
 
@@ -53,8 +53,8 @@ impl Password {
         &self.0
     }
 
-    /// The name that whoever asks has given beside the right password, by HTTP basic
-    /// authentication. How long a wrong one takes tells no more than its length.
+    /// The user name given with the right password, by HTTP basic authentication. The time a wrong
+    /// password takes reveals no more than its length.
     pub(super) fn admits(&self, headers: &HeaderMap) -> Option<String> {
         let (scheme, credentials) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("basic") {

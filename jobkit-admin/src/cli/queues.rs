@@ -24,13 +24,13 @@ pub(super) enum Queues {
         /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
-        /// Returns once nothing of it runs, or after this time with exit status 1
+        /// Waits up to this long for running jobs to end; exits with status 1 if some still run
         #[arg(long, value_name = "TIME", value_parser = span)]
         wait: Option<Duration>,
     },
     /// Resumes a queue
     Resume { queue: String },
-    /// Bounds how many jobs wait in a queue: beyond that enqueues are refused
+    /// Bounds how many jobs may wait in a queue; beyond that, enqueues are refused
     Bound {
         queue: String,
         /// How many may wait, 1 to 1000000, or `none`
@@ -55,8 +55,8 @@ impl Queues {
             }
             Self::Pause { queue, reason, .. } => {
                 let changed = desk.admin.pause(&queue, "", &reason).await?;
-                let before = if changed { "" } else { ", as it was before" };
-                let sentence = format!("Queue {queue} is paused{before}.");
+                let now = if changed { "is" } else { "was already" };
+                let sentence = format!("Queue {queue} {now} paused.");
                 Ok(Answer::done(json!({"queue": queue, "changed": changed}), &sentence))
             }
             Self::Resume { queue } => {
@@ -70,7 +70,7 @@ impl Queues {
             Self::Bound { queue, most: Most(most) } => {
                 let before = desk.admin.bound_queue(&queue, most).await?;
                 let sentence = match most {
-                    Some(most) => format!("Queue {queue} takes {most} waiting jobs."),
+                    Some(most) => format!("Queue {queue} is bounded to {most} waiting jobs."),
                     None => format!("Queue {queue} is not bounded."),
                 };
                 let json = json!({"queue": queue, "bound": most, "changed": before != most});
@@ -117,7 +117,7 @@ fn row(queue: &QueueSummary) -> [String; 7] {
     ]
 }
 
-/// What runs, of how many slots; and what is held by workers that stop, or are gone.
+/// Running jobs and slots, and jobs held by workers that are stopping or gone.
 fn running(queue: &QueueSummary) -> String {
     let held = queue.stopping.number() + queue.gone.number();
     let held = if held == 0 { String::new() } else { format!(" +{held} held") };

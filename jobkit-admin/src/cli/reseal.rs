@@ -16,12 +16,12 @@ pub(super) struct Reseal {
     /// The key to seal with, one of JOBKIT_KEYS [default: the first]
     #[arg(long, value_name = "ID")]
     to: Option<String>,
-    /// Only counts payloads by the keys they are sealed with; needs no keys
+    /// Only counts payloads by the key that sealed them; needs no keys
     #[arg(long, conflicts_with = "to")]
     dry_run: bool,
 }
 
-/// Has this process seal and open with the keys of its environment, if there are any.
+/// Uses the keys of the environment, if there are any, to seal and open.
 pub(super) fn keys() -> Result<(), Failure> {
     match Keyring::from_env() {
         Ok(keys) => encryption::keys(keys),

@@ -7,15 +7,15 @@ use super::answer::{Answer, Failure};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Roles {
-    /// What the roles' names begin with: 1 to 40 small letters, digits and underscores
+    /// The prefix of the roles' names: 1 to 40 lowercase letters, digits and underscores
     ///
-    /// Roles are those of a whole server: a second database of it takes another prefix.
+    /// Roles belong to a whole server: use another prefix for a second database on it.
     #[arg(long, default_value = roles::PREFIX)]
     prefix: String,
 }
 
 impl Roles {
-    /// Printed, and applied by nobody but whoever reads it.
+    /// Only prints it: operators apply it.
     pub(super) fn sql(&self) -> Result<Answer, Failure> {
         let sql = roles::sql(&self.prefix).map_err(|error| Failure::usage(error.to_string()))?;
         Ok(Answer::new(json!({"sql": sql}), sql.clone()))

@@ -21,20 +21,20 @@ pub(super) enum Schedules {
         /// Only those after this name
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
         after: String,
-        /// How many
+        /// The most rows to list
         #[arg(long, value_name = "NUMBER", default_value_t = 200)]
         limit: u32,
     },
-    /// Shows one, with its payload, as JSON
+    /// Shows a schedule with its payload, as JSON
     Show { name: String },
-    /// Shows what became of its instants, the latest first
+    /// Shows the instants of a schedule and what became of them, the latest first
     Runs {
         name: String,
-        /// How many
+        /// The most rows to list
         #[arg(long, value_name = "NUMBER", default_value_t = 50)]
         limit: u32,
     },
-    /// Makes one: no deploy changes it
+    /// Creates a schedule, which no deploy changes
     Create {
         name: String,
         /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
@@ -50,7 +50,7 @@ pub(super) enum Schedules {
         #[command(flatten)]
         rules: Rules,
     },
-    /// Changes one: no deploy changes that back
+    /// Changes a schedule; no deploy undoes that
     Edit {
         name: String,
         /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
@@ -62,22 +62,22 @@ pub(super) enum Schedules {
         #[command(flatten)]
         rules: Rules,
     },
-    /// Pauses one: its instants are recorded, not fired
+    /// Pauses a schedule: its instants are recorded, not fired
     Pause {
         name: String,
         /// The reason, for the audit
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Resumes one; what the pause skipped stays skipped
+    /// Resumes a schedule; what the pause skipped stays skipped
     Resume { name: String },
-    /// Enqueues its job now
+    /// Enqueues the job of a schedule now
     Run { name: String },
-    /// Deletes one; its jobs and its history stay
+    /// Deletes a schedule; its jobs and its history stay
     Delete { name: String },
 }
 
-/// What else there is to say of a schedule.
+/// Further settings of a schedule.
 #[derive(Debug, Args)]
 pub(super) struct Rules {
     /// The queue of its jobs
@@ -86,13 +86,13 @@ pub(super) struct Rules {
     /// The priority of its jobs, -3 (first) to 3
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// Which instants are caught up with that were missed
+    /// Which missed instants to catch up with
     #[arg(long, value_name = "WHICH")]
     catch_up: Option<Which>,
-    /// With --catch-up all: so many of them
+    /// With --catch-up all: at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     catch_up_max: u32,
-    /// With --catch-up all: none that is later than this
+    /// With --catch-up all: none that is overdue by more than this
     #[arg(long, value_name = "TIME", default_value = "1d")]
     catch_up_window: humantime::Duration,
     /// Skips an instant while the job of an earlier one is live (true or false)
@@ -154,7 +154,7 @@ impl Schedules {
                 let found = desk.admin.schedule(&name).await?;
                 let found = found.ok_or_else(|| Failure::none("such schedule"))?;
                 let text = recurring::schedule_detail(&found, Some(desk.redaction));
-                // It is JSON in both forms: there an escape is the same text.
+                // Both forms are JSON, where an escaped character means the same.
                 Ok(Answer::new(&text, invisible::escaped_in(&text)))
             }
             Self::Runs { name, limit } => {
@@ -230,9 +230,9 @@ async fn create(
         .overlap(rules.overlap().unwrap_or_default())
         .jitter(rules.jitter().unwrap_or_default());
     if !desk.admin.create_schedule(name, schedule, job).await? {
-        return Err(Failure::refused(format!("there is a schedule {name}: edit it")));
+        return Err(Failure::refused(format!("schedule {name} already exists: edit it")));
     }
-    Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is made.")))
+    Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is created.")))
 }
 
 async fn edit(

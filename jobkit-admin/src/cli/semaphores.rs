@@ -30,7 +30,7 @@ pub(super) enum Semaphores {
         blocked: bool,
         #[command(flatten)]
         rows: Rows,
-        /// Begins after this one
+        /// Continues after this key
         #[arg(long, num_args = 2, value_names = ["GROUP", "KEY"])]
         after: Vec<String>,
     },
@@ -38,32 +38,32 @@ pub(super) enum Semaphores {
     Groups,
     /// Shows who holds the permits of a key, and who waits for one
     Show { group: String, key: String },
-    /// Sets how many jobs of a key, or of each key of a group, run at a time
+    /// Limits how many jobs of a key, or of each key of a group, run at a time
     Limit {
         group: String,
         key: Option<String>,
         /// The limit, 0 to 1000000; 0 stops them
         #[arg(long, value_name = "NUMBER", required_unless_present = "reset")]
         to: Option<u32>,
-        /// Goes back to the limit that would hold otherwise
+        /// Restores the default limit
         #[arg(long, conflicts_with = "to")]
         reset: bool,
     },
-    /// Sets how often jobs of a key, or of each key of a group, may begin
+    /// Limits how often jobs of a key, or of each key of a group, start
     Rate {
         group: String,
         key: Option<String>,
-        /// How many in which time: 5/s, 100/min, 1000/h; or none
+        /// The rate: 5/s, 100/min, 1000/h; or none
         #[arg(long, value_name = "RATE", required_unless_present = "reset")]
         to: Option<String>,
-        /// How many may begin at once after a rest; what comes in a second, if it is left out
+        /// How many may start at once after a rest [default: a second's worth]
         #[arg(long, requires = "to")]
         burst: Option<u32>,
-        /// Goes back to the rate that would hold otherwise
+        /// Restores the default rate
         #[arg(long, conflicts_with = "to")]
         reset: bool,
     },
-    /// Pauses a key for a while: none of its jobs begins before then
+    /// Pauses a key for a while: none of its jobs starts before then
     Pause {
         group: String,
         key: String,
@@ -112,8 +112,8 @@ impl Semaphores {
             }
             Self::Resume { group, key } => {
                 let was = desk.admin.resume_key(&group, &key).await?;
-                let not = if was { "" } else { "was not paused, and " };
-                let sentence = format!("{group}/{key} {not}goes on.");
+                let now = if was { "is resumed" } else { "was not paused" };
+                let sentence = format!("{group}/{key} {now}.");
                 Ok(Answer::done(json!({"group": group, "key": key, "was_paused": was}), &sentence))
             }
         }
@@ -183,13 +183,13 @@ fn whole(detail: &SemaphoreDetail) -> Answer {
     json["blocked_jobs"] = blocked.into();
     let headings = ["group", "key", "taken", "limit", "rate", "blocked", "since"];
     let mut text = table(headings, vec![row(&detail.semaphore)]);
-    text.push_str("\nPermits are held by:\n");
+    text.push_str("\nPermits held by:\n");
     let holders = detail.holders.iter().map(|holder| {
         let worker = holder.worker.as_ref().map(show::worker);
         [holder.job.to_string(), worker.unwrap_or_default(), utc(&holder.since)]
     });
     text.push_str(&table(["job", "worker", "since"], holders.collect()));
-    text.push_str("\nFor the next permits wait:\n");
+    text.push_str("\nWaiting for permits:\n");
     let blocked = detail
         .blocked
         .iter()
@@ -228,7 +228,7 @@ async fn rate(
     to: Option<&str>,
     burst: Option<u32>,
 ) -> Answered {
-    let wrong = || Failure::refused("a rate is like 5/s, 100/min or 1000/h, or none");
+    let wrong = || Failure::refused("a rate looks like 5/s, 100/min or 1000/h, or is none");
     let parsed = |text: &str| match text {
         "none" => Ok(None),
         text => text.parse::<Rate>().map(Some).map_err(|_| wrong()),

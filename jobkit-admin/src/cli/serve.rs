@@ -1,4 +1,4 @@
-//! A dashboard with a server of its own.
+//! The dashboard with its own server.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,16 +27,16 @@ use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
 use crate::shared::Accent;
 
-/// Where the password may be, so that it need not stand on the command line.
+/// The variable for the password, so that it need not be on the command line.
 const VARIABLE: &str = "JOBKIT_PASSWORD";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Whoever uses it gives a password and any name, which the audit has then. \
-    The password is that of --password-file or of JOBKIT_PASSWORD, with 12 characters or more, or \
-    is made up and printed once. Whoever gives wrong ones has to wait longer each time. \
-    What happens is logged to stderr, as much as RUST_LOG says.")]
+#[command(after_help = "Users log in with the password and any name, which the audit records. \
+    The password is read from --password-file or JOBKIT_PASSWORD, with 12 characters or more; \
+    otherwise one is generated and printed once. After wrong passwords a client must wait, longer \
+    each time. Logs go to stderr, at the level that RUST_LOG sets.")]
 pub(super) struct Serve {
-    /// Where it listens; with port 0 on any that is free
+    /// The address to listen on; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
     bind: SocketAddr,
     /// Reads the password from this file
@@ -54,7 +54,7 @@ pub(super) struct Serve {
     /// The colour of that name: blue, green, amber, red or violet
     #[arg(long, value_name = "COLOUR", default_value = "blue", value_parser = accent)]
     accent: Accent,
-    /// The part of the path that a proxy takes away, such as /internal
+    /// The part of the path that a proxy strips, such as /internal
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     base_path: String,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(super) struct Serve {
 
 fn accent(name: &str) -> Result<Accent, String> {
     let named = Accent::ALL.into_iter().find(|accent| accent.as_str() == name);
-    named.ok_or_else(|| "there are blue, green, amber, red and violet".to_owned())
+    named.ok_or_else(|| "it is blue, green, amber, red or violet".to_owned())
 }
 
 impl Serve {
@@ -71,7 +71,7 @@ impl Serve {
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.allow_unauthenticated && !self.bind.ip().to_canonical().is_loopback() {
             return Err(Failure::usage(format!(
-                "{} can be reached from elsewhere: without a password it listens on loopback only",
+                "{} can be reached from other machines: without a password, use loopback only",
                 self.bind
             )));
         }
@@ -89,8 +89,8 @@ impl Serve {
         announcement(address, made_up.map(|(password, _)| password.reveal())).print(desk.json);
         if !address.ip().to_canonical().is_loopback() {
             tell(
-                "jobkit: it speaks plain HTTP, and can be reached from elsewhere: put a proxy \
-                  with TLS before it",
+                "jobkit: the dashboard speaks plain HTTP and can be reached from other machines: \
+                  put a TLS proxy in front of it",
             );
         }
         let stop = asked_to_stop().map_err(|error| Failure::refused(error.to_string()))?;
@@ -101,7 +101,7 @@ impl Serve {
         Ok(Answer::nothing())
     }
 
-    /// The password that is wanted, and whether it was made up; none if none is.
+    /// The password, and whether it was generated; `None` if no password is required.
     fn password(&self) -> Result<Option<(Password, bool)>, Failure> {
         if self.allow_unauthenticated {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Serve {
             (Some(path), _) => (Password::of_file(path)?, false),
             (None, Ok(text)) => (Password::given(&text)?, false),
             (None, Err(std::env::VarError::NotPresent)) => (Password::made_up()?, true),
-            (None, Err(_)) => return Err(Failure::usage(format!("{VARIABLE} is no text"))),
+            (None, Err(_)) => return Err(Failure::usage(format!("{VARIABLE} is not Unicode"))),
         };
         Ok(Some(password))
     }
@@ -136,7 +136,7 @@ fn announcement(address: SocketAddr, password: Option<&str>) -> Answer {
     Answer::new(json!({"url": url, "password": password}), text)
 }
 
-/// Whoever knows the password may do everything, by the name they give.
+/// Users who know the password may do everything, under the name they give.
 struct Door {
     password: Password,
     guesses: Guesses,
@@ -147,7 +147,7 @@ struct Door {
 impl Door {
     #[allow(clippy::result_large_err, reason = "it is the answer itself")]
     fn admit(&self, request: &Parts) -> Result<Access, Response> {
-        // Who gives no password does not guess one.
+        // A request without a password is not a guess.
         if !request.headers.contains_key(AUTHORIZATION) {
             return Err(unauthorized());
         }
@@ -167,7 +167,7 @@ fn unauthorized() -> Response {
     (StatusCode::UNAUTHORIZED, realm, "A password is required.\n").into_response()
 }
 
-/// For whoever has to wait before the next password is looked at.
+/// The answer to a peer that must wait before its next password is checked.
 fn too_many(wait: Duration) -> Response {
     let seconds = wait.as_secs() + 1;
     let after = [(RETRY_AFTER, seconds.to_string())];

@@ -1,4 +1,4 @@
-//! A server that nobody holds up: not by connections, nor by requests that do not come.
+//! A server that neither idle connections nor slow requests can block.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -28,15 +28,15 @@ pub(super) type Stop = Shared<BoxFuture<'static, ()>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// How much of it one may use up.
+/// Limits that keep clients from using it up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Connections at a time. Others wait until one ends.
     pub(super) connections: usize,
-    /// How long the head of a request may take to come, from when one is waited for: a connection
-    /// that is not used ends as well.
+    /// How long to wait for the head of a request; idle connections are closed after this time,
+    /// too.
     pub(super) head: Duration,
-    /// How long requests may take to end once it is to stop.
+    /// How long requests may take to end once the server is stopping.
     pub(super) grace: Duration,
 }
 
@@ -68,13 +68,13 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stop: Stop, lim
     let _ended = tokio::time::timeout(limits.grace, ended).await;
 }
 
-/// The next connection. Without room for one more file it waits until some end.
+/// The next connection. If there is no file descriptor for it, it waits until others end.
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
-                tracing::warn!(%error, "jobkit.dashboard: no connection can be accepted");
+                tracing::warn!(%error, "jobkit.dashboard: cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         }
@@ -94,7 +94,7 @@ async fn connection(stream: TcpStream, router: Router, peer: Peer, stop: Stop, l
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head);
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
-    // What breaks a connection ends it alone.
+    // An error on one connection ends only that one.
     tokio::select! {
         _ended = served.as_mut() => return,
         () = stop => served.as_mut().graceful_shutdown(),

@@ -1,4 +1,4 @@
-//! The status of the whole queue.
+//! The status of the whole system.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn text(now: &Overview) -> String {
     text
 }
 
-/// What runs, of how many slots, and what is held by other workers than these slots are of.
+/// Running jobs and slots, and jobs held by workers that are stopping or gone.
 fn running(now: &Overview) -> String {
     let held = |number: u32, by: &str| match number {
         0 => String::new(),
@@ -62,7 +62,7 @@ fn running(now: &Overview) -> String {
     format!("{} of {}{stopping}{gone}", now.running, now.capacity)
 }
 
-/// How bad it is, what it is called, what was found, and what to do.
+/// Its severity, its name, what was found and what to do.
 pub(super) fn line(item: &Attention) -> String {
     let severity = item.severity().as_str().to_uppercase();
     format!("- {severity} {}: {}; {}\n", item.name(), plain(&item.found()), item.advice())

@@ -19,14 +19,14 @@ pub(super) enum Topics {
     /// Publishes to a topic: a job for each kind that subscribes
     Publish {
         topic: String,
-        /// What is published, as JSON
+        /// The payload, as JSON
         #[arg(value_name = "JSON", default_value = "{}", value_parser = arguments::json)]
         args: Value,
-        /// The version of that [default: 1]
+        /// The version of the payload [default: 1]
         #[arg(long, value_name = "NUMBER")]
         payload_version: Option<u16>,
     },
-    /// Lets a kind get no more jobs of a topic, until a binary announces it again
+    /// Unsubscribes a kind from a topic, until a worker announces it again
     Unsubscribe { topic: String, kind: String },
 }
 
@@ -46,7 +46,7 @@ impl Topics {
                 let jobs = desk.admin.publish(&topic, &args, payload_version).await?;
                 let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
                 let sentence = match &*jobs {
-                    [] => format!("Nobody subscribes to {topic}: nothing is enqueued."),
+                    [] => format!("No kind subscribes to {topic}: nothing is enqueued."),
                     [one] => format!("Job {one} is enqueued."),
                     many => format!("Jobs {} are enqueued.", many.join(", ")),
                 };
@@ -57,7 +57,7 @@ impl Topics {
                     let none = format!("the kind {kind} does not subscribe to {topic}");
                     return Err(Failure::refused(none));
                 }
-                let sentence = format!("{kind} gets no more jobs of {topic}.");
+                let sentence = format!("{kind} no longer subscribes to {topic}.");
                 Ok(Answer::done(json!({"topic": topic, "kind": kind}), &sentence))
             }
         }

@@ -27,7 +27,7 @@ enum Act {
         #[arg(value_parser = worker)]
         id: i64,
     },
-    /// Asks a worker to stop: its jobs may end first, or are given back
+    /// Asks a worker to stop: its jobs finish within its grace or are released
     Stop {
         #[arg(value_parser = worker)]
         id: i64,
@@ -58,12 +58,12 @@ impl Workers {
 }
 
 fn none(id: i64) -> Failure {
-    Failure::refused(format!("there is no worker {id:x}: it has ended, or never was"))
+    Failure::refused(format!("there is no worker {id:x}: it has ended or never existed"))
 }
 
-/// What is left of a worker that has ended.
+/// What is known about a worker that has ended.
 fn gone(worker: &GoneWorker) -> Answered {
-    let why = if worker.stopped { "stopped in order" } else { "lost: its lease lapsed" };
+    let why = if worker.stopped { "stopped cleanly" } else { "lost: its lease lapsed" };
     let time = |time: &Option<_>| time.as_ref().map(utc).unwrap_or_default();
     let text = fields(vec![
         ("id", show::worker(&worker.id)),

@@ -1,8 +1,8 @@
-//! What errors of the queue mean for whoever asked.
+//! What errors of jobkit mean for a request.
 
 use jobkit::Error;
 
-/// Whether what was asked for is at fault.
+/// Whether the request is at fault.
 pub(crate) fn is_invalid(error: &Error) -> bool {
     matches!(
         error,
@@ -10,7 +10,7 @@ pub(crate) fn is_invalid(error: &Error) -> bool {
     )
 }
 
-/// Whether the role in the database lacks a right.
+/// Whether the database role lacks a privilege.
 pub(crate) fn is_forbidden(error: &Error) -> bool {
     is_state(error, "42501")
 }

@@ -1,5 +1,5 @@
-//! Characters that are not seen, but change how what is around them looks: controls, marks of the
-//! writing direction, those without a width, and blanks that are letters. They are written out.
+//! Invisible characters that change how the text around them looks: controls, direction marks,
+//! zero-width characters, and letters that look blank. They are escaped.
 
 use std::fmt::Write;
 
@@ -15,9 +15,8 @@ pub(crate) fn is_invisible(c: char) -> bool {
     )
 }
 
-/// A page without them: in texts they are named, in attributes they are references, which a browser
-/// sends back as what they were. A `<` or `>` in a page is always a tag's, since those of texts are
-/// escaped.
+/// A page without them. Texts name them; attributes have references, which a browser sends back as
+/// the original characters. Every `<` or `>` belongs to a tag, since texts are escaped.
 pub(crate) fn named_in(page: String) -> String {
     if !page.contains(is_invisible) {
         return page;
@@ -35,7 +34,7 @@ pub(crate) fn named_in(page: String) -> String {
     named
 }
 
-/// JSON without them: there an escape is the same text.
+/// JSON without them; an escape means the same text there.
 pub(crate) fn escaped_in(json: &str) -> String {
     let (mut escaped, mut units) = (String::with_capacity(json.len()), [0; 2]);
     for c in json.chars() {

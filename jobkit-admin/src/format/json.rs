@@ -1,15 +1,15 @@
-//! JSON that somebody has written.
+//! JSON from users.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::Error;
 
-/// Reads it. A whole number of more digits than are kept without the type it belongs to is
-/// refused: it would be stored as another one.
+/// Reads it. Refuses an integer with more digits than can be kept without its type: it would be
+/// stored as another number.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     let value = serde_json::from_slice(json)?;
     match numbers(json).into_iter().find(|number| !is_kept(number)) {
         Some(number) => Err(Error::custom(format!(
-            "{number} has more digits than are kept here; enqueue it by its type, or write a text"
+            "{number} has more digits than are kept here; enqueue by type, or write a string"
         ))),
         None => Ok(value),
     }

@@ -27,7 +27,7 @@ pub(crate) fn json(now: &Overview) -> Value {
     })
 }
 
-/// What somebody has acknowledged, and who.
+/// An acknowledged item, and who acknowledged it.
 fn known(known: &Acknowledged, now: DateTime<Utc>) -> Value {
     let Acknowledged { item, actor, reason, at, .. } = known;
     let mut value = attention(item, now);
@@ -35,8 +35,7 @@ fn known(known: &Acknowledged, now: DateTime<Utc>) -> Value {
     value
 }
 
-/// What all items have: what it is, how bad, since when, what to say of it; and the values of its
-/// own.
+/// The common fields of an item (name, severity, since when, texts) and its own values.
 fn attention(item: &Attention, now: DateTime<Utc>) -> Value {
     let mut value = of_workers(item).or_else(|| of_work(item)).unwrap_or_else(|| json!({}));
     value["what"] = item.name().into();
@@ -78,7 +77,7 @@ fn of_workers(item: &Attention) -> Option<Value> {
     })
 }
 
-/// What a key waits for.
+/// What holds the jobs of a key back.
 fn hold(by: &Hold) -> Value {
     match by {
         Hold::Limit { limit, taken } => json!({"by": "limit", "limit": limit, "taken": taken}),

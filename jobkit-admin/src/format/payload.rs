@@ -1,4 +1,4 @@
-//! Payloads as a visitor may see them. They stay texts, so that no digit of a number changes.
+//! Payloads as a visitor may see them. They stay text, so that no digit of a number changes.
 
 use jobkit::admin::Payload;
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::access::Redaction;
 use crate::format::invisible;
 
-/// What stands in the place of a value that is not shown.
+/// The placeholder for a hidden value.
 const HIDDEN: &str = "•••";
 
-/// A payload as JSON; without a redaction, a visitor may see nothing of it but its shape.
+/// A payload as JSON; without a redaction, only its shape is shown.
 pub(crate) fn json(payload: &Payload, redaction: Option<Redaction>) -> String {
     match redaction {
         Some(Redaction::Nothing) => payload.reveal().to_owned(),
@@ -30,12 +30,12 @@ pub(crate) fn is_whole(payload: &Payload, redaction: Option<Redaction>) -> bool 
     payload.is_readable() && json(payload, redaction) == payload.reveal()
 }
 
-/// The circumstances of an act. What of them is a payload is not in there.
+/// The details of an action, without payloads.
 pub(crate) fn circumstances(detail: &Value) -> String {
     invisible::escaped_in(&serde_json::to_string_pretty(detail).unwrap_or_default())
 }
 
-/// The shape of a value without what is in it.
+/// The shape of a value, without its content.
 fn hidden(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What attempts say of themselves.
+//! Progress and logs that attempts report.
 
 use chrono::{DateTime, Utc};
 use jobkit::admin::jobs::{AttemptReport, Checkpoint, LogLine, Progress};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::format::show::{ago, bytes, iso, worker};
 
-/// How far an attempt said it was.
+/// The reported progress of an attempt.
 pub(crate) fn progress(progress: &Progress) -> Value {
     json!({
         "done": progress.done,
@@ -17,7 +17,7 @@ pub(crate) fn progress(progress: &Progress) -> Value {
     })
 }
 
-/// All that an attempt said.
+/// Everything that an attempt reported.
 pub(crate) fn json(report: &AttemptReport) -> Value {
     let line = |line: &LogLine| {
         json!({
@@ -41,7 +41,7 @@ pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Value {
     })
 }
 
-/// `[####------] 40 of 100, importing rows (40 %, 3 s ago)`; without a bar where no total is known.
+/// `[####------] 40 of 100, importing rows (40 %, 3 s ago)`; without a bar if no total is known.
 #[cfg(feature = "cli")]
 pub(crate) fn said(progress: &Progress, now: &DateTime<Utc>) -> String {
     let ago = ago(&progress.at, now);

@@ -28,7 +28,7 @@ pub(crate) fn number(number: impl Into<i64>) -> String {
     text
 }
 
-/// A number of things whose counting ends at 10,000: `17`, or `10,000+`.
+/// A number that is counted up to 10,000: `17`, or `10,000+`.
 pub(crate) fn bounded(count: &u32) -> String {
     if *count >= 10_000 { "10,000+".into() } else { number(*count) }
 }
@@ -47,13 +47,13 @@ pub(crate) fn served(served: &ServedQueue) -> String {
     [Some(slots), shared, weight].into_iter().flatten().collect()
 }
 
-/// A number of things that may be more.
+/// A count that may be a lower bound.
 pub(crate) fn count(count: &jobkit::admin::Count) -> String {
     let more = if matches!(count, jobkit::admin::Count::AtLeast(_)) { "+" } else { "" };
     format!("{}{more}", number(count.number()))
 }
 
-/// The ends of time, which PostgreSQL has as well: what lies beyond all calendars is read as them.
+/// The infinite times of PostgreSQL; times beyond the calendar are read as these.
 fn end(time: &DateTime<Utc>) -> Option<&'static str> {
     match *time {
         time if time == DateTime::<Utc>::MAX_UTC => Some("infinity"),
@@ -62,12 +62,12 @@ fn end(time: &DateTime<Utc>) -> Option<&'static str> {
     }
 }
 
-/// Whether there is an age of it.
+/// Whether it is a finite time, which has an age.
 pub(crate) fn is_finite(time: &DateTime<Utc>) -> bool {
     end(time).is_none()
 }
 
-/// A time in one of two forms; the ends of time as what they are.
+/// A time in this format, or an infinity by its name.
 fn formatted(time: &DateTime<Utc>, form: &str) -> String {
     end(time).map_or_else(|| time.format(form).to_string(), str::to_owned)
 }
@@ -104,7 +104,7 @@ pub(crate) fn ago(time: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     }
 }
 
-/// A time in two digits or so: `340 ms`, `12 s`, `3 min`, `5 h`, `4 d`.
+/// A span in about two digits: `340 ms`, `12 s`, `3 min`, `5 h`, `4 d`.
 pub(crate) fn span(time: &Duration) -> String {
     let (millis, seconds) = (time.as_millis(), time.as_secs());
     match seconds {
@@ -125,7 +125,7 @@ pub(crate) fn qualifier(name: &str, value: &str) -> String {
     url(&format!("{name}:{value}"))
 }
 
-/// A share of one, as a part of a hundred.
+/// A share from 0 to 1, in percent.
 pub(crate) fn rate(share: &f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
@@ -151,12 +151,12 @@ pub(crate) fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A worker's id, as the log has it.
+/// A worker's id, as logs show it.
 pub(crate) fn worker(id: &i64) -> String {
     format!("{id:x}")
 }
 
-/// Bytes in three digits or so: `817 kB`.
+/// Bytes in about three digits: `817 kB`.
 pub(crate) fn bytes(bytes: &u64) -> String {
     match *bytes {
         0..10_000 => format!("{bytes} B"),

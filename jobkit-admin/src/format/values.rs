@@ -18,7 +18,7 @@ use crate::access::Redaction;
 use crate::format::show::{iso, worker};
 use crate::format::{payload, reports};
 
-/// A number, and whether there may be more.
+/// A count, and whether there may be more.
 pub(crate) fn count(count: Count) -> Value {
     json!({"number": count.number(), "more": matches!(count, Count::AtLeast(_))})
 }
@@ -89,7 +89,7 @@ pub(crate) fn of_worker(summary: &WorkerSummary) -> Value {
     })
 }
 
-/// What was measured, and how long runs and waits took, in seconds.
+/// The measured outcomes, and run and wait times in seconds.
 pub(crate) fn measures(measures: &Measures) -> Value {
     let Measures { finished, retried, snoozed, buried, discarded, cancelled, .. } = measures;
     let (expired, superseded) = (measures.expired, measures.superseded);
@@ -188,12 +188,12 @@ pub(crate) fn job_summary(job: &jobkit::admin::jobs::JobSummary) -> Value {
     })
 }
 
-/// Each in a sentence.
+/// The reasons, each as a sentence.
 pub(crate) fn reasons(explanation: &Explanation) -> Vec<String> {
     explanation.reasons.iter().map(ToString::to_string).collect()
 }
 
-/// A job, and why it does not run.
+/// A job, and the reasons why it does not run.
 pub(crate) fn job(
     job: &JobDetail,
     explanation: Option<&Explanation>,

@@ -1,8 +1,8 @@
-//! How monitoring reads numbers: Prometheus's text format, or OpenMetrics for whoever asks for it.
+//! Formats for monitoring: Prometheus's text format, or OpenMetrics for clients that ask for it.
 
 use std::fmt::Write;
 
-/// What samples of a family are. In a counter's name its readers expect `_total`.
+/// The type of a family. The name of a counter must end in `_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     Counter,
@@ -10,7 +10,7 @@ pub(super) enum Type {
     Histogram,
 }
 
-/// The two formats. They differ in what a counter's family is called, and in how they end.
+/// The two formats. They differ in the name of a counter's family and in how they end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Prometheus,
@@ -18,7 +18,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// What a header would rather have (RFC 9110, 12.5.1): OpenMetrics only where it is named.
+    /// The format that a header prefers (RFC 9110, 12.5.1): OpenMetrics only if it is named.
     pub(super) fn of(accept: &str) -> Self {
         let ranges: Vec<_> = accept.split(',').filter_map(range).collect();
         let best = |name: &str| {
@@ -40,7 +40,7 @@ impl Format {
     }
 }
 
-/// A media range that may be answered, and its quality. Of OpenMetrics there is version 1.
+/// A media range that we can answer, and its quality. For OpenMetrics that is version 1.
 fn range(item: &str) -> Option<(String, f32)> {
     let mut parts = item.split(';').map(|part| part.trim().to_ascii_lowercase());
     let (kind, mut quality) = (parts.next()?, 1.0);
@@ -67,8 +67,8 @@ impl Exposition {
         Self { format, page: String::new() }
     }
 
-    /// Begins a family; its samples follow. `name` is that of its samples, without the endings
-    /// that a histogram's have.
+    /// Begins a family; its samples follow. `name` is that of its samples, without the suffixes of
+    /// a histogram.
     pub(super) fn family(&mut self, name: &str, kind: Type, help: &str) {
         let family = match (self.format, kind) {
             (Format::OpenMetrics, Type::Counter) => name.trim_end_matches("_total"),
@@ -97,8 +97,7 @@ impl Exposition {
         writeln!(self.page, "{value}").unwrap_or_default();
     }
 
-    /// The text of a label's value. A backslash, a quote and the end of a line are all that the
-    /// formats escape; any other character may be in it as it is.
+    /// A label's value. The formats only escape backslashes, quotes and line feeds.
     fn escaped(&mut self, text: &str) {
         for c in text.chars() {
             match c {

@@ -10,9 +10,9 @@ pub(crate) async fn acknowledge(context: &Context) -> Answer {
     let seen = context.request.field("seen").map(time).transpose()?;
     let reason = context.request.field("reason").unwrap_or("");
     if !context.admin().acknowledge(what, subject, seen, reason).await? {
-        return Err(Failure::Invalid(format!("Nothing that needs attention is called {what}.")));
+        return Err(Failure::Invalid(format!("Unknown attention item “{what}”.")));
     }
-    context.redirect("/", "Acknowledged, until it happens again.")
+    context.redirect("/", "Acknowledged until it happens again.")
 }
 
 pub(crate) async fn unacknowledge(context: &Context) -> Answer {

@@ -1,4 +1,4 @@
-//! Who did what.
+//! The audit.
 
 use askama::Template;
 use jobkit::admin::audit::AuditEntry;
@@ -22,7 +22,7 @@ struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// What is known of an act, and the payload of what was removed or replayed.
+    /// The details of an action, and the payload that was removed or replayed.
     fn detail(&self, entry: &AuditEntry) -> String {
         let args = entry.args.as_ref();
         let args = args.map(|args| payload::shown(args, self.frame.context.redaction()));
@@ -30,7 +30,7 @@ impl<'a> Audit<'a> {
         args.map_or(detail.clone(), |args| format!("{detail}\nargs: {args}"))
     }
 
-    /// The same in a few words, where there are some.
+    /// A summary of the details.
     fn brief(&self, entry: &AuditEntry) -> String {
         let text = |name: &str| entry.detail.get(name)?.as_str().map(str::to_owned);
         let done = entry.detail.get("done").and_then(serde_json::Value::as_u64);
@@ -54,7 +54,7 @@ impl<'a> Audit<'a> {
         self.fields().any(|(.., value)| !value.is_empty())
     }
 
-    /// Where the subject of an entry is shown.
+    /// The page of an entry's subject.
     fn link(&self, entry: &AuditEntry) -> Option<String> {
         let path = match (entry.subject.as_str(), entry.subject_id) {
             ("job", Some(id)) => format!("/jobs/{id}"),

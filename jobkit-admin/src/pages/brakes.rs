@@ -1,4 +1,4 @@
-//! What holds queues and kinds back: on the pages of both.
+//! What holds queues and kinds back, for the pages of both.
 
 use jobkit::admin::brakes::Scope;
 
@@ -12,7 +12,7 @@ fn scope(context: &Context) -> Result<Scope, Failure> {
     brakes::scope(word, name.unwrap_or(""))
 }
 
-/// Back to where it is shown.
+/// Redirects to the page that shows it.
 fn back(context: &Context, scope: &Scope, now: &str) -> Answer {
     let page = if matches!(scope, Scope::Queue(_)) { "/queues" } else { "/kinds" };
     context.redirect(page, &format!("{scope} {now}"))
@@ -21,7 +21,7 @@ fn back(context: &Context, scope: &Scope, now: &str) -> Answer {
 pub(crate) async fn pause(context: &Context) -> Answer {
     let (scope, reason) = (scope(context)?, context.request.field("reason").unwrap_or(""));
     context.admin().pause_scope(&scope, reason).await?;
-    back(context, &scope, "is paused: nothing of it starts.")
+    back(context, &scope, "is paused: no job starts.")
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {

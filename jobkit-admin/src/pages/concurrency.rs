@@ -1,4 +1,4 @@
-//! Concurrency keys: who is at their limit.
+//! Concurrency keys and groups.
 
 use askama::Template;
 use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore, SemaphoreFilter};
@@ -73,7 +73,7 @@ pub(crate) async fn limit_group(context: &Context) -> Answer {
     context.redirect("/concurrency", &limit_text(group, limit))
 }
 
-/// What a limit is now, in words.
+/// The new limit, in words.
 pub(super) fn limit_text(what: &str, limit: Option<u32>) -> String {
     match limit {
         Some(0) => format!("{what} is stopped: its limit is 0."),

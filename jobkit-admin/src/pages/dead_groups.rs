@@ -50,20 +50,21 @@ pub(crate) async fn note(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
     let note = context.request.field("note").unwrap_or("");
     context.admin().note_cause(fingerprint, note).await?;
-    context.redirect("/dead", "The note is kept with the cause.")
+    context.redirect("/dead", "The note is saved.")
 }
 
 pub(crate) async fn mute(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
     let days = context.request.must("days")?;
-    let days: u32 = days.parse().map_err(|_| Failure::Invalid("Days are a number.".into()))?;
+    let days: u32 =
+        days.parse().map_err(|_| Failure::Invalid("“days” must be a number.".into()))?;
     let until = context.admin().mute_cause(fingerprint, DAY * days).await?;
     let until = show::utc(&until);
-    context.redirect("/dead", &format!("Muted until {until}: it needs nobody's attention."))
+    context.redirect("/dead", &format!("Muted until {until}: it needs no attention until then."))
 }
 
 pub(crate) async fn unmute(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
     context.admin().unmute_cause(fingerprint).await?;
-    context.redirect("/dead", "It is not muted any more.")
+    context.redirect("/dead", "It is no longer muted.")
 }

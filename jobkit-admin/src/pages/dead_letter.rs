@@ -26,7 +26,7 @@ impl Letter<'_> {
         self.letter.summary.state == DeadLetterState::Open
     }
 
-    /// Whether the payload can be edited: only what is seen in full can be.
+    /// Whether the payload can be edited: only if it is shown in full.
     fn is_editable(&self) -> bool {
         let context = self.frame.context;
         let whole = payload::is_whole(&self.letter.args, context.redaction());
@@ -55,7 +55,7 @@ pub(crate) async fn replay(context: &Context) -> Answer {
 pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
     let args: serde_json::Value = json::read(context.request.must("args")?.as_bytes())
-        .map_err(|error| Failure::Invalid(format!("The payload is no JSON: {error}.")))?;
+        .map_err(|error| Failure::Invalid(format!("The payload is not JSON: {error}.")))?;
     let admin = context.admin();
     let mut replay = admin.replay(id).args(args);
     if let Some(queue) = context.request.field("queue") {
@@ -70,10 +70,10 @@ pub(crate) async fn discard(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
     match context.admin().discard_dead_letter(id).await? {
         DeadLetterDiscarded::Now => {
-            context.redirect("/dead", &format!("Dead letter {id} is gone."))
+            context.redirect("/dead", &format!("Dead letter {id} is removed."))
         }
         DeadLetterDiscarded::Replaying => {
-            Err(Failure::Conflict("A job replays it: cancel that job first.".into()))
+            Err(Failure::Conflict("A job is replaying it: cancel that job first.".into()))
         }
         _ => Err(Failure::NotFound),
     }

@@ -1,4 +1,4 @@
-//! Dead letters one by one.
+//! The list of dead letters, and its export.
 
 use askama::Template;
 use axum::body::Body;
@@ -34,13 +34,13 @@ struct Entries<'a> {
     query: DeadLetterQuery,
     count: Count,
     entries: Vec<DeadLetterSummary>,
-    /// The first page, when this is another one.
+    /// The first page, if this is a later one.
     first: Option<String>,
     next: Option<String>,
 }
 
 impl Entries<'_> {
-    /// What can be done with the rows that are selected: the verb, and what a button says.
+    /// Actions on selected rows: the verb and the label of its button.
     fn verbs(&self) -> Vec<(&'static str, &'static str)> {
         let (frame, state) = (&self.frame, self.query.state);
         let verbs = [
@@ -52,13 +52,13 @@ impl Entries<'_> {
         verbs.map(|(verb, label, ..)| (verb, label)).collect()
     }
 
-    /// The number on the current tab; `None` where counting ended before all was looked at.
+    /// The number on the current tab; `None` if counting stopped early.
     fn number(&self) -> Option<String> {
         let ended = matches!(self.count, Count::AtLeast(_)) && !self.query.texts.is_empty();
         (!ended).then(|| show::count(&self.count))
     }
 
-    /// Whether there may be something to act upon.
+    /// Whether there may be something to act on.
     fn may_be_some(&self) -> bool {
         self.count != Count::Exactly(0)
     }
@@ -82,19 +82,19 @@ pub(crate) async fn list(context: &Context) -> Answer {
     Ok(html(&Entries { frame, query, count, entries: page.entries, first, next }))
 }
 
-/// An export on its way: what it means, and where it goes on.
+/// An export in progress: its filter and its position.
 struct Export {
     admin: Admin,
     filter: DeadLetterFilter,
     redaction: Option<Redaction>,
     after: Option<DeadLetterCursor>,
     is_over: bool,
-    /// Whoever reads slowly keeps others waiting, not the pages.
+    /// A slow reader delays other exports, but not the pages.
     _turn: OwnedSemaphorePermit,
 }
 
 impl Export {
-    /// The lines of its next page.
+    /// The lines of the next page.
     async fn page(&mut self) -> Result<String, Error> {
         let page = self.admin.dead_letters(&self.filter, self.after, EXPORT).await?;
         (self.after, self.is_over) = (page.next, page.next.is_none());
@@ -107,8 +107,8 @@ impl Export {
         Ok(letters.iter().map(line).collect())
     }
 
-    /// The same, for as long as there is one. What fails on the way breaks the download off, lest
-    /// somebody take a part for the whole.
+    /// The pages of the export. A failure aborts the download, so that nobody mistakes a part for
+    /// the whole.
     async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
         if self.is_over {
             return Ok(None);
@@ -120,14 +120,14 @@ impl Export {
     }
 }
 
-/// A JSON document on each line: all that the filter means, the newest first, page by page as they
-/// are read.
+/// Everything that matches the filter, the newest first, one JSON document per line, read page by
+/// page.
 pub(crate) async fn export(context: &Context) -> Answer {
     let turn = context.shared.exports.clone().try_acquire_owned().map_err(|_| Failure::Busy)?;
     let filter = DeadLetterQuery::of(|name| context.request.query(name)).filter();
     let (admin, redaction) = (context.admin(), context.redaction());
     let mut export = Export { admin, filter, redaction, after: None, is_over: false, _turn: turn };
-    // What is wrong from the start is told with a page.
+    // A failure at the start is answered with a page.
     let first = export.page().await?;
     let rest = stream::try_unfold(export, Export::next);
     let lines = stream::once(async { Ok(first) }).chain(rest);

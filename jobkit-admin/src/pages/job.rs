@@ -1,4 +1,4 @@
-//! One job: first of all, why it does not run.
+//! One job, beginning with why it does not run.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -62,8 +62,8 @@ fn page(id: JobId) -> String {
 fn message(id: JobId, cancelled: Cancelled, done: &str) -> Result<String, Failure> {
     match cancelled {
         Cancelled::Now => Ok(format!("Job {id} is {done}.")),
-        Cancelled::NotFound => Err(Failure::Conflict(format!("Job {id} has ended already."))),
-        _ => Ok(format!("Job {id} runs: its worker has been asked to stop it.")),
+        Cancelled::NotFound => Err(Failure::Conflict(format!("Job {id} has already ended."))),
+        _ => Ok(format!("Job {id} is running: its worker has been asked to stop it.")),
     }
 }
 
@@ -90,9 +90,9 @@ pub(crate) async fn reschedule(context: &Context) -> Answer {
             Some(at) => format!("Job {id} is due at {}.", show::utc(at)),
             None => format!("Job {id} is due now."),
         },
-        Rescheduled::Running => return Err(Failure::Conflict(format!("Job {id} runs."))),
+        Rescheduled::Running => return Err(Failure::Conflict(format!("Job {id} is running."))),
         Rescheduled::NotFound => {
-            return Err(Failure::Conflict(format!("Job {id} has ended already.")));
+            return Err(Failure::Conflict(format!("Job {id} has already ended.")));
         }
         _ => return Err(Failure::Conflict(format!("Job {id} is being cancelled."))),
     };

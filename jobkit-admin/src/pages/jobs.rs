@@ -1,4 +1,4 @@
-//! Jobs: by state, and searched.
+//! Jobs by state, with a search.
 
 use askama::Template;
 use jobkit::JobId;
@@ -19,21 +19,21 @@ use crate::request::jobs::list_query;
 struct Jobs<'a> {
     frame: Frame<'a>,
     listing: Listing,
-    /// The words of the search, but for the state.
+    /// The words of the search, without the state.
     words: String,
-    /// What is wrong with them.
+    /// The mistake in them.
     wrong: Option<String>,
     tabs: Vec<(Listing, Count)>,
     page: Vec<JobSummary>,
-    /// The first page, when this is another one.
+    /// The first page, if this is a later one.
     first: Option<String>,
     next: Option<String>,
     gave_up_after: Option<u32>,
-    /// Whether jobs may match that are not found.
+    /// Whether the search may have missed matching jobs.
     withheld: bool,
 }
 
-/// What can be done with selected jobs: the verb, what a button says, and the permission.
+/// Actions on selected jobs: the verb, the label of its button, and the permission.
 const VERBS: [(&str, &str, &str); 3] = [
     ("reschedule", "Run now…", "reschedule"),
     ("cancel", "Cancel…", "cancel"),
@@ -41,7 +41,7 @@ const VERBS: [(&str, &str, &str); 3] = [
 ];
 
 impl<'a> Jobs<'a> {
-    /// The page of words that make no sense.
+    /// The page for an invalid query.
     fn refused(frame: Frame<'a>, words: Option<&str>, wrong: String) -> Self {
         Self {
             frame,
@@ -57,8 +57,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// What can be done with the rows that are selected; of ended jobs, or those that a visitor may
-    /// only look at, none can be.
+    /// The actions on selected rows. There are none for ended jobs or without permission.
     fn verbs(&self) -> Vec<(&'static str, &'static str)> {
         let may = |permission| self.frame.may("bulk") && self.frame.may(permission);
         let waits = !matches!(self.listing, Listing::Running | Listing::Ready);
@@ -67,13 +66,13 @@ impl<'a> Jobs<'a> {
         verbs.map(|(verb, label, _)| (verb, label)).collect()
     }
 
-    /// Whether the list is of jobs that can still be ended.
+    /// Whether the jobs of the list can still be ended.
     fn is_live(&self) -> bool {
         !matches!(self.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
     }
 
-    /// The number on a tab; `None` where counting ended before all that the words may mean was
-    /// looked at: what was found until then is less than the list itself may show.
+    /// The number on a tab; `None` if counting stopped early, since the list might show more than
+    /// the partial count.
     fn number(&self, count: &Count) -> Option<String> {
         let ended = matches!(count, Count::AtLeast(_)) && !self.words.is_empty();
         (!ended).then(|| show::count(count))
@@ -83,7 +82,7 @@ impl<'a> Jobs<'a> {
         self.listing == *listing
     }
 
-    /// The time that matters in this list.
+    /// The time that this list shows.
     fn time<'j>(&self, job: &'j JobSummary) -> &'j chrono::DateTime<chrono::Utc> {
         match self.listing {
             Listing::Live => &job.created_at,
@@ -103,14 +102,13 @@ impl<'a> Jobs<'a> {
     }
 }
 
-/// The words of a query but for its state, which a tab shows.
+/// The words of a query without its state, which a tab shows.
 fn words(query: &JobQuery) -> String {
     let listing = query.ended.map_or(Listing::Live, Ended::listing);
     JobQuery { listing, ..query.clone() }.to_string()
 }
 
-/// The page of what has this id, and nothing but an id was searched for: the job wherever it is,
-/// else the dead letter.
+/// If only an id was searched for, the page of the job or dead letter with it.
 async fn page_of(context: &Context, id: &str) -> Result<Option<String>, Failure> {
     let Ok(id) = id.trim().parse::<i64>() else { return Ok(None) };
     let admin = context.admin();

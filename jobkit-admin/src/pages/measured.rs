@@ -1,4 +1,4 @@
-//! What was measured of one queue or one kind.
+//! The measures of one queue or kind.
 
 use askama::Template;
 use jobkit::admin::measures::MeasureFilter;
@@ -19,7 +19,7 @@ struct Measured<'a> {
     what: &'static str,
     name: &'a str,
     charts: Charts,
-    /// Where this page is, up to its range.
+    /// The address of this page, up to its range.
     here: String,
 }
 

@@ -1,4 +1,4 @@
-//! Actions on all that a filter means: looked at first, then confirmed, then done by the workers.
+//! Actions on everything that matches a filter: previewed, confirmed, then carried out by workers.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -14,7 +14,7 @@ use crate::render::frame::Frame;
 use crate::render::html;
 use crate::request::bulk::{BulkRequest, FIELDS};
 
-/// From how many on the number has to be typed, or, where it is not known, the name.
+/// From this many on, the number must be typed, or the name where the number is not known.
 const MANY: u32 = 100;
 
 const PAGE: u32 = 50;
@@ -35,24 +35,24 @@ struct New<'a> {
     effect: &'static str,
     preview: Preview,
     fields: Vec<(&'static str, &'a str)>,
-    /// The ids of rows that were selected one by one.
+    /// The ids of the selected rows.
     rows: Vec<&'a str>,
-    /// How many these are.
+    /// How many rows are selected.
     selected: Option<usize>,
     /// What has to be typed.
     typed: Option<String>,
     bulk: BulkRequest,
-    /// Says which page this was, so that it does nothing twice.
+    /// Identifies this page, so that sending it twice acts once.
     key: String,
 }
 
 impl New<'_> {
-    /// The fields that say whom it is about, for people.
+    /// The fields that say what matches, for people.
     fn facts(&self) -> impl Iterator<Item = &(&'static str, &str)> {
         self.fields.iter().filter(|(name, _)| !["verb", "only"].contains(name))
     }
 
-    /// Whether what is done cannot be undone.
+    /// Whether the action cannot be undone.
     fn is_destructive(&self) -> bool {
         !matches!(self.title, "Replay dead letters" | "Run jobs now")
     }
@@ -77,7 +77,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Where one with which it could not be acted on is shown.
+    /// The page of an item that was skipped.
     fn link(&self, result: &OperationResult) -> String {
         let jobs = matches!(self.operation.verb.as_str(), "cancel" | "discard" | "reschedule");
         let place = if jobs { "jobs" } else { "dead" };
@@ -97,7 +97,7 @@ fn look(operation: &Operation) -> &'static str {
     }
 }
 
-/// How much of it is done, of a hundred; `None` while nobody knows of how many.
+/// How much of it is done, in percent; `None` while the total is not known.
 fn reached(operation: &Operation) -> Option<u64> {
     match operation.state.as_str() {
         "done" => return Some(100),
@@ -108,13 +108,13 @@ fn reached(operation: &Operation) -> Option<u64> {
     operation.total.map(|total| (seen * 100 / total.max(1)).min(99))
 }
 
-/// What the page says: its title, and what comes of it.
+/// The title of the page, and the effect of the action.
 fn words(action: &BulkAction) -> (&'static str, &'static str) {
     match action.verb() {
         "cancel" => ("Cancel jobs", "Waiting jobs end at once; running jobs are asked to stop."),
-        "discard" => ("Discard jobs", "They end as pointless and will not run."),
+        "discard" => ("Discard jobs", "They end as discarded and will not run."),
         "reschedule" => ("Run jobs now", "Waiting jobs become due at once."),
-        "replay" => ("Replay dead letters", "Each becomes a job again, with all its attempts."),
+        "replay" => ("Replay dead letters", "Each becomes a new job with all its attempts."),
         "purge" => ("Purge dead letters", "They are removed permanently."),
         _ => ("Discard dead letters", "They are removed permanently."),
     }
@@ -161,14 +161,14 @@ pub(crate) async fn begin(context: &Context) -> Answer {
     context.redirect(&format!("/operations/{}", operation.id), &message)
 }
 
-/// What the page has shown has been typed, and it was many if it is many now.
+/// Checks that the number shown was typed, and that it has not become large since.
 fn must_be_typed(context: &Context, shown: u32, now: u32) -> Result<(), Failure> {
     if shown > MANY && context.request.parsed::<u32>("typed")? != Some(shown) {
-        let text = format!("Type {shown} to confirm that you mean that many.");
+        let text = format!("Type {shown} to confirm the number.");
         return Err(Failure::Invalid(text));
     }
     if shown <= MANY && now > MANY {
-        let text = format!("By now it would be {now}. Look at them again.");
+        let text = format!("Now {now} match. Look at the preview again.");
         return Err(Failure::Conflict(text));
     }
     Ok(())
@@ -186,8 +186,8 @@ pub(crate) async fn show(context: &Context) -> Answer {
 pub(crate) async fn cancel(context: &Context) -> Answer {
     let id = context.request.id()?;
     let message = match context.admin().cancel_operation(id).await? {
-        true => format!("Operation {id} is cancelled; what it did stays done."),
-        false => return Err(Failure::Conflict("It has ended already.".into())),
+        true => format!("Operation {id} is cancelled; what it has done stays done."),
+        false => return Err(Failure::Conflict("It has already ended.".into())),
     };
     context.redirect(&format!("/operations/{id}"), &message)
 }

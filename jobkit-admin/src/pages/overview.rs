@@ -1,4 +1,4 @@
-//! What is happening now.
+//! The overview.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ struct Page<'a> {
     now: Arc<Overview>,
     groups: Vec<DeadLetterGroup>,
     charts: Charts,
-    /// Where this page is, up to its range.
+    /// The address of this page, up to its range.
     here: &'static str,
 }
 
 impl Page<'_> {
-    /// Whether jobs wait, and no worker can run any.
+    /// Whether jobs wait and no worker can run them.
     fn idle(&self) -> bool {
         let here = |item: &Attention| matches!(item, Attention::NoWorker { .. });
         self.now.attention.iter().any(here)
     }
 
-    /// What something that needs attention is called, and the page that tells more. How bad it is
-    /// says how it looks.
+    /// The label of an item that needs attention, and the page with details. Its look follows from
+    /// its severity.
     fn shown(&self, item: &Attention) -> (&'static str, String) {
         let (url, to) = (show::url, str::to_owned);
         match item {

@@ -1,4 +1,4 @@
-//! What visitors choose for their own browsers: light or dark, and how often pages ask again.
+//! Preferences of a browser: the theme, and how often pages refresh.
 
 use axum::http::header::SET_COOKIE;
 
@@ -18,11 +18,11 @@ pub(crate) async fn choose_refresh(context: &Context) -> Answer {
     keep(context, Refresh::COOKIE, refresh.as_str())
 }
 
-/// Sends the browser back with something to keep.
+/// Sends the browser back with a cookie.
 fn keep(context: &Context, cookie: &str, value: &str) -> Answer {
     let mut response = context.redirect("/", "")?;
     let cookie = context.cookie(cookie, value, YEAR);
-    // Not the flash: there is nothing to say.
+    // There is no message to flash.
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }

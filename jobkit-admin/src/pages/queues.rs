@@ -28,7 +28,7 @@ pub(crate) async fn pause(context: &Context) -> Answer {
     let queue = context.request.must("queue")?;
     let reason = context.request.field("reason").unwrap_or("");
     context.admin().pause(queue, "", reason).await?;
-    context.redirect("/queues", &format!("{queue} is paused: nothing of it starts."))
+    context.redirect("/queues", &format!("{queue} is paused: no job starts."))
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {
@@ -43,6 +43,7 @@ pub(crate) async fn resume(context: &Context) -> Answer {
 pub(crate) async fn bound(context: &Context) -> Answer {
     let (queue, most) = (context.request.must("queue")?, context.request.parsed("bound")?);
     context.admin().bound_queue(queue, most).await?;
-    let now = most.map_or("is not bounded.".into(), |most| format!("takes {most} waiting jobs."));
+    let now =
+        most.map_or("is not bounded.".into(), |most| format!("is bounded to {most} waiting jobs."));
     context.redirect("/queues", &format!("{queue} {now}"))
 }

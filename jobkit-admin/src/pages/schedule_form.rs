@@ -1,4 +1,4 @@
-//! The page on which a schedule is made, or changed.
+//! The page that creates or changes a schedule.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -24,13 +24,13 @@ const INSTANTS: usize = 5;
 struct Page<'a> {
     frame: Frame<'a>,
     form: ScheduleForm,
-    /// It changes one that is there.
+    /// It changes an existing schedule.
     changes: bool,
-    /// Kinds that were announced, where it makes one.
+    /// Announced kinds, for a new schedule.
     kinds: Vec<String>,
-    /// What its jobs have now.
+    /// The payload of its jobs now.
     args: Option<String>,
-    /// The next instants, once they were asked for.
+    /// The next instants, once a preview was asked for.
     instants: Vec<DateTime<Utc>>,
 }
 
@@ -82,13 +82,13 @@ pub(crate) async fn create(context: &Context) -> Answer {
     }
     for field in ["name", "kind"] {
         if form.given(field).is_none() {
-            form.blame(field, "It has to be given.");
+            form.blame(field, "This is required.");
         }
     }
     if let (Some(read), Some(name), Some(kind)) = (read, form.given("name"), form.given("kind")) {
         match make(context, &form, name, kind, read).await {
-            Ok(true) => return context.redirect(&page(name), &format!("{name} is made.")),
-            Ok(false) => form.blame("name", "There is a schedule of this name."),
+            Ok(true) => return context.redirect(&page(name), &format!("{name} is created.")),
+            Ok(false) => form.blame("name", "A schedule of this name already exists."),
             Err(error) => form.blame("", refused(error)?),
         }
     }
@@ -119,7 +119,7 @@ async fn make(
     context.admin().create_schedule(name, schedule, job).await
 }
 
-/// Why not, in a sentence for the page.
+/// The reason for a refusal, in a sentence for the page.
 fn refused(error: ScheduleError) -> Result<String, Failure> {
     match error {
         ScheduleError::Failed(error) => Err(Failure::Failed(error)),
@@ -133,7 +133,7 @@ async fn found(context: &Context, name: &str) -> Result<ScheduleDetail, Failure>
 
 pub(crate) async fn change(context: &Context) -> Answer {
     let name = context.request.query("name");
-    let name = name.ok_or_else(|| Failure::Invalid("It needs a name.".into()))?;
+    let name = name.ok_or_else(|| Failure::Invalid("A name is required.".into()))?;
     let schedule = found(context, name).await?;
     let form = ScheduleForm::of(&schedule);
     Ok(shown_of(context, &schedule, form, StatusCode::OK))
@@ -157,7 +157,7 @@ pub(crate) async fn edit(context: &Context) -> Answer {
     Ok(shown_of(context, &schedule, form, StatusCode::UNPROCESSABLE_ENTITY))
 }
 
-/// Only what is other than it was: code goes on to say the rest.
+/// Only the fields that changed: the others still follow the code.
 fn changed(form: &ScheduleForm, schedule: &ScheduleDetail, read: Read) -> ScheduleEdit {
     let was = &schedule.summary;
     let mut edit = ScheduleEdit::new();

@@ -1,4 +1,4 @@
-//! Schedules: what recurs, and what became of it.
+//! Schedules and their runs.
 
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,10 +14,10 @@ use crate::render::html;
 /// Schedules on one page.
 const PAGE: u32 = 200;
 
-/// Runs that are shown of one.
+/// Runs shown on the page of a schedule.
 const RUNS: u32 = 50;
 
-/// The picture of a day has so many parts, each of so many minutes.
+/// The bar of a day has this many parts, each of this many minutes.
 const PARTS: u32 = 96;
 const MINUTES: i64 = 15;
 
@@ -30,7 +30,7 @@ struct Schedules<'a> {
     next: Option<String>,
 }
 
-/// A schedule, and when it comes within a day from now: from a part of the day on, so many.
+/// A schedule, and when it fires in the next 24 hours: first parts and lengths.
 struct Row {
     it: ScheduleSummary,
     day: Vec<(u32, u32)>,
@@ -48,8 +48,7 @@ pub(crate) async fn list(context: &Context) -> Answer {
     Ok(html(&Schedules { frame, schedules, next }))
 }
 
-/// In which parts of a day from now on it comes. No more instants are computed than there are
-/// parts.
+/// The parts of the next 24 hours in which it fires. Computes at most one instant per part.
 fn day(times: &str, now: DateTime<Utc>) -> Vec<(u32, u32)> {
     let Ok(times) = times.parse::<Times>() else { return Vec::new() };
     let mut parts: Vec<(u32, u32)> = Vec::new();
@@ -81,7 +80,7 @@ struct Schedule<'a> {
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let name = context.request.query("name").filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| Failure::Invalid("It needs a name.".into()))?;
+    let name = name.ok_or_else(|| Failure::Invalid("A name is required.".into()))?;
     let admin = context.admin();
     let (schedule, runs) =
         tokio::try_join!(admin.schedule(name), admin.schedule_runs(name, None, RUNS))?;
@@ -92,7 +91,7 @@ pub(crate) async fn show(context: &Context) -> Answer {
     Ok(html(&Schedule { frame, schedule, args, runs, day }))
 }
 
-/// The link to one of them.
+/// The link to a schedule.
 pub(super) fn page(name: &str) -> String {
     format!("/schedules/schedule?name={}", show::url(name))
 }

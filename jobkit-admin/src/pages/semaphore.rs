@@ -1,4 +1,4 @@
-//! One concurrency key: who holds its permits, and who waits for one.
+//! One concurrency key, its permit holders and its blocked jobs.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ struct Key<'a> {
     frame: Frame<'a>,
     group: &'a str,
     key: &'a str,
-    /// `None` when nothing is known of the key: nobody uses it.
+    /// `None` if the key is not in use.
     detail: Option<SemaphoreDetail>,
     names: Names,
 }
@@ -65,7 +65,7 @@ pub(crate) async fn pause_key(context: &Context) -> Answer {
     let pause = Duration::from_secs(60) * minutes.unwrap_or(0);
     let reason = context.request.field("reason");
     of_known_group(context.admin().pause_key(group, key, pause, reason).await?)?;
-    context.redirect(&page(group, key), &format!("{group}/{key} is paused: none of it begins."))
+    context.redirect(&page(group, key), &format!("{group}/{key} is paused: no job starts."))
 }
 
 pub(crate) async fn resume_key(context: &Context) -> Answer {

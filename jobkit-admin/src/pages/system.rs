@@ -1,4 +1,4 @@
-//! What the doctor says.
+//! The findings of the doctor.
 
 use askama::Template;
 use jobkit::admin::doctor::Diagnosis;

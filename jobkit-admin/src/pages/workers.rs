@@ -1,4 +1,4 @@
-//! Workers: who is alive, and what they run.
+//! Workers, and the jobs that they run.
 
 use askama::Template;
 use jobkit::admin::workers::{GoneWorker, StopRequest, WorkerDetail, WorkerSummary};
@@ -24,7 +24,7 @@ struct Worker<'a> {
     worker: WorkerDetail,
 }
 
-/// What is left of a worker that is not here any more.
+/// What is still known about a worker that has ended.
 #[derive(Template)]
 #[template(path = "worker_gone.html")]
 struct Gone<'a> {
@@ -33,7 +33,7 @@ struct Gone<'a> {
 }
 
 impl Gone<'_> {
-    /// Its host and the number of its process, where it is called after these.
+    /// Its host and process id, if its name consists of them.
     fn place(&self) -> Option<(&str, &str)> {
         let (host, process) = self.worker.name.rsplit_once(':')?;
         let digits = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
@@ -41,7 +41,7 @@ impl Gone<'_> {
     }
 }
 
-/// What to say of a worker, with the look it has.
+/// The look and the text of a worker's state.
 fn condition(worker: &WorkerSummary) -> (&'static str, &'static str) {
     match worker {
         worker if worker.lapsed => ("failed", "lapsed"),
@@ -83,7 +83,7 @@ pub(crate) async fn stop(context: &Context) -> Answer {
     let message = match context.admin().stop_worker(id).await? {
         StopRequest::Requested => "The worker has been asked to stop.",
         StopRequest::NotFound => return Err(Failure::NotFound),
-        _ => "It is stopping already.",
+        _ => "It is already stopping.",
     };
     context.redirect(&format!("/workers/{}", show::worker(&id)), message)
 }

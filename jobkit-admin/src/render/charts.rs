@@ -1,4 +1,4 @@
-//! Charts, drawn by the server: what became of attempts, and how long jobs waited for them.
+//! Charts, drawn by the server: outcomes of attempts, and how long jobs waited.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::format::show;
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 
-/// A stretch of time that charts show: its name, its length and that of a bar, in minutes.
+/// The ranges of charts: the name, and the lengths of the range and of a bar in minutes.
 const RANGES: [(&str, u64, u64); 4] =
     [("1h", 60, 1), ("6h", 360, 5), ("24h", 1440, 20), ("7d", 10_080, 120)];
 
-/// A part of a bar: its look, and where it is.
+/// A part of a bar: its look and position.
 pub(crate) struct Part {
     pub(crate) look: &'static str,
     pub(crate) y: String,
@@ -34,7 +34,7 @@ pub(crate) struct Bar {
 pub(crate) struct Charts {
     pub(crate) bars: Vec<Bar>,
     pub(crate) bar_width: String,
-    /// The most of a bar.
+    /// The largest value of a bar.
     pub(crate) most: String,
     /// How long a bar is.
     pub(crate) bucket: Duration,
@@ -48,19 +48,19 @@ pub(crate) struct Charts {
     pub(crate) range: &'static str,
 }
 
-/// All stretches together.
+/// The sums over the whole range.
 #[derive(Default)]
 pub(crate) struct Sum {
     pub(crate) finished: u64,
     pub(crate) retried: u64,
     pub(crate) buried: u64,
-    /// Of the newest stretch in which something began.
+    /// Of the newest bar in which something started.
     pub(crate) wait: Option<(Duration, Duration)>,
     pub(crate) run: Option<(Duration, Duration)>,
 }
 
 impl Sum {
-    /// How many of a hundred attempts failed.
+    /// The percentage of failed attempts.
     pub(crate) fn failure_rate(&self) -> Option<String> {
         let failed = self.retried + self.buried;
         let all = failed + self.finished;
@@ -69,7 +69,7 @@ impl Sum {
 }
 
 impl Charts {
-    /// The charts of the stretch that the query asks for.
+    /// The charts of the range that the query asks for.
     pub(crate) async fn of(context: &Context, filter: MeasureFilter) -> Result<Self, Failure> {
         let range = context.request.query("range").unwrap_or("1h");
         let known = RANGES.into_iter().find(|(name, ..)| *name == range);
@@ -114,7 +114,7 @@ fn clock(time: &DateTime<Utc>, range: &str) -> String {
     time.format(if range == "7d" { "%d %b %H:%M" } else { "%H:%M UTC" }).to_string()
 }
 
-/// What a bar shows of all outcomes.
+/// A bar with its outcomes.
 fn shown(measures: &Measures) -> u64 {
     measures.finished + measures.retried + measures.buried
 }
@@ -124,7 +124,7 @@ fn bar(point: &MeasurePoint, x: f64, most: u64) -> Bar {
     let mut from = HEIGHT;
     let looks = [("good", finished), ("warn", retried), ("bad", buried)];
     let parts = looks.into_iter().filter(|(_, number)| *number > 0).map(|(look, number)| {
-        // Even one of many is seen.
+        // Even one of many stays visible.
         let height = (HEIGHT * number as f64 / most as f64).max(1.5);
         from -= height;
         Part { look, y: format!("{:.1}", from.max(0.0)), height: format!("{height:.1}") }
@@ -135,7 +135,7 @@ fn bar(point: &MeasurePoint, x: f64, most: u64) -> Bar {
     Bar { x: format!("{x:.1}"), title, parts }
 }
 
-/// The path of a line; where nothing was measured it is interrupted.
+/// The path of a line, with gaps where nothing was measured.
 fn line(values: impl Iterator<Item = Option<Duration>>, step: f64, longest: Duration) -> String {
     let (mut path, mut pen) = (String::new(), 'M');
     for (n, value) in values.enumerate() {

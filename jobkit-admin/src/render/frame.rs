@@ -1,4 +1,4 @@
-//! What surrounds every page.
+//! The frame of every page.
 
 use chrono::{DateTime, Utc};
 
@@ -11,12 +11,12 @@ use crate::request::preferences::Refresh;
 pub(crate) struct Place {
     pub(crate) path: &'static str,
     pub(crate) label: &'static str,
-    /// The key that leads there, after a `g`.
+    /// The shortcut: this key after a `g`.
     pub(crate) key: &'static str,
     pub(crate) current: bool,
 }
 
-/// The pages of the navigation: path, label, key, what they need.
+/// The pages of the navigation: path, label, key, permission.
 const PLACES: [(&str, &str, &str, Permission); 12] = [
     ("/", "Overview", "o", Permission::View),
     ("/jobs", "Jobs", "j", Permission::View),
@@ -32,7 +32,7 @@ const PLACES: [(&str, &str, &str, Permission); 12] = [
     ("/system", "System", "s", Permission::View),
 ];
 
-/// The surroundings of a page.
+/// The frame of a page.
 pub(crate) struct Frame<'a> {
     pub(crate) context: &'a Context,
     pub(crate) title: &'a str,
@@ -42,12 +42,12 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The surroundings of a page.
+    /// The frame of a page.
     pub(crate) fn of(context: &'a Context, title: &'a str) -> Self {
         Self::new(context, &context.path, title, context.flash.as_deref())
     }
 
-    /// The surroundings of a page that is not there: they do not say where it would be.
+    /// The frame of a page that does not exist, which does not show its address.
     pub(crate) fn nowhere(context: &'a Context, title: &'a str) -> Self {
         Self::new(context, "", title, None)
     }
@@ -60,7 +60,7 @@ impl<'a> Frame<'a> {
         Self { context, title, flash, places, now: Utc::now() }
     }
 
-    /// Whether it is a whole page rather than what changes of it.
+    /// Whether it is a whole page rather than the part that changes.
     pub(crate) fn whole(&self) -> bool {
         self.context.wants == Wants::Page
     }
@@ -106,12 +106,12 @@ impl<'a> Frame<'a> {
         self.context.refresh == Refresh::Live
     }
 
-    /// The choice of how often: the name, what it is called, and whether it is this one.
+    /// The choices of how often to refresh: name, label, and whether it is the current one.
     pub(crate) fn refreshes(&self) -> [(&'static str, &'static str, bool); 3] {
         Refresh::ALL.map(|(one, label)| (one.as_str(), label, one == self.context.refresh))
     }
 
-    /// Whether everybody may do everything.
+    /// Whether there is no authentication.
     pub(crate) fn is_open(&self) -> bool {
         self.actor() == ANYBODY
     }

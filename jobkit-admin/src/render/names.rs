@@ -1,4 +1,4 @@
-//! What workers call themselves, for pages that know their ids.
+//! Names of workers, for pages that have their ids.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::format::show;
 pub(crate) struct Names(HashMap<i64, String>);
 
 impl Names {
-    /// Of these, as far as anybody knows.
+    /// The names of these workers, as far as they are known.
     pub(crate) async fn of(
         admin: &Admin,
         workers: impl IntoIterator<Item = i64>,
@@ -22,7 +22,7 @@ impl Names {
         admin.worker_names(&workers).await.map(Self)
     }
 
-    /// Whether there is more to tell of it than its id.
+    /// Whether more than its id is known.
     pub(crate) fn knows(&self, worker: &i64) -> bool {
         self.0.contains_key(worker)
     }

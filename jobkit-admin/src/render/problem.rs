@@ -1,4 +1,4 @@
-//! What cannot be done, as a page, as a fragment, and as a problem document.
+//! Failures, as a page, as a fragment, and as a problem document.
 
 use askama::Template;
 use axum::http::header::CONTENT_TYPE;
@@ -26,19 +26,19 @@ struct Banner<'a> {
     text: &'a str,
 }
 
-/// The answer when something cannot be done.
+/// The answer to a request that failed.
 pub(crate) fn failure(context: &Context, failure: &Failure) -> Response {
     let (status, title, text) = (failure.status(), failure.title(), failure.text());
     match context.wants {
         Wants::Data => problem(status, title, &text),
-        // What is not there looks the same everywhere.
+        // A missing page looks the same everywhere.
         Wants::Text if !matches!(failure, Failure::NotFound) => {
             (status, format!("{title}. {text}\n")).into_response()
         }
         Wants::Fragment => {
             let banner = Banner { title, text: &text };
             let mut response = (status, html(&banner)).into_response();
-            // What is shown stays; the banner says that it may be old.
+            // The page stays, with a banner that it may be stale.
             for (name, value) in [("hx-retarget", "#banner"), ("hx-reswap", "innerHTML")] {
                 let name = HeaderName::from_static(name);
                 response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -1,4 +1,4 @@
-//! Small charts in a row of a table, drawn by the server.
+//! Small charts in table rows, drawn by the server.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::format::show;
 const HEIGHT: f64 = 22.0;
 const STEP: usize = 4;
 
-/// What happened in each of the last hours: bars, and the same in words.
+/// Counts of the last hours, as bars and in words.
 pub(crate) struct Spark {
     pub(crate) width: usize,
     /// The path of all bars.
@@ -17,12 +17,12 @@ pub(crate) struct Spark {
 }
 
 impl Spark {
-    /// Of numbers by hour, the oldest first; `None` when nothing happened.
+    /// A chart of numbers by hour, the oldest first; `None` if all are zero.
     pub(crate) fn of(hours: &[u32]) -> Option<Self> {
         let most = hours.iter().copied().max().filter(|most| *most > 0)?;
         let mut bars = String::new();
         for (at, number) in hours.iter().enumerate().filter(|(_, number)| **number > 0) {
-            // Even one of many is seen.
+            // Even one of many stays visible.
             let height = (HEIGHT * f64::from(*number) / f64::from(most)).max(1.5);
             let _written = write!(bars, "M{} {HEIGHT}v-{height:.1}h3v{height:.1}z", at * STEP);
         }

@@ -1,4 +1,4 @@
-//! Which entries of the audit a request asks for.
+//! The audit entries that a request asks for.
 
 use jobkit::admin::audit::AuditFilter;
 
@@ -8,13 +8,13 @@ use crate::format::show;
 /// The fields of the filter, with their labels.
 pub(crate) const FIELDS: [(&str, &str); 5] = [
     ("actor", "Who"),
-    ("action", "What"),
-    ("subject", "To a"),
+    ("action", "Action"),
+    ("subject", "Subject"),
     ("id", "with id"),
     ("name", "named"),
 ];
 
-/// The filter that the query says.
+/// The filter that the query describes.
 pub(crate) fn filter(request: &Fields) -> AuditFilter {
     FIELDS.iter().fold(AuditFilter::all(), |filter, (name, _)| match (*name, request.query(name)) {
         ("actor", Some(actor)) => filter.actor(actor),
@@ -26,7 +26,7 @@ pub(crate) fn filter(request: &Fields) -> AuditFilter {
     })
 }
 
-/// The query of the page after this entry.
+/// The query for the page after this entry.
 pub(crate) fn next(request: &Fields, after: i64) -> String {
     let field = |(name, _): (&str, _)| {
         request.query(name).map(|value| format!("&{name}={}", show::url(value)))

@@ -1,4 +1,4 @@
-//! What is held back.
+//! Scopes of brakes.
 
 use jobkit::admin::brakes::Scope;
 

@@ -1,4 +1,4 @@
-//! What is to be done with many at once, as pages and programs say it.
+//! Bulk actions, as pages and programs request them.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::access::{Access, Permission};
 use crate::failure::Failure;
 use crate::format::{invisible, show};
 
-/// The fields of pages and forms that say what matches, but for the rows.
+/// The fields of pages and forms that say what matches, except the rows.
 pub(crate) const FIELDS: [&str; 10] =
     ["verb", "only", "state", "q", "kind", "queue", "key", "tag", "fingerprint", "days"];
 
-/// With whom it is done: those that are named in `ids`, or all that the rest means.
+/// The targets: those named in `ids`, or all that match the rest.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BulkRequest {
@@ -40,7 +40,7 @@ pub(crate) struct BulkRequest {
     /// Of a reschedule.
     at: Option<String>,
     ids: Option<Vec<String>>,
-    /// The [name](Self::name) of what matches, where nobody knows how much that is.
+    /// The [name](Self::name) of what matches, as confirmation if the number is not known.
     pub(crate) confirm: Option<String>,
     pub(crate) idempotency_key: Option<String>,
 }
@@ -49,7 +49,7 @@ impl BulkRequest {
     /// What a query or a form asks for.
     pub(crate) fn of(request: &Fields) -> Self {
         let text = |name| request.query(name).or_else(|| request.field(name)).map(str::to_owned);
-        // Where rows were to be selected, none of them does not mean all.
+        // If rows should be selected, selecting none does not mean all.
         let rows = text("only").is_some_and(|only| only == "rows");
         Self {
             verb: text("verb").unwrap_or_default(),
@@ -74,7 +74,7 @@ impl BulkRequest {
         self.ids.as_ref().map(Vec::len)
     }
 
-    /// The action, for somebody who may do it besides acting in bulk.
+    /// The action, if this visitor has its permission as well as that for bulk actions.
     pub(crate) fn action(&self, access: &Access) -> Result<BulkAction, Failure> {
         let permission = match &*self.verb {
             "cancel" => Permission::Cancel,
@@ -82,7 +82,7 @@ impl BulkRequest {
             "reschedule" => Permission::Reschedule,
             "replay" => Permission::Replay,
             "purge" => Permission::Purge,
-            _ => return Err(Failure::Invalid("There is no such action.".into())),
+            _ => return Err(Failure::Invalid("Unknown action.".into())),
         };
         if !access.may(permission) {
             return Err(Failure::NotFound);
@@ -98,7 +98,7 @@ impl BulkRequest {
         matches!(&*self.verb, "cancel" | "discard" | "reschedule")
     }
 
-    /// Refuses fields that the action would ignore: more would match than the form says.
+    /// Refuses fields that the action would ignore, since more would match than the form says.
     fn check(&self) -> Result<(), Failure> {
         let known: &[&str] = match (&self.ids, self.is_about_jobs()) {
             (Some(_), _) => &[],
@@ -109,7 +109,7 @@ impl BulkRequest {
         if let Some(name) =
             all.iter().find(|name| self.text(name).is_some() && !known.contains(name))
         {
-            return Err(Failure::Invalid(format!("“{name}” means nothing here.")));
+            return Err(Failure::Invalid(format!("“{name}” does not apply here.")));
         }
         let Some(state) = self.text("state") else { return Ok(()) };
         let is_state = match self.is_about_jobs() {
@@ -118,11 +118,11 @@ impl BulkRequest {
         };
         match is_state {
             true => Ok(()),
-            false => Err(Failure::Invalid(format!("There is no state “{state}” here."))),
+            false => Err(Failure::Invalid(format!("“{state}” is not a state here."))),
         }
     }
 
-    /// Whether somebody may ask later why it was done: it cannot be undone.
+    /// Whether a reason is required: the action cannot be undone.
     pub(crate) fn needs_reason(&self) -> bool {
         !matches!(&*self.verb, "replay" | "reschedule")
     }
@@ -130,25 +130,25 @@ impl BulkRequest {
     pub(crate) fn reason(&self) -> Result<&str, Failure> {
         let reason = self.reason.as_deref().unwrap_or("").trim();
         if reason.is_empty() && self.needs_reason() {
-            return Err(Failure::Invalid("“reason” is missing: say why.".into()));
+            return Err(Failure::Invalid("“reason” is missing.".into()));
         }
         Ok(reason)
     }
 
-    /// What the matching ones are called: their kind, their queue, or the words of the filter.
-    /// It confirms what no number can.
+    /// A name for what matches: the kind, the queue, or the words of the filter. It confirms an
+    /// action if the number is not known.
     pub(crate) fn name(&self, access: &Access) -> Result<String, Failure> {
         let name = if self.is_about_jobs() {
             name_of_jobs(&self.query(access)?)
         } else {
             name_of_dead_letters(&DeadLetterQuery::of(|name| self.text(name)))
         };
-        // What cannot be seen cannot be typed.
+        // Invisible characters cannot be typed.
         let seen = !name.chars().any(invisible::is_invisible);
         Ok(if seen { name } else { "all of these".to_owned() })
     }
 
-    /// Whether the name has been typed. Where nobody knows how many match it must have been.
+    /// Whether the name was typed, which is required if the number is not known.
     pub(crate) fn is_confirmed_by_name(
         &self,
         access: &Access,
@@ -163,7 +163,7 @@ impl BulkRequest {
             self.confirm.as_deref().is_some_and(|name_typed| name_typed.trim() == name.trim());
         if more && !confirmed {
             let many = show::matching(&count);
-            let text = format!("{many} match. Confirm that with “{name}”.");
+            let text = format!("{many} match. Confirm with “{name}”.");
             return Err(Failure::Invalid(text));
         }
         Ok(confirmed)
@@ -212,7 +212,7 @@ impl BulkRequest {
             |id: &String| id.parse().map_err(|_| Failure::Invalid("An id is a number.".into()));
         let ids: Vec<i64> = ids.iter().map(parse).collect::<Result<_, _>>()?;
         if ids.is_empty() {
-            return Err(Failure::Invalid("None is selected: check some rows first.".into()));
+            return Err(Failure::Invalid("No rows are selected.".into()));
         }
         let jobs = || ids.iter().copied().map(JobId).collect();
         let dead = || ids.iter().copied().map(DeadLetterId).collect();
@@ -223,7 +223,7 @@ impl BulkRequest {
             "replay" => Selected::Replay(dead()),
             "discard_dead_letters" => Selected::DiscardDeadLetters(dead()),
             _ => {
-                let text = "A purge goes by age: it cannot be of selected ones.";
+                let text = "A purge goes by age and cannot act on selected rows.";
                 return Err(Failure::Invalid(text.into()));
             }
         })

@@ -1,4 +1,4 @@
-//! Which dead letters a request asks for.
+//! The dead letters that a request asks for.
 
 use chrono::{DateTime, Utc};
 use jobkit::admin::dead_letters::{
@@ -8,7 +8,7 @@ use jobkit::admin::dead_letters::{
 use super::fields::Fields;
 use crate::format::show;
 
-/// What a list is asked for, as the address has it.
+/// The filter of a list, as in its address.
 pub(crate) struct DeadLetterQuery {
     pub(crate) state: DeadLetterState,
     pub(crate) texts: Vec<(&'static str, String)>,
@@ -44,14 +44,14 @@ impl DeadLetterQuery {
         found.map_or("", |(_, text)| text)
     }
 
-    /// The same as a query.
+    /// The filter as a query.
     pub(crate) fn query(&self) -> String {
         let texts = self.texts.iter().map(|(name, text)| format!("&{name}={}", show::url(text)));
         format!("state={}{}", self.state.as_str(), texts.collect::<String>())
     }
 }
 
-/// The query of the page after this cursor.
+/// The query for the page after this cursor.
 pub(crate) fn next(query: &DeadLetterQuery, cursor: DeadLetterCursor) -> String {
     let micros = cursor.failed_at.timestamp_micros();
     format!("{}&at={micros}&id={}", query.query(), cursor.id)

@@ -1,4 +1,4 @@
-//! The words of a request: parameters of its path, its query, its form, its body.
+//! The fields of a request: of its path, its query, its form and its body.
 
 use std::str::FromStr;
 
@@ -16,12 +16,12 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// What the query of an address says.
+    /// The fields of a query.
     pub(crate) fn of_query(query: &str) -> Self {
         Self { query: parse(query.as_bytes()).into_owned().collect(), ..Self::default() }
     }
 
-    /// The id in the path. Text that is not an id is not found.
+    /// The id in the path. Other text is answered as not found.
     pub(crate) fn id(&self) -> Result<i64, Failure> {
         self.param("id").and_then(|id| id.parse().ok()).ok_or(Failure::NotFound)
     }
@@ -31,12 +31,12 @@ impl Fields {
         find(&self.params, name)
     }
 
-    /// A text of the query; `None` when it is not there, or empty.
+    /// A text of the query; `None` if it is missing or empty.
     pub(crate) fn query(&self, name: &str) -> Option<&str> {
         find(&self.query, name).filter(|text| !text.is_empty())
     }
 
-    /// A number of the query, within these bounds whatever it says.
+    /// A number of the query, clamped to these bounds.
     pub(crate) fn clamped(&self, name: &str, low: u32, high: u32, default: u32) -> u32 {
         let text = self.query(name).unwrap_or("");
         // More digits than fit are a large number.
@@ -45,23 +45,23 @@ impl Fields {
         number.clamp(low, high)
     }
 
-    /// A field of the form; `None` when it is not there, or empty.
+    /// A field of the form; `None` if it is missing or empty.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         find(&self.form, name).filter(|text| !text.is_empty())
     }
 
-    /// The rows that were selected, wherever that is said.
+    /// The selected rows, from the query or the form.
     pub(crate) fn rows(&self) -> Vec<&str> {
         let pairs = self.query.iter().chain(&self.form);
         pairs.filter(|(name, _)| name == "row").map(|(_, id)| id.as_str()).collect()
     }
 
-    /// A field of the form that must be there, but may be empty.
+    /// A required field of the form, which may be empty.
     pub(crate) fn must(&self, name: &'static str) -> Result<&str, Failure> {
         find(&self.form, name).ok_or_else(|| Failure::Invalid(format!("“{name}” is missing.")))
     }
 
-    /// A field of the form that is something; `None` when it is empty.
+    /// A field of the form, parsed; `None` if it is empty.
     pub(crate) fn parsed<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Failure> {
         let parse = |text: &str| {
             text.trim().parse().map_err(|_| Failure::Invalid(format!("“{name}” must be a number.")))

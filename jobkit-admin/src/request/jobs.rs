@@ -1,16 +1,16 @@
-//! Which jobs a request asks for.
+//! The jobs that a request asks for.
 
 use jobkit::admin::jobs::{JobQuery, Listing};
 
 use super::fields::Fields;
 use crate::access::{Access, Redaction};
 
-/// The query that a visitor asks for: the words, and the tab beside them.
+/// The query of a visitor: the words of the search, and the tab.
 pub(crate) fn list_query(request: &Fields, access: &Access) -> Result<JobQuery, String> {
     query(access, request.query("q").unwrap_or(""), request.query("state"))
 }
 
-/// The query of such words and such a tab. A state among the words goes before the tab.
+/// The query for these words and this tab. A state in the words takes precedence.
 pub(crate) fn query(access: &Access, words: &str, tab: Option<&str>) -> Result<JobQuery, String> {
     let mut query: JobQuery = words.parse().map_err(|error| format!("{error}"))?;
     let named = |name: &str| Listing::ALL.into_iter().find(|listing| listing.as_str() == name);

@@ -1,9 +1,9 @@
-//! What visitors choose for their own browsers, in cookies.
+//! Preferences of a browser, in cookies.
 
 /// Light or dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Theme {
-    /// As the system has it.
+    /// As the system is set.
     Auto,
     Light,
     Dark,
@@ -28,7 +28,7 @@ impl Theme {
         }
     }
 
-    /// What the button changes it to.
+    /// The theme that the button changes to.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Auto => Self::Light,
@@ -38,7 +38,7 @@ impl Theme {
     }
 }
 
-/// How often a page that is looked at asks for what is new.
+/// How often a visible page refreshes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refresh {
     Off,
@@ -51,7 +51,7 @@ pub(crate) enum Refresh {
 impl Refresh {
     pub(crate) const COOKIE: &str = "jobkit-refresh";
 
-    /// All there are, each with what it is called.
+    /// All of them, with their labels.
     pub(crate) const ALL: [(Self, &str); 3] =
         [(Self::Off, "Off"), (Self::Live, "Every 5 s"), (Self::Seldom, "Every 30 s")];
 

@@ -1,4 +1,4 @@
-//! The form of a schedule: what somebody wrote into it, and what is wrong with that.
+//! The form of a schedule: its fields and the mistakes in them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,13 +25,13 @@ const FIELDS: [&str; 12] = [
     "jitter",
 ];
 
-/// The texts of the fields, and of what is wrong with them; `""` is the form as a whole.
+/// The texts of the fields and of their mistakes; `""` is the form as a whole.
 pub(crate) struct ScheduleForm {
     texts: BTreeMap<&'static str, String>,
     mistakes: BTreeMap<&'static str, String>,
 }
 
-/// What the fields mean, where nothing is wrong with them.
+/// The values of the fields, if there is no mistake.
 pub(crate) struct Read {
     pub(crate) times: Times,
     /// `None` where the field is empty.
@@ -43,7 +43,7 @@ pub(crate) struct Read {
 }
 
 impl ScheduleForm {
-    /// As it is at first.
+    /// The form at first.
     pub(crate) fn empty() -> Self {
         let texts = BTreeMap::from([
             ("catch_up", "latest".to_owned()),
@@ -53,13 +53,13 @@ impl ScheduleForm {
         Self { texts, mistakes: BTreeMap::new() }
     }
 
-    /// What was sent.
+    /// The form as it was sent.
     pub(crate) fn sent(request: &Fields) -> Self {
         let text = |field: &'static str| (field, request.field(field).unwrap_or("").to_owned());
         Self { texts: FIELDS.into_iter().map(text).collect(), mistakes: BTreeMap::new() }
     }
 
-    /// What a schedule is; its payload, which not everybody may see, is left empty.
+    /// The form of an existing schedule. The payload is left empty, since not everybody may see it.
     pub(crate) fn of(schedule: &ScheduleDetail) -> Self {
         let it = &schedule.summary;
         let seconds = |time: Duration| time.as_secs_f64().to_string();
@@ -97,21 +97,21 @@ impl ScheduleForm {
         Some(self.text(field)).filter(|text| !text.is_empty())
     }
 
-    /// What is wrong with a field; nothing mostly.
+    /// The mistake in a field, if any.
     pub(crate) fn mistake(&self, field: &str) -> &str {
         self.mistakes.get(field).map_or("", String::as_str)
     }
 
-    /// Says what is wrong with a field.
+    /// Records the mistake in a field.
     pub(crate) fn blame(&mut self, field: &'static str, why: impl Into<String>) {
         self.mistakes.insert(field, why.into());
     }
 
-    /// What the fields mean; `None` where something is wrong, and is said.
+    /// Reads the fields; `None` after recording a mistake.
     pub(crate) fn read(&mut self) -> Option<Read> {
         let times = self.check("times", |text| text.parse().map_err(sentence));
         let args = self.check("args", |text| {
-            let not_json = |error| format!("It is not JSON: {error}.");
+            let not_json = |error| format!("This is not JSON: {error}.");
             (!text.is_empty()).then(|| json::read(text.as_bytes()).map_err(not_json)).transpose()
         });
         let priority = self.check("priority", priority);
@@ -119,7 +119,7 @@ impl ScheduleForm {
         let overlap = self.check("overlap", |text| match text {
             "allow" => Ok(Overlap::Allow),
             "skip_if_running" => Ok(Overlap::SkipIfRunning),
-            _ => Err("It is one of the two.".to_owned()),
+            _ => Err("Choose one of the two.".to_owned()),
         });
         let jitter = self.check("jitter", seconds);
         let (times, args, priority) = (times?, args?, priority?);
@@ -134,13 +134,13 @@ impl ScheduleForm {
             "all" => {
                 let max = self.check("max", |text| {
                     let max = text.parse().ok().filter(|max| (1..=1000).contains(max));
-                    max.ok_or_else(|| "It is a number from 1 to 1000.".to_owned())
+                    max.ok_or_else(|| "This must be a number from 1 to 1000.".to_owned())
                 });
                 let window = self.check("window", seconds);
                 Some(CatchUp::All { max: max?, window: window? })
             }
             _ => {
-                self.blame("catch_up", "It is one of the three.");
+                self.blame("catch_up", "Choose one of the three.");
                 None
             }
         }
@@ -170,11 +170,11 @@ fn priority(text: &str) -> Result<Option<i32>, String> {
     match (text, number) {
         ("", _) => Ok(None),
         (_, Some(number)) => Ok(Some(number)),
-        _ => Err("It is a number from −3 to 3.".to_owned()),
+        _ => Err("This must be a number from −3 to 3.".to_owned()),
     }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "It is a number of seconds.".to_owned())
+    time.ok_or_else(|| "This must be a number of seconds.".to_owned())
 }

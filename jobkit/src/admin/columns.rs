@@ -1,4 +1,4 @@
-//! Columns that the statements of several nouns have.
+//! Columns that the statements of several nouns share.
 
 use sqlx::postgres::PgRow;
 
@@ -11,24 +11,24 @@ use crate::store::{ReadColumn, from_column};
 
 from_column! {
     JobId: i64 => JobId;
-    // Of as many as a look may count, and one more.
+    // Counts up to the limit, and one more.
     Count: i64 => capped;
 }
 
-/// What is not shown of the payload: null for a kind that nobody has announced.
+/// What is hidden of the payload; null for a kind that nobody has announced.
 fn hides(row: &PgRow) -> sqlx::Result<Hides> {
     let redact: Option<Vec<String>> = row.read("redact")?;
     Ok(redact.map_or(Hides::All, Hides::Paths))
 }
 
-/// The payload, as jsonb writes it: null where that has no room for it.
+/// The payload, as jsonb writes it; null if jsonb cannot hold it.
 pub(super) fn payload(row: &PgRow) -> sqlx::Result<Payload> {
     let hides = hides(row)?;
     let args: Option<String> = row.read("args")?;
     Ok(args.map_or_else(Payload::unreadable, |json| Payload::new(json, hides)))
 }
 
-/// The metadata: a known kind hides none of it.
+/// The metadata, which a known kind never hides.
 pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     let hides = match hides(row)? {
         Hides::All => Hides::All,
@@ -38,7 +38,7 @@ pub(super) fn metadata(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     Ok(metadata.map(|json| Payload::new(json, hides)))
 }
 
-/// What the job returned. It hides what its payload hides.
+/// The result of the job, which hides what its payload hides.
 pub(super) fn result(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     let hides = match hides(row)? {
         Hides::Paths(paths) => Hides::Result(paths),
@@ -48,7 +48,7 @@ pub(super) fn result(row: &PgRow) -> sqlx::Result<Option<Payload>> {
     Ok(result.map(|json| Payload::new(json, hides)))
 }
 
-/// The tags. One that is null was put there past `enqueue`; it must not hide the others.
+/// The tags. A null tag was not written by `enqueue`, and must not hide the others.
 pub(super) fn tags(row: &PgRow) -> sqlx::Result<Vec<String>> {
     let tags: Option<Vec<Option<String>>> = row.read("tags")?;
     Ok(tags.into_iter().flatten().flatten().collect())
@@ -60,7 +60,7 @@ pub(super) fn concurrency(row: &PgRow) -> sqlx::Result<Option<(String, String)>>
     Ok(group.zip(row.read("concurrency_key")?))
 }
 
-/// How far an attempt says it is.
+/// The progress that an attempt reported.
 pub(super) fn progress(row: &PgRow) -> sqlx::Result<Option<Progress>> {
     let (done, total, note) = (row.read("done")?, row.read("total")?, row.read("note")?);
     Ok(Progress::of(done, total, note, row.read("progressed_at")?))

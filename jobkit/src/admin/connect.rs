@@ -1,4 +1,4 @@
-//! An operator who has only an address.
+//! Connecting by an address.
 
 use sqlx::PgPool;
 
@@ -10,12 +10,12 @@ impl Admin {
     /// The view of the database at this address, such as
     /// `postgres://user:password@host:5432/database`: for programs that have no pool, and no sqlx.
     /// What the address leaves out is taken from the environment as libpq does (`PGHOST`,
-    /// `PGPASSWORD`, …). It connects once, to see that it can.
+    /// `PGPASSWORD`, …). It connects once, as a check.
     ///
-    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are those of one database and
-    /// its standbys. The one that takes writes is kept, and looked for again when it no longer
-    /// does; with `?target_session_attrs=any` it is the first that answers, which may be a standby:
-    /// for those who only read. With one host that parameter changes nothing.
+    /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are one database and its
+    /// standbys. The one that accepts writes is used, and another is looked for when it no longer
+    /// does. With `?target_session_attrs=any`, for reading only, it is the first that answers,
+    /// which may be a standby. With one host that parameter has no effect.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,10 +25,10 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Address`] when this is none; [`Error::ReadOnly`] when none of several hosts takes
-    /// writes; [`Error::Unreachable`] when no connection came about
-    /// within 2 s; [`Error::Database`] when the server refuses the user or has no such database.
-    /// None of them contains the address or its password.
+    /// [`Error::Address`] if the address is invalid; [`Error::ReadOnly`] if none of several hosts
+    /// accepts writes; [`Error::Unreachable`] if there was no connection within 2 s;
+    /// [`Error::Database`] if the server refuses the user or has no such database. None of them
+    /// contains the address or its password.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let admin = Self::connect_lazy(url)?;
         let link = admin.link();
@@ -37,18 +37,18 @@ impl Admin {
         Ok(admin)
     }
 
-    /// The same without connecting now: for programs that may start before the database does. Each
-    /// call reports a database that is not there.
+    /// The same without connecting now, for programs that may start before the database. If the
+    /// database is unreachable, each call says so.
     ///
     /// # Errors
-    /// [`Error::Address`] when this is none.
+    /// [`Error::Address`] if the address is invalid.
     pub fn connect_lazy(url: &str) -> Result<Self, Error> {
         Ok(Self::of(Source::at(url)?))
     }
 
-    /// The pool it was made with, for those who want to enqueue or work beside it. After
-    /// [`connect`](Self::connect) it is one of its own with at most 16 connections, and opens none
-    /// until then.
+    /// The pool it was made with, for enqueueing or working beside it. After
+    /// [`connect`](Self::connect) it is a separate pool of at most 16 connections, which it opens
+    /// when they are used.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         self.source.pool()
@@ -59,7 +59,7 @@ impl Admin {
     /// # Errors
     /// As [`migrate`](crate::migrate()).
     pub async fn migrate(&self) -> Result<(), Error> {
-        // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
+        // Of several hosts the pool's is migrated: it must be the one that accepts writes.
         if self.source.is_a_choice() {
             let link = self.link();
             link.open_if_closed().await?;

@@ -1,15 +1,15 @@
-//! How many there are, as far as was counted.
+//! Counts that may be incomplete.
 
 use std::fmt;
 
 use crate::store::number;
 
-/// A number of things of which not all may have been counted.
+/// A number of things, of which not all may have been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     /// That many.
     Exactly(u32),
-    /// That many, and perhaps more: counting took too long.
+    /// At least that many: counting would have taken too long.
     AtLeast(u32),
 }
 
@@ -22,7 +22,7 @@ impl Count {
         }
     }
 
-    /// The sum of both; at least that many, if one of them is.
+    /// The sum of both; `AtLeast` if one of them is.
     pub(crate) fn plus(self, other: Self) -> Self {
         let sum = self.number().saturating_add(other.number());
         match (self, other) {
@@ -32,7 +32,7 @@ impl Count {
     }
 }
 
-/// `17`, or `17+` when there may be more.
+/// `17`, or `17+` if there may be more.
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,14 +42,14 @@ impl fmt::Display for Count {
     }
 }
 
-/// What ends a count.
+/// The limit of a count.
 const MOST: i64 = 10_000;
 
 pub(super) fn count(counted: i64, more: bool) -> Count {
     if more { Count::AtLeast(number(counted)) } else { Count::Exactly(number(counted)) }
 }
 
-/// A count that went one further than [`MOST`] where there was more.
+/// A count of a query that reads one more than [`MOST`].
 pub(super) fn capped(counted: i64) -> Count {
     count(counted.min(MOST), counted > MOST)
 }

@@ -1,8 +1,7 @@
-//! What operators see and do: [`Admin`], and a module for each noun with the types that its methods
-//! take and return.
+//! The operator's view: [`Admin`], and a module for each noun with the types of its methods.
 //!
 //! Nothing in the runtime depends on this module. Each folder has the types of its noun, the
-//! methods of [`Admin`], and in `statements.rs` and `sql/` what they ask the database.
+//! methods of [`Admin`], and their statements in `statements.rs` and `sql/`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,23 +69,23 @@ pub use self::severity::Severity;
 /// | | [`whole_dead_letters`](Self::whole_dead_letters) | several of these |
 /// | | [`replay`](Self::replay) | enqueues one again, perhaps changed |
 /// | | [`discard_dead_letter`](Self::discard_dead_letter) | removes one |
-/// | [operations] | [`preview`](Self::preview) | what an operation on many would reach |
-/// | | [`begin_operation`](Self::begin_operation) | acts on many; workers carry it out |
+/// | [operations] | [`preview`](Self::preview) | what a bulk operation would act on |
+/// | | [`begin_operation`](Self::begin_operation) | begins a bulk operation; workers carry it out |
 /// | | [`carry_out`](Self::carry_out) | carries it out here instead |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
 /// | | [`operation`](Self::operation) | one of them |
 /// | | [`operation_results`](Self::operation_results) | what it could not change |
 /// | | [`cancel_operation`](Self::cancel_operation) | stops one |
 /// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
-/// | | [`pause`](Self::pause) | stops all workers claiming from one |
+/// | | [`pause`](Self::pause) | stops all workers from claiming from one |
 /// | | [`resume`](Self::resume) | ends that |
 /// | | [`paused`](Self::paused) | those that are paused |
 /// | [brakes] | [`brakes`](Self::brakes) | what is paused or limited |
 /// | | [`pause_scope`](Self::pause_scope) | stops jobs of a kind, or all jobs, from starting |
 /// | | [`resume_scope`](Self::resume_scope) | ends that |
-/// | | [`wait_until_idle`](Self::wait_until_idle) | waits until nothing of it runs |
-/// | | [`limit_running`](Self::limit_running) | how many of a queue or kind run at a time |
-/// | | [`limit_rate`](Self::limit_rate) | how many start within some time |
+/// | | [`wait_until_idle`](Self::wait_until_idle) | waits until none of its jobs runs |
+/// | | [`limit_running`](Self::limit_running) | limits how many of a queue or kind run at a time |
+/// | | [`limit_rate`](Self::limit_rate) | limits how often they start |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
 /// | | [`schedule`](Self::schedule) | one of them, with its payload |
 /// | | [`schedule_runs`](Self::schedule_runs) | what became of its instants |
@@ -108,19 +107,19 @@ pub use self::severity::Severity;
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker`](Self::worker) | one of them, and what it runs |
 /// | | [`gone_worker`](Self::gone_worker) | one that has ended |
-/// | | [`worker_names`](Self::worker_names) | what they call themselves |
+/// | | [`worker_names`](Self::worker_names) | their names |
 /// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
 /// | [topics] | [`topics`](Self::topics) | topics, and who subscribes to them |
 /// | | [`publish`](Self::publish) | publishes to a topic, by its name |
 /// | | [`unsubscribe`](Self::unsubscribe) | ends the subscription of a kind to a topic |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
-/// | [overview] | [`overview`](Self::overview) | the whole, and what needs attention |
+/// | [overview] | [`overview`](Self::overview) | the status, and what needs attention |
 /// | | [`late_after`](Self::late_after) | after how long a wait needs attention |
 /// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
 /// | | [`acknowledge`](Self::acknowledge) | silences a finding until it happens again |
 /// | | [`unacknowledge`](Self::unacknowledge) | ends that |
-/// | [doctor] | [`doctor`](Self::doctor) | what is wrong with the database |
+/// | [doctor] | [`doctor`](Self::doctor) | problems of the database |
 /// | | [`violations`](Self::violations) | promises that do not hold |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |
 /// | [encryption] | [`sealed`](Self::sealed) | which keys payloads are sealed with |
@@ -130,37 +129,37 @@ pub use self::severity::Severity;
 ///
 /// It opens its own connections, with the pool's options. The isolation level and deadlines of its
 /// calls are jobkit's, whatever the pool's are. Connections may go through a transaction pooler:
-/// each call is a transaction, and leaves nothing behind in the session. Clones share them. A few
-/// are kept for a minute after their last call, but never one whose call failed, or was dropped
-/// before it had its answer.
+/// each call is a transaction and leaves no state in the session. Clones share connections. A few
+/// are kept for a minute after their last call, except those whose call failed or was dropped
+/// early.
 ///
-/// On a read-only server (a standby, or where `default_transaction_read_only` is on) it shows what
-/// there is, and every change fails with [`Error::ReadOnly`].
+/// On a read-only server (a standby, or with `default_transaction_read_only`) it can read, and
+/// every change fails with [`Error::ReadOnly`].
 ///
 /// # Errors
 /// Every method that asks the database may fail with [`Error::Unreachable`],
 /// [`Error::SchemaMissing`], [`Error::SchemaOlder`], [`Error::SchemaNewer`], [`Error::ReadOnly`],
 /// [`Error::Deadline`] (5 s for each statement) or [`Error::Database`]. A method's own section
-/// names only what it adds to these. Each connection checks the schema once.
+/// names only further errors. Each connection checks the schema once.
 #[derive(Debug, Clone)]
 pub struct Admin {
     source: Source,
     idle: Arc<IdleConnections>,
     waits: Arc<Hub>,
-    /// Who uses it, for the audit.
+    /// The actor, for the audit.
     actor: Option<Arc<str>>,
-    /// From how long on what waits is mentioned.
+    /// After how long a wait is mentioned.
     late: Duration,
 }
 
-/// From how long on what waits is mentioned, unless somebody says otherwise.
+/// After how long a wait is mentioned, by default.
 const LATE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a statement may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Admin {
-    /// How often a call looks for jobs that are just changing hands.
+    /// How often a call looks for jobs that are just moving.
     const TRIES: u32 = 3;
 
     /// The view of the database behind this pool.
@@ -183,7 +182,7 @@ impl Admin {
         self.link_for(PATIENCE).reusing(&self.idle, Plans::InOrder)
     }
 
-    /// A connection on which a statement may take this long, and that is not kept.
+    /// A connection that is not kept, on which a statement may take this long.
     fn link_for(&self, call: Duration) -> Link {
         let deadlines = Deadlines { call, lock: call.mul_f64(0.8) };
         Link::new("admin", self.source.clone(), deadlines).of_operator()
@@ -198,14 +197,14 @@ impl Admin {
     }
 }
 
-/// What a function of ours says of a call that it refuses.
+/// The text of our function that refused a call.
 fn refusal(error: &Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("database error: ").unwrap_or(&text);
     text.strip_prefix("jobkit: ").unwrap_or(text).to_owned()
 }
 
-/// A filter as the database and an operation have it: only what it says.
+/// The JSON of a filter, with only the fields that are set.
 fn without_nulls(mut filter: Value) -> Value {
     if let Some(fields) = filter.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
@@ -213,8 +212,7 @@ fn without_nulls(mut filter: Value) -> Value {
     filter
 }
 
-/// Gives whoever has a job in hand the time to put it down, before another attempt: 5 ms, then 10,
-/// 20, ….
+/// Waits for a transaction that holds a job, before another attempt: 5 ms, then 10, 20, ….
 async fn let_hands_change(attempt: u32) {
     if attempt > 0 {
         tokio::time::sleep(Duration::from_millis(5 << (attempt - 1).min(5))).await;

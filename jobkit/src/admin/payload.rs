@@ -1,30 +1,30 @@
-//! Payloads as they are stored, and without what must not be shown.
+//! Payloads as stored, and redacted.
 
 use std::fmt;
 
 use crate::redact::{HIDDEN, astray};
 
-/// What stands in the place of a payload that cannot be shown.
+/// The placeholder for a payload that cannot be shown.
 const UNREADABLE: &str = "unreadable: it has a NUL, half a surrogate or a number without bounds";
 
-/// What of a payload is not shown.
+/// What is hidden of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hides {
-    /// Every value: nobody has said what of it may be seen.
+    /// Every value: nobody has announced what may be seen.
     All,
-    /// The values at these paths: keys with dots between. Of what is no object, or has something
-    /// else on the way to one of them, nothing is shown.
+    /// The values at these paths: keys separated by dots. A payload of another form is hidden as a
+    /// whole.
     Paths(Vec<String>),
-    /// The same of what a job returned, which need not be an object.
+    /// The same for a job's result, which need not be an object.
     Result(Vec<String>),
 }
 
 /// JSON as it is stored, with every digit of its numbers.
 ///
-/// Shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`. What
-/// has another form than that says is hidden as a whole: a payload that is no object, and a value
-/// on the way to what is redacted that is no object with the next key. Of a kind that no worker has
-/// announced only keys are shown.
+/// It is shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`.
+/// If the form does not match, more is hidden: a payload that is not an object, and a value on the
+/// way to a redacted one that is not an object with the next key. For kinds that no worker has
+/// announced, only keys are shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
     json: String,
@@ -36,21 +36,21 @@ impl Payload {
         Self { json, hides }
     }
 
-    /// In the place of one that the server stores, and cannot take apart: it has a NUL, half a
-    /// surrogate or a number beyond all bounds. Who enqueues is refused such a payload; this was
-    /// written past the functions of jobkit, or by a release that did not look.
+    /// The placeholder for a payload that the server stores but cannot parse: it has a NUL, half a
+    /// surrogate or a number beyond all bounds. Enqueues refuse such payloads; this one was not
+    /// written by jobkit's functions, or by a release that did not check.
     pub(crate) fn unreadable() -> Self {
         Self { json: format!("\"{UNREADABLE}\""), hides: Hides::Paths(Vec::new()) }
     }
 
-    /// Whether it is what was stored: `false` for one that cannot be shown, which says so in its
-    /// place. A worker may be able to read it all the same.
+    /// Whether it is the stored payload: `false` for the placeholder of one that cannot be shown. A
+    /// worker may still be able to read that.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.json.get(1..self.json.len() - 1) != Some(UNREADABLE)
     }
 
-    /// The JSON with `"•••"` in the place of each value that is not shown.
+    /// The JSON with `"•••"` for each hidden value.
     #[must_use]
     pub fn redacted(&self) -> String {
         match &self.hides {
@@ -59,34 +59,34 @@ impl Payload {
         }
     }
 
-    /// Whether something in it is not shown.
+    /// Whether something in it is hidden.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
         self.redacted() != self.json
     }
 
-    /// The JSON as it is stored, **with** what its kind redacts: only for somebody who may see it.
+    /// The JSON as it is stored, **with** what its kind redacts. Only for those who may see it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.json
     }
 }
 
-/// What [`Payload::redacted`] says.
+/// The text of [`Payload::redacted`].
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.redacted())
     }
 }
 
-/// What [`Payload::redacted`] says.
+/// The text of [`Payload::redacted`].
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Payload({})", self.redacted())
     }
 }
 
-/// This JSON without those values. What does not read as JSON is not shown at all.
+/// This JSON without the hidden values. Text that is not JSON is hidden as a whole.
 pub(crate) fn redacted(json: &str, hides: &Hides) -> String {
     let whole = || format!("\"{HIDDEN}\"");
     let paths = match hides {
@@ -111,13 +111,14 @@ pub(crate) fn redacted(json: &str, hides: &Hides) -> String {
 /// Copies JSON, token by token, so that numbers stay as they are written.
 struct Writer<'a> {
     rest: &'a str,
-    /// Where values are hidden as a whole; nothing where each is, and all keep their shape.
+    /// The paths at which values are hidden as a whole; `None` hides each value and keeps the
+    /// shape.
     paths: Option<&'a [String]>,
     out: String,
 }
 
 impl<'a> Writer<'a> {
-    /// Copies a value, or what hides it. Nothing when it is none.
+    /// Copies a value or its placeholder. `None` if it is not a value.
     fn value(&mut self, path: &mut Vec<String>) -> Option<()> {
         self.space();
         match self.rest.chars().next()? {
@@ -154,7 +155,7 @@ impl<'a> Writer<'a> {
         self.out.extend(["\"", HIDDEN, "\""]);
     }
 
-    /// Reads a value that is not shown.
+    /// Skips a hidden value.
     fn skip(&mut self, path: &mut Vec<String>) -> Option<()> {
         self.space();
         let shown = std::mem::take(&mut self.out);
@@ -166,7 +167,7 @@ impl<'a> Writer<'a> {
         read
     }
 
-    /// Copies what stands between brackets, with commas between.
+    /// Copies the items between brackets.
     fn list(
         &mut self,
         end: char,
@@ -209,7 +210,7 @@ impl<'a> Writer<'a> {
         self.take(self.rest.find(end).unwrap_or(self.rest.len()))
     }
 
-    /// A text, with its quotes.
+    /// A string, with its quotes.
     fn text(&mut self) -> Option<&'a str> {
         let inside = self.rest.strip_prefix('"')?;
         let mut escaped = false;

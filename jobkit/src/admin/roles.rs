@@ -1,27 +1,27 @@
-//! Roles of the database, each with the rights that it needs and no others.
+//! Database roles, each with only the privileges it needs.
 
 use crate::Error;
 
-/// What is the prefix of roles when nobody says otherwise.
+/// The default prefix of roles.
 pub const PREFIX: &str = "jobkit_";
 
-/// Longest prefix: the server cuts names off at 63 bytes.
+/// The longest prefix: the server truncates names at 63 bytes.
 const LONGEST: usize = 40;
 
-/// The SQL that makes these roles, or makes their rights what they should be. Nothing applies it
-/// but you, as a superuser, after [`migrate`](crate::migrate()) and again after each upgrade.
+/// The SQL that creates these roles, or corrects their privileges. Run it yourself, as a superuser,
+/// after [`migrate`](crate::migrate()) and again after each upgrade.
 ///
 /// | role | may |
 /// |---|---|
-/// | `jobkit_owner` | have the schema, and everything in it |
+/// | `jobkit_owner` | own the schema, and everything in it |
 /// | `jobkit_migrator` | become the owner, and so upgrade |
 /// | `jobkit_producer` | enqueue; it reads no job |
 /// | `jobkit_worker` | run jobs |
 /// | `jobkit_viewer` | look at everything but payloads |
 /// | `jobkit_operator` | look at everything, and act on it |
 ///
-/// None can log in: `grant jobkit_worker to app`. Roles are those of a whole server; a second
-/// database of it takes another prefix than [`PREFIX`].
+/// None can log in: `grant jobkit_worker to app`. Roles belong to a whole server: a second database
+/// on it needs another prefix than [`PREFIX`].
 ///
 /// ```
 /// let sql = jobkit::admin::roles::sql("staging_")?;
@@ -30,8 +30,8 @@ const LONGEST: usize = 40;
 /// ```
 ///
 /// # Errors
-/// [`Error::RolePrefix`] for one that is not made of 1 to 40 small letters, digits and `_`, a
-/// letter first.
+/// [`Error::RolePrefix`] unless the prefix is 1 to 40 lowercase letters, digits and `_`, beginning
+/// with a letter.
 pub fn sql(prefix: &str) -> Result<String, Error> {
     let fits = |byte: u8| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let begins = prefix.bytes().next().is_some_and(|first| first.is_ascii_lowercase());

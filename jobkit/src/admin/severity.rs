@@ -1,4 +1,4 @@
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Severity {
@@ -6,12 +6,12 @@ pub enum Severity {
     Note,
     /// It costs speed or safety, or will.
     Warning,
-    /// Jobs do not run, or what was promised does not hold.
+    /// Jobs do not run, or a promise does not hold.
     Critical,
 }
 
 impl Severity {
-    /// Its name, as everything outside Rust has it.
+    /// Its name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

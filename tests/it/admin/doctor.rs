@@ -152,7 +152,7 @@ async fn whole_tables_are_read_only_while_they_are_small() {
     desk.lab.until(&format!("{counted} > 200000")).await;
     let finding = desk.finding(Check::Violations).await;
     assert_eq!(finding.severity, Severity::Note);
-    assert!(finding.found.contains("not looked at"), "{finding:?}");
+    assert!(finding.found.contains("not checked"), "{finding:?}");
     let violations = desk.admin.violations().await.unwrap();
     assert!(violations[0].found.starts_with("attempts of an ended job: 200001"), "{violations:?}");
 }
@@ -342,7 +342,7 @@ async fn sequences_that_went_back_are_critical_and_one_call_sets_all() {
     }
     let finding = desk.ids().await.remove(0);
     assert_eq!(finding.severity, Severity::Critical);
-    let found = format!("sequences are behind the ids that are there: {}", all.join(", "));
+    let found = format!("sequences are behind existing ids: {}", all.join(", "));
     assert_eq!(finding.found, found);
     assert!(finding.advice.contains("`select jobkit.set_sequences()`"), "{}", finding.advice);
     let set = "select array_agg(s order by s) from jobkit.set_sequences() s";

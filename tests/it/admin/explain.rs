@@ -167,7 +167,7 @@ async fn a_job_that_is_marked_or_runs_or_has_ended() {
     let marked = desk.pay("a").await;
     desk.lab.run(&format!("select jobkit.cancel_mark('{{{marked}}}')")).await;
     let (sentence, reasons) = told(&desk, marked).await;
-    let around = ("Marked as cancelled since", ": it ends when it is next met");
+    let around = ("Marked as cancelled since", ": a worker will end it");
     assert_eq!(around_time(&sentence), around);
     assert_eq!(reasons, ["CancelRequested", "Ahead"]);
     desk.admin.discard(marked, "nobody\nneeds it").await.unwrap();
@@ -259,7 +259,7 @@ async fn a_job_that_runs_again_after_the_one_that_has_its_key() {
     let follower = again().enqueue_unique(desk.lab.pool()).await.unwrap();
     let Enqueued::New(follower) = follower else { panic!("{follower:?}") };
     let (sentence, reasons) = told(&desk, follower).await;
-    let follows = format!("Runs once job {first}, which has its unique key, has ended");
+    let follows = format!("Waits until job {first}, which holds its unique key, ends");
     assert_eq!((sentence, &*reasons[0]), (follows, "Follows"));
     assert!(!reasons.contains(&"Scheduled".to_owned()), "its time is no time: {reasons:?}");
     let later = again().after(Duration::from_secs(3600)).enqueue_unique(desk.lab.pool()).await;

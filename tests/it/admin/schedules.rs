@@ -125,7 +125,7 @@ async fn what_is_overdue_needs_attention() {
     // A schedule is work, and that it is overdue follows from there being no worker.
     let alone = admin.overview().await.unwrap();
     let [item] = &alone.attention[..] else { panic!("{alone:?}") };
-    assert_eq!(item.found(), "no worker is alive, and 2 schedules are there");
+    assert_eq!(item.found(), "no worker is alive, and there are 2 schedules");
     lab.run("select jobkit.register(1, 'w', '{default}', '{report}', '1 day')").await;
     let overview = admin.overview().await.unwrap();
     assert!(overview.overdue >= Some(Duration::from_secs(3600)));

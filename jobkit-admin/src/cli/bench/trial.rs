@@ -1,4 +1,4 @@
-//! The job that is measured, and when it was where.
+//! The job that is measured, and its times.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -8,11 +8,11 @@ use jobkit::{Declared, Job, JobContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Nobody else uses this queue, nor this kind.
+/// The queue and the kind, which are only for this.
 pub(super) const NAME: &str = "jobkit_bench";
 
-/// A job that does nothing, with a payload of the usual size. It is declared by hand, for `#[job]`
-/// would have every worker that links this crate announce it.
+/// A job that does nothing, with a payload of the usual size. It is declared by hand: with
+/// `#[job]`, every worker that links this crate would announce it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trial {
     /// Its place in the stopwatch; none when it is not timed.
@@ -51,7 +51,7 @@ impl Stopwatch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((number, Instant::now()));
     }
 
-    /// From each of these moments to the begin of the job with that number.
+    /// The time from each of these moments to the start of the job with that number.
     pub(super) fn since(&self, moments: &[Instant]) -> Quantiles {
         let begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = |(number, begun): &(usize, Instant)| {

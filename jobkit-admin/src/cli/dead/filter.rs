@@ -12,7 +12,7 @@ enum State {
     Resolved,
 }
 
-/// Which match, in whatever state.
+/// Which dead letters match, in one state.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Filter {
     /// The state of the dead letters
@@ -22,13 +22,13 @@ pub(in crate::cli) struct Filter {
     open: Open,
 }
 
-/// Which open ones match: those that meet every condition given here.
+/// Which dead letters match: those that meet every condition.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Open {
-    /// Only of this kind
+    /// Only this kind
     #[arg(long)]
     kind: Option<String>,
-    /// Only of jobs of this queue
+    /// Only this queue
     #[arg(long)]
     queue: Option<String>,
     /// Only with this dead-letter key
@@ -37,13 +37,13 @@ pub(in crate::cli) struct Open {
     /// Only with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only of this group: its fingerprint
+    /// Only this cause, by its fingerprint
     #[arg(long)]
     fingerprint: Option<String>,
-    /// Only if they failed last before this time: 2026-01-31T12:00:00Z
+    /// Only if the last failure was before this time: 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME")]
     failed_before: Option<DateTime<Utc>>,
-    /// Only if they failed last at this time or later
+    /// Only if the last failure was at this time or later
     #[arg(long, value_name = "TIME")]
     failed_after: Option<DateTime<Utc>>,
 }

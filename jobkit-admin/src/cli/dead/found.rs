@@ -132,7 +132,7 @@ fn whole(desk: &Desk, letter: &DeadLetter) -> String {
     text
 }
 
-/// What would be done to how many, and some of them.
+/// How many it would act on, and some of them.
 pub(super) fn preview(preview: &Preview, verb: &str, what: &str) -> Answer {
     let number = matching(&preview.count);
     let mut text = format!("{number} dead letters would be {what}");

@@ -12,24 +12,23 @@ pub struct AuditEntry {
     pub id: i64,
     /// When.
     pub at: DateTime<Utc>,
-    /// Who, as they said; `None` when they did not.
+    /// Who, by the name they gave, if they gave one.
     pub actor: Option<String>,
     /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
     /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
     /// `publish` and `unsubscribe`; `reseal`; `acknowledge` and `unacknowledge`.
     pub action: String,
-    /// To what kind of thing: `job`, `dead_letter`, or `jobs` and `dead_letters` when it was
-    /// several at once; `queue`, `kind`, `all`, `schedule`, `topic`,
-    /// `concurrency_group`, `concurrency_key`, `operation`, `worker`, `attention`
-    /// or `payloads`.
+    /// The kind of subject: `job`, `dead_letter`, or `jobs` and `dead_letters` for several at once;
+    /// `queue`, `kind`, `all`, `schedule`, `topic`, `concurrency_group`, `concurrency_key`,
+    /// `operation`, `worker`, `attention` or `payloads`.
     pub subject: String,
-    /// To which one; `None` when it was several, or when it has no id.
+    /// The id of the subject; `None` for several, or if it has no id.
     pub subject_id: Option<i64>,
-    /// What it is called: the queue, the group, the key, or the name of the worker.
+    /// The name of the subject: the queue, the group, the key, or the name of the worker.
     pub subject_name: Option<String>,
-    /// The circumstances: the job of a replay, the number of things changed, the filter that
-    /// matched them, the limit and the one before, the reason, …. Of an operation's `begin` what
-    /// came of it, too, once it has ended.
+    /// Details: the job of a replay, the number of things changed, the filter that matched them,
+    /// the new and the old limit, the reason, …. For `begin` of an operation also its result, once
+    /// it has ended.
     pub detail: Value,
     /// The payload that was discarded, or that a replay ran with instead of the stored one.
     pub args: Option<Payload>,
@@ -100,8 +99,8 @@ impl AuditFilter {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AuditPage {
-    /// Those that fit, the newest first. There may be none although more pages follow.
+    /// The entries, the newest first. There may be none although more pages follow.
     pub entries: Vec<AuditEntry>,
-    /// After which entry the next page begins; `None` after the last.
+    /// The entry after which the next page begins; `None` on the last page.
     pub next: Option<i64>,
 }

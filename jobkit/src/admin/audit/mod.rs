@@ -1,4 +1,4 @@
-//! Who did what.
+//! The audit.
 
 use crate::Error;
 use crate::admin::Admin;
@@ -10,8 +10,8 @@ pub(super) mod statements;
 pub use self::entry::{AuditEntry, AuditFilter, AuditPage};
 
 impl Admin {
-    /// The same view, of which it is known who uses it: what is done through it bears this name in
-    /// the [`audit`](Self::audit). Free text, of which 512 bytes are kept.
+    /// The same view with an actor: the [`audit`](Self::audit) records this name for its actions.
+    /// It is free text, of which 512 bytes are kept.
     ///
     /// ```no_run
     /// # use jobkit::Admin;
@@ -29,14 +29,14 @@ impl Admin {
         self.actor.as_deref()
     }
 
-    /// A page of 1 to 500 entries (a `limit` outside of that is taken for the nearest end) of what
-    /// operators did that matches the filter, the newest first. The next page begins `after` the
-    /// entry that this one names as [`next`](AuditPage::next). A page looks at no more than 10,000
-    /// entries, so that it may be short, or empty, although more follow.
+    /// A page of 1 to 500 matching entries (a `limit` outside of that is taken for the nearest
+    /// end), the newest first. The next page begins `after` the entry that this one names as
+    /// [`next`](AuditPage::next). A page looks at 10,000 entries at most, so it may be short or
+    /// empty although more follow.
     ///
-    /// An entry is written in the transaction that did what it says, whoever called: this library,
-    /// or the functions in SQL. What jobkit does automatically is not in here. Entries are kept for
-    /// 90 days, unless [`Worker::keep_audit`](crate::Worker::keep_audit) says otherwise.
+    /// An entry is written in the transaction of the action itself, whether called by this library
+    /// or in SQL. Automatic actions of jobkit are not recorded. Entries are kept for 90 days, or as
+    /// [`Worker::keep_audit`](crate::Worker::keep_audit) says.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.

@@ -4,13 +4,13 @@ use chrono::{DateTime, Utc};
 
 use crate::policy::Rate;
 
-/// What is held back.
+/// The scope of a brake.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Every job there is.
+    /// All jobs.
     All,
-    /// The jobs of a kind, in every version, wherever they wait.
+    /// The jobs of a kind, in all versions and queues.
     Kind(String),
     /// The jobs of a queue.
     Queue(String),
@@ -38,7 +38,7 @@ impl Scope {
         }
     }
 
-    /// The name of the queue or of the kind; of everything none.
+    /// The name of the queue or of the kind; empty for everything.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -58,19 +58,20 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What holds back a queue, a kind or everything; at least one of its parts is in force.
+/// What holds back a queue, a kind or everything. At least one of its parts is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Brake {
     /// What it holds back.
     pub scope: Scope,
-    /// Nothing of it starts.
+    /// Its pause: none of its jobs starts.
     pub paused: Option<Pause>,
-    /// How many of its jobs may run at a time, over all workers.
+    /// How many of its jobs may run at a time, across all workers.
     pub limit: Option<u32>,
-    /// How many do, those that wait in their worker for a slot among them; told with a limit.
+    /// How many run, including those that wait in their worker for a slot; only counted with a
+    /// limit.
     pub running: u32,
-    /// How many of its jobs may start within some time, over all workers.
+    /// How often its jobs may start, across all workers.
     pub rate: Option<Rate>,
 }
 
@@ -80,9 +81,9 @@ pub struct Brake {
 pub struct Pause {
     /// Since when, by the database's clock.
     pub since: DateTime<Utc>,
-    /// Who paused it, as they said.
+    /// Who paused it, by the name they gave.
     pub actor: Option<String>,
-    /// Why, as they said.
+    /// The reason they gave.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What holds jobs back over all workers, and operators set: pauses, limits and rates.
+//! Brakes that operators set across all workers: pauses, limits and rates.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(super) mod statements;
 pub use self::brake::{Brake, Pause, Scope};
 pub use crate::policy::Rate;
 
-/// How often it is looked whether something still runs.
+/// How often to check whether something still runs.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Admin {
@@ -25,14 +25,15 @@ impl Admin {
     }
 
     /// Pauses a queue, a kind or everything, as [`pause`](Self::pause) does a queue: once this
-    /// returns no job of it starts. What runs goes on ([`wait_until_idle`](Self::wait_until_idle)
-    /// waits for it), and what was claimed ahead is given back.
+    /// returns, none of its jobs starts. Running jobs continue
+    /// ([`wait_until_idle`](Self::wait_until_idle) waits for them), and jobs claimed ahead are
+    /// released.
     ///
     /// Returns whether it was not paused before.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the name and the reason. It gives up
-    /// ([`Error::Database`]) when claims in flight hold it up for two seconds.
+    /// ([`Error::Database`]) if claims in flight block it for two seconds.
     pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, Error> {
         check(scope)?;
         limits::reason(reason)?;
@@ -40,12 +41,13 @@ impl Admin {
         self.ask(&statements::pause_scope(word, name, self.actor(), reason)).await
     }
 
-    /// Ends that. Its blocked jobs whose keys have permits left become ready at once.
+    /// Resumes a queue, a kind or everything. Blocked jobs whose keys have permits left become
+    /// ready at once.
     ///
     /// Returns whether it was paused.
     ///
     /// # Errors
-    /// As [`pause_scope`](Self::pause_scope). After an error it may be resumed and some blocked
+    /// As [`pause_scope`](Self::pause_scope). After an error it may be resumed while some blocked
     /// jobs still wait: call it again, or let a worker's periodic sweep find them.
     pub async fn resume_scope(&self, scope: &Scope) -> Result<bool, Error> {
         check(scope)?;
@@ -57,10 +59,11 @@ impl Admin {
         Ok(resumed)
     }
 
-    /// Waits until no job of it runs on any worker, or for so long. `progress` is told how many
-    /// do, whenever that changes. Returns how many still run.
+    /// Waits until none of its jobs runs on any worker, at most this long. `progress` is called
+    /// with the number of running jobs whenever that changes. Returns how many still run.
     ///
-    /// Pause it first, or others start. Jobs of a worker that died run until they are taken back.
+    /// Pause it first, or other jobs start. Jobs of a dead worker count as running until they are
+    /// taken back.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the name.
@@ -86,15 +89,15 @@ impl Admin {
         }
     }
 
-    /// Limits how many jobs of a queue or of a kind run at a time over all workers, 1 to
-    /// 1,000,000; `None` takes the limit away. What runs goes on, so that after a lower limit more
-    /// may run for a while. What is claimed ahead of a slot counts.
+    /// Limits how many jobs of a queue or of a kind run at a time across all workers, 1 to
+    /// 1,000,000; `None` removes the limit. Running jobs continue, so after the limit was lowered
+    /// more may run for a while. Jobs claimed ahead of a slot count.
     ///
     /// Returns the limit before.
     ///
     /// # Errors
     /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the name;
-    /// everything has no name ([`Error::Length`]). As [`pause_scope`](Self::pause_scope) else.
+    /// everything has no name ([`Error::Length`]). Otherwise as [`pause_scope`](Self::pause_scope).
     pub async fn limit_running(
         &self,
         scope: &Scope,
@@ -107,8 +110,8 @@ impl Admin {
         Ok(u32::try_from(before).ok().filter(|before| *before > 0))
     }
 
-    /// Limits how many jobs of a queue or of a kind start within some time over all workers; `None`
-    /// takes the rate away. Each attempt counts. Under a rate nothing is claimed ahead of a slot.
+    /// Limits how often jobs of a queue or of a kind start across all workers; `None` removes the
+    /// rate. Each attempt counts. Under a rate, no job is claimed ahead of a slot.
     ///
     /// # Errors
     /// As [`limit_running`](Self::limit_running), with [`Error::Range`] for the parts of the rate.
@@ -129,7 +132,7 @@ fn check(scope: &Scope) -> Result<(), Error> {
     }
 }
 
-/// A number as the database has it.
+/// A number in the database's type.
 fn stored(what: &'static str, number: u32) -> Result<i32, Error> {
     limits::range(what, number, 1..=LIMIT, "1 to 1000000")?;
     Ok(i32::try_from(number).unwrap_or(i32::MAX))

@@ -9,7 +9,7 @@ use crate::policy::Rate;
 use crate::store::{FromRow, One, ReadColumn, statements};
 
 statements! {
-    /// What is held back.
+    /// All brakes.
     fn brakes() -> Vec<Brake> = include_str!("sql/brakes_list.sql");
 
     /// Pauses a queue, a kind or everything. Whether it was not paused before.
@@ -17,7 +17,7 @@ statements! {
         = "select jobkit.pause_scope($1, $2, $3, $4)",
         debug_span!("jobkit.pause", scope, name);
 
-    /// Ends that. Whether it was paused.
+    /// Resumes it. Whether it was paused.
     fn resume_scope(scope: &str, name: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.resume_scope($1, $2, $3)",
         debug_span!("jobkit.resume", scope, name);
@@ -35,7 +35,7 @@ statements! {
     ) -> One<bool> = "select jobkit.limit_rate($1, $2, $3, $4, $5, $6) is not null",
         debug_span!("jobkit.rate", scope, name, count);
 
-    /// How many jobs of it workers have claimed.
+    /// How many of its jobs workers have claimed.
     fn running_of(scope: &str, name: &str) -> One<u32> = "select jobkit.running_of($1, $2)";
 }
 

@@ -1,4 +1,4 @@
-//! What operators know of a cause of dead letters.
+//! Notes about causes of dead letters, and mutes.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use crate::admin::Admin;
 use crate::limits::{self, LENGTHS, NAME_BYTES, REASON_BYTES};
 use crate::store::interval;
 
-/// What somebody wrote about a cause of dead letters.
+/// A note about a cause of dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CauseNote {
     /// The text.
     pub text: String,
-    /// Who wrote it, as they said.
+    /// Who wrote it, by the name they gave.
     pub actor: Option<String>,
     /// When.
     pub at: DateTime<Utc>,
 }
 
 impl Admin {
-    /// Writes a note about a cause of dead letters, in place of the one that is there: what is
-    /// known of it, who sees to it. An empty text takes it away. It is of the cause, so dead
-    /// letters that come later have it as well.
+    /// Writes a note about a cause of dead letters, such as what is known or who works on it. It
+    /// replaces the current note; an empty text removes it. Later dead letters of the cause have it
+    /// as well.
     ///
     /// # Errors
     /// [`Error::Length`] (of the fingerprint, which has 1 to 128 bytes, and of the note, 4,096 at
@@ -37,9 +37,9 @@ impl Admin {
         self.ask(&statements::note_cause(fingerprint, note, self.actor())).await
     }
 
-    /// For so long, 1 second to 366 days, dead letters of this cause need nobody's attention: the
+    /// Mutes a cause for 1 second to 366 days: its dead letters need no attention, and the
     /// [`overview`](Self::overview) does not count them among those that were buried lately. They
-    /// are there as before. Returns until when.
+    /// stay as they are. Returns when the mute ends.
     ///
     /// # Errors
     /// [`Error::Range`] for the time; [`Error::Length`] and [`Error::Nul`] for the fingerprint.
@@ -53,7 +53,7 @@ impl Admin {
         Ok(until.unwrap_or_default())
     }
 
-    /// Ends that at once.
+    /// Unmutes a cause at once.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the fingerprint.

@@ -1,4 +1,4 @@
-//! Dead letters as an operator sees them.
+//! Dead letters, as operators see them.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl fmt::Display for DeadLetterId {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeadLetterState {
-    /// It awaits a replay, or its end.
+    /// It waits to be replayed or discarded.
     #[default]
     Open,
     /// A job replays it: its success resolves the dead letter, any other end opens it again.
@@ -33,7 +33,7 @@ pub enum DeadLetterState {
 }
 
 impl DeadLetterState {
-    /// The state's name, as everything outside Rust has it.
+    /// The state's name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -55,21 +55,21 @@ impl DeadLetterState {
 pub enum DeadReason {
     /// Its attempts were used up.
     Exhausted,
-    /// It was to be tried again after its time for retries was over ([`Policy::retry_for`]).
+    /// Its next retry would have been after its time for retries ([`Policy::retry_for`]).
     ///
     /// [`Policy::retry_for`]: crate::policy::Policy::retry_for
     OutOfTime,
     /// Its handler said that no retry can help.
     Dead,
-    /// Its payload did not decode, in its last attempt as before; or something else of its row
-    /// could not be read at all.
+    /// Its payload did not decode, even in its last attempt, or another part of its row could not
+    /// be read.
     Undecodable,
-    /// Its last attempt ended with its worker.
+    /// Its worker died during its last attempt.
     Crashed,
 }
 
 impl DeadReason {
-    /// The reason's name, as everything outside Rust has it.
+    /// The reason's name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -99,21 +99,21 @@ pub struct DeadLetterSummary {
     pub kind: String,
     /// The queue of the job that failed last.
     pub queue: String,
-    /// What its jobs share; `None` when it is of one job alone.
+    /// The dead-letter key that its jobs share; `None` if it is of one job alone.
     pub key: Option<String>,
-    /// Why the job that failed last did.
+    /// Why the last job was buried.
     pub reason: DeadReason,
     /// The beginning of its last error, 300 characters at most.
     pub error: String,
-    /// The same for failures that have the same cause, as far as their texts tell.
+    /// The same for failures with the same cause, judged by their texts.
     pub fingerprint: String,
     /// How often a job was buried here.
     pub cycles: u32,
-    /// Attempts of all its jobs together.
+    /// Attempts of all its jobs in total.
     pub attempts: u32,
     /// When a job was first buried here.
     pub first_failed_at: DateTime<Utc>,
-    /// When one last was.
+    /// When a job was last buried here.
     pub failed_at: DateTime<Utc>,
 }
 
@@ -121,9 +121,9 @@ pub struct DeadLetterSummary {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetterPage {
-    /// Those that fit, the newest failure first. There may be none although more pages follow.
+    /// The entries, the newest failure first. There may be none although more pages follow.
     pub entries: Vec<DeadLetterSummary>,
-    /// After which one the next page begins; `None` after the last.
+    /// The entry after which the next page begins; `None` on the last page.
     pub next: Option<DeadLetterCursor>,
 }
 
@@ -132,35 +132,35 @@ pub struct DeadLetterPage {
 pub struct DeadLetterCursor {
     /// When the dead letter before it failed last.
     pub failed_at: DateTime<Utc>,
-    /// Which one that is.
+    /// The id of that dead letter.
     pub id: DeadLetterId,
 }
 
-/// The open dead letters that share a cause, as far as the texts of their errors tell.
+/// The open dead letters that share a cause, judged by the texts of their errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetterGroup {
-    /// What they share;
-    /// [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint) finds them by it.
+    /// Their fingerprint; [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint)
+    /// finds them by it.
     pub fingerprint: String,
     /// The stored kind of their jobs.
     pub kind: String,
-    /// How many there are; no more than 1,000 are counted.
+    /// How many there are, counted up to 1,000.
     pub count: Count,
     /// The one that failed last.
     pub sample: DeadLetterId,
     /// The beginning of its error, 300 characters at most.
     pub error: String,
-    /// When the one that has waited longest failed.
+    /// When the oldest one failed.
     pub first_failed_at: DateTime<Utc>,
     /// When the last one failed.
     pub last_failed_at: DateTime<Utc>,
-    /// How many of them failed in each of the last 24 hours, the oldest hour first; of those that
-    /// failed last, 1,000 at most.
+    /// How many of them failed in each of the last 24 hours, the oldest hour first, among the
+    /// latest 1,000 failures.
     pub lately: Vec<u32>,
-    /// What somebody wrote about it with [`Admin::note_cause`](crate::Admin::note_cause).
+    /// The note written with [`Admin::note_cause`](crate::Admin::note_cause).
     pub note: Option<CauseNote>,
-    /// Until when it is [muted](crate::Admin::mute_cause), where it still is.
+    /// Until when it is [muted](crate::Admin::mute_cause), if it still is.
     pub muted_until: Option<DateTime<Utc>>,
 }
 
@@ -168,25 +168,25 @@ pub struct DeadLetterGroup {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// What a list shows of it; its error is cut there.
+    /// The fields of a list, in which its error is shortened.
     pub summary: DeadLetterSummary,
     /// The last error in full, 16 KiB at most.
     pub error: String,
-    /// The failed attempts of all its jobs, oldest first: the last 20, and no more than 64 KiB.
+    /// The failed attempts of all its jobs, oldest first: the last 20, at most 64 KiB.
     pub errors: Vec<FailedAttempt>,
     /// How often it was open: an outcome of a replay counts only for the generation it replays.
     pub generation: u32,
     /// The job that failed last.
     pub job: JobId,
-    /// The job that replays it, or was the last to.
+    /// The job that replays it, or the last one that did.
     pub replay: Option<JobId>,
-    /// When it is replayed automatically; `None` when an operator has to do it.
+    /// When it is replayed automatically; `None` if an operator has to do it.
     pub replay_at: Option<DateTime<Utc>>,
     /// When a replay succeeded, while it is resolved.
     pub resolved_at: Option<DateTime<Utc>>,
     /// The priority of the job that failed last, −3 to 3; smaller goes first.
     pub priority: i16,
-    /// Attempts that job had been given.
+    /// The maximum number of attempts of that job.
     pub max_attempts: u32,
     /// Attempts charged to it.
     pub attempt: u32,
@@ -200,7 +200,7 @@ pub struct DeadLetter {
     pub concurrency: Option<(String, String)>,
     /// The version of its payload, which a replay keeps.
     pub version: u16,
-    /// Its payload: what a replay runs with, unless told otherwise.
+    /// Its payload, with which a replay runs by default.
     pub args: Payload,
     /// Its tags.
     pub tags: Vec<String>,
@@ -212,15 +212,15 @@ pub struct DeadLetter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailedAttempt {
-    /// Whose attempt it was.
+    /// The job.
     pub job: JobId,
-    /// Which one, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// What became of the job: `retry`, `bury` or `crash`.
     pub outcome: String,
     /// The error.
     pub error: String,
-    /// Its Rust type, when it has one.
+    /// The Rust type of the error, if it has one.
     pub error_type: Option<String>,
     /// The worker that ran it.
     pub worker: Option<i64>,

@@ -1,4 +1,4 @@
-//! Dead letters: which there are, what is behind them, and their end.
+//! Dead letters: finding, showing and removing them.
 
 use chrono::{DateTime, Utc};
 
@@ -35,7 +35,7 @@ pub struct DeadLetterFilter {
 }
 
 impl DeadLetterFilter {
-    /// Every open dead letter. Narrow it down, unless that is what you mean.
+    /// Every open dead letter. Narrow it down unless you want all of them.
     #[must_use]
     pub fn all() -> Self {
         Self { criteria: Criteria::default() }
@@ -62,22 +62,22 @@ impl DeadLetterFilter {
         self
     }
 
-    /// Only those with this dead-letter key, of whatever kind; at most 512 bytes.
+    /// Only those with this dead-letter key, of any kind; at most 512 bytes.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.criteria.key = Some(key.into());
         self
     }
 
-    /// Only those with this fingerprint, as [`Admin::dead_letter_groups`] has it.
+    /// Only those with this fingerprint, as [`Admin::dead_letter_groups`] returns it.
     #[must_use]
     pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
         self.criteria.fingerprint = Some(fingerprint.into());
         self
     }
 
-    /// Only those whose last job had this tag; 1 to 128 bytes. No index finds them: of the newest
-    /// 10,000 that the other conditions mean it shows those that have it, page by page.
+    /// Only those whose last job had this tag; 1 to 128 bytes. No index finds them: among the
+    /// newest 10,000 that match the other conditions, it shows those with the tag, page by page.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.criteria.tag = Some(tag.into());
@@ -112,9 +112,9 @@ impl DeadLetterFilter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeadLetterDiscarded {
-    /// It is gone for good.
+    /// It was removed for good.
     Now,
-    /// A job replays it: it stays. Cancel that job first, which opens it again.
+    /// A job is replaying it, so it stays. Cancel that job first, which opens it again.
     Replaying,
     /// There is no such dead letter.
     NotFound,
@@ -125,11 +125,12 @@ impl Admin {
     /// for the nearest end), the newest failure first. The next page begins after the cursor that
     /// this one returns; keep the filter the same.
     ///
-    /// A page looks at 10,000 dead letters at most, so it may have fewer entries than there is
-    /// room for, or none, and still a cursor. The filter's key, its fingerprint of open ones, its
-    /// state and its times are looked up in an index; its kind and queue are not.
+    /// A page looks at 10,000 dead letters at most, so it may be short or empty and still have a
+    /// cursor. Indexes cover the filter's key, its state and its times, and for open ones its
+    /// fingerprint, but not its kind and queue.
     ///
-    /// What fails again between two pages moves to the front of the list. All others are met once.
+    /// Dead letters that fail again between two pages move to the front of the list. All others
+    /// appear once.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
@@ -144,8 +145,7 @@ impl Admin {
         self.ask(&statements::dead_letters(&filter.criteria, after, limit)).await
     }
 
-    /// How many dead letters match the filter. 10,000 at most are looked at, the newest failures
-    /// first.
+    /// How many dead letters match the filter, among the newest 10,000 failures at most.
     ///
     /// # Errors
     /// As [`dead_letters`](Self::dead_letters).
@@ -155,22 +155,23 @@ impl Admin {
         Ok(count(number.min(10_000), more))
     }
 
-    /// The open dead letters by what seems to be their cause: their kind, the Rust type of the
-    /// error, and its text without numbers, ids, quotes and addresses. 1 to 100 groups (a `limit`
-    /// outside of that is taken for the nearest end), the one that failed last first.
+    /// The open dead letters by apparent cause: kind, Rust type of the error, and its text without
+    /// numbers, ids, quotes and addresses. 1 to 100 groups (a `limit` outside of that is taken for
+    /// the nearest end), the one that failed last first.
     ///
-    /// All groups are looked at while there are no more than 300 of them, and beyond that those of
-    /// the newest 10,000 dead letters and 300 others.
+    /// Up to 300 groups, all are looked at; beyond that, the groups of the newest 10,000 dead
+    /// letters and 300 others.
     pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, Error> {
         self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with everything stored about it; `None` when there is none with this id.
+    /// A dead letter with everything stored about it; `None` if there is none with this id.
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
         Ok(self.ask(&statements::whole_dead_letters(&[id.0])).await?.pop())
     }
 
-    /// The same of several: 1 to 500, the newest failure first. Those that are gone are left out.
+    /// Several dead letters with everything stored about them, 1 to 500, the newest failure first.
+    /// Missing ones are left out.
     ///
     /// # Errors
     /// [`Error::Range`] for the number of ids.
@@ -180,11 +181,11 @@ impl Admin {
         self.ask(&statements::whole_dead_letters(&ids)).await
     }
 
-    /// Removes a dead letter for good, unless a job replays it. What it was is kept in the
-    /// [`audit`](Self::audit): kind, key, cycles, error and payload.
+    /// Removes a dead letter for good, unless a job is replaying it. The [`audit`](Self::audit)
+    /// keeps its kind, key, cycles, error and payload.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody's open transaction has had it in hand for a second.
+    /// [`Error::Busy`] if an open transaction has held it for a second.
     pub async fn discard_dead_letter(
         &self,
         id: DeadLetterId,

@@ -1,4 +1,4 @@
-//! Replays: a dead letter becomes a job again.
+//! Replays of dead letters.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use crate::{Error, JobId};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A job replays it already: somebody else was faster, or it was replayed automatically.
+    /// A job is already replaying it: another call was faster, or it was replayed automatically.
     #[error("the dead letter is already replayed by job {0}")]
     AlreadyReplayed(JobId),
     /// A replay has succeeded.
@@ -29,21 +29,21 @@ pub enum ReplayError {
     /// Another job has the unique key that the replay would need.
     #[error("job {0} has the unique key of this dead letter; replay it when that job has ended")]
     KeyTaken(JobId),
-    /// There is no such dead letter: it never was, or was removed.
+    /// There is no such dead letter: it never existed or was removed.
     #[error("there is no such dead letter")]
     NotFound,
     /// The new payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else. [`Error::Busy`] when somebody's open transaction has had the dead letter in
-    /// hand for a second; [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for what the job
-    /// should have instead; otherwise as all of [`Admin`].
+    /// Anything else: [`Error::Busy`] if an open transaction has held the dead letter for a second;
+    /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the overrides; otherwise the
+    /// errors of every method of [`Admin`].
     #[error(transparent)]
     Failed(#[from] Error),
 }
 
 impl ReplayError {
-    /// The error that an answer of the function is.
+    /// The error for an answer of the function.
     fn of(error: Error) -> Self {
         match error.code().as_deref() {
             Some("JK008" | "JK010") => Self::Undecodable(refusal(&error)),
@@ -79,16 +79,16 @@ impl Replay<'_> {
     /// Runs the job with this payload instead of the stored one, which the dead letter keeps unless
     /// the job fails again. At most 1 MiB as JSON, with the metadata.
     ///
-    /// When this process has the kind linked, in the version of the dead letter, the payload must
-    /// decode into its type, and the job gets the concurrency key that belongs to it; otherwise it
-    /// is taken as it is, and the job has the old key. The dead-letter key and the unique key stay
-    /// what they were in any case.
+    /// If this process has the kind linked, in the version of the dead letter, the payload must
+    /// decode into its type, and the job gets the concurrency key of the new payload. Otherwise the
+    /// payload is not checked, and the job keeps the old key. The dead-letter key and the unique
+    /// key never change.
     pub fn args(mut self, args: Value) -> Self {
         self.overrides.args = Some(args);
         self
     }
 
-    /// How many attempts the job gets instead of as many as the old one, 1 to 1000.
+    /// How many attempts the job gets, 1 to 1000; by default as many as the old one.
     pub fn attempts(mut self, attempts: u16) -> Self {
         self.overrides.max_attempts = Some(attempts);
         self
@@ -132,7 +132,7 @@ impl<'a> IntoFuture for Replay<'a> {
     }
 }
 
-/// The concurrency group and key that belong to a new payload, if its kind is linked.
+/// The concurrency group and key of a new payload, if its kind is linked.
 fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>; 2]>, ReplayError> {
     limits::payload(text, entry.metadata.as_ref().map_or(0, |metadata| metadata.reveal().len()))?;
     let registry = Registry::linked();
@@ -150,12 +150,12 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
 }
 
 impl Admin {
-    /// Replays a dead letter: makes a job of it, with all its attempts again. Await it, or say
-    /// first what the job should have instead of what is stored.
+    /// Replays a dead letter: enqueues it as a new job with all its attempts. Await it at once, or
+    /// first override what is stored.
     ///
-    /// It happens once: whoever calls it again, or at the same time, is told of the job that was
-    /// made. When that job succeeds the dead letter is resolved; when it fails, or is cancelled or
-    /// discarded, the dead letter is open again, with the history of both.
+    /// It happens once: later and concurrent calls return an error with the job that was made. If
+    /// that job succeeds, the dead letter is resolved. If it fails, or is cancelled or discarded,
+    /// the dead letter is open again, with the history of both.
     ///
     /// ```no_run
     /// # use jobkit::Admin;

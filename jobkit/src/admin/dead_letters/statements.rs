@@ -29,19 +29,19 @@ statements! {
     fn dead_letter_groups(limit: i64) -> Vec<DeadLetterGroup>
         = include_str!("sql/dead_letters_groups.sql");
 
-    /// These dead letters, with all that is kept of them.
+    /// These dead letters, with everything stored about them.
     fn whole_dead_letters(ids: &[i64]) -> Vec<DeadLetter>
         = include_str!("sql/dead_letters_get.sql");
 
-    /// These dead letters, as far as there are any.
+    /// Those of these dead letters that exist.
     fn dead_letters_of(ids: &[i64]) -> Vec<DeadLetterSummary>
         = include_str!("sql/dead_letters_selected.sql");
 
-    /// Writes what is known of a cause.
+    /// Writes a note about a cause.
     fn note_cause(fingerprint: &str, note: Option<&str>, actor: Option<&str>) -> ()
         = "select jobkit.note_cause($1, $2, $3)";
 
-    /// Mutes a cause for so long, or no longer: until when.
+    /// Mutes a cause for this long, or unmutes it. Returns until when.
     fn mute_cause(fingerprint: &str, time: Option<PgInterval>, actor: Option<&str>)
         -> One<Option<DateTime<Utc>>> = "select jobkit.mute_cause($1, $2, $3)";
 
@@ -73,7 +73,7 @@ pub(crate) struct Criteria {
 }
 
 impl Criteria {
-    /// As the database and an operation have it.
+    /// The form of the database and of operations.
     pub(crate) fn filter(&self) -> Value {
         let time = |time: Option<DateTime<Utc>>| time.map(|time| time.to_rfc3339());
         without_nulls(json!({
@@ -90,7 +90,7 @@ pub(crate) fn dead_letters(
     after: Option<DeadLetterCursor>,
     limit: i64,
 ) -> Statement<DeadLetterPage> {
-    // Before anything that failed at that very time: the bound is no part of what it bounds.
+    // Before anything that failed at that very time: the bound is exclusive.
     let bound = criteria.failed_before.map(|at| (at, i64::MIN));
     let place = after.map(|cursor| (cursor.failed_at, cursor.id.0)).or(bound);
     Statement::new(include_str!("sql/dead_letters_list.sql"))
@@ -123,8 +123,7 @@ from_row! {
         first_failed_at, failed_at }
 }
 
-/// How many dead letters there are among the newest 10,001 of those that an index finds, and
-/// whether there are that many.
+/// How many of the newest 10,001 dead letters of an index match, and whether there are that many.
 pub(crate) fn dead_letter_count(criteria: &Criteria) -> Statement<One<(i64, bool)>> {
     Statement::new(include_str!("sql/dead_letters_count.sql"))
         .bind(criteria.filter())
@@ -186,18 +185,18 @@ from_row! {
         payload, tags: tags, metadata: metadata }
 }
 
-/// What a replay overrides of the stored job; `None` keeps what is stored.
+/// The overrides of a replay; `None` keeps what is stored.
 #[derive(Clone, Default)]
 pub(crate) struct Overrides {
     pub(crate) queue: Option<String>,
     pub(crate) run_at: Option<DateTime<Utc>>,
     pub(crate) args: Option<Value>,
     pub(crate) max_attempts: Option<u16>,
-    /// Group and key that belong to the payload, both or neither.
+    /// Group and key of the payload, both or neither.
     pub(crate) concurrency: Option<[Option<String>; 2]>,
 }
 
-/// Without the payload, which may have what must not be shown.
+/// Without the payload, which may contain secrets.
 impl fmt::Debug for Overrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { queue, run_at, max_attempts, .. } = self;
@@ -225,8 +224,8 @@ pub(crate) fn replay(
         .bind(concurrency.as_ref().map(<[_; 2]>::as_slice))
 }
 
-/// The latest failure that a call over all dead letters is about: so long ago, and earlier than a
-/// time. By the server's clock, so that what fails again while it runs is not met twice.
+/// The latest failure that a bulk call acts on: at least this long ago, and earlier than a time. By
+/// the server's clock, so that a dead letter that fails again meanwhile is not processed twice.
 pub(crate) fn until(ago: Duration, before: Option<DateTime<Utc>>) -> Statement<One<DateTime<Utc>>> {
     // A thousand years: the server's time begins in 4713 BC.
     const LONGEST: Duration = Duration::from_secs(1000 * 365 * 24 * 60 * 60);

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::admin::Severity;
 
-/// What [`Admin::doctor`](crate::Admin::doctor) found out.
+/// The result of [`Admin::doctor`](crate::Admin::doctor).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -10,33 +10,33 @@ pub struct Diagnosis {
     pub schema: i32,
     /// The version this binary was built for.
     pub known: i32,
-    /// The rules of time zones that this process goes by, as
-    /// [`ZoneRules`](crate::schedule::ZoneRules) shows them.
+    /// The time zone rules of this process, as [`ZoneRules`](crate::schedule::ZoneRules) shows
+    /// them.
     pub zones: String,
-    /// What is wrong or might be, the worst first; empty when all is well.
+    /// Problems and risks, the worst first; empty if there are none.
     pub findings: Vec<Finding>,
     /// The largest 100 tables of jobkit, the largest first.
     pub tables: Vec<TableSize>,
-    /// What keeps old row versions alive, the oldest first, 20 at most.
+    /// What keeps old row versions alive, the oldest first, at most 20.
     pub holders: Vec<HorizonHolder>,
 }
 
 impl Diagnosis {
-    /// Brings the findings in their order: the worst first, and of equals what needs attention,
-    /// since all else may follow from it.
+    /// Sorts the findings: the worst first, and among equals what needs attention, since other
+    /// findings may follow from it.
     pub fn sort(&mut self) {
         let attention = |check| matches!(check, Check::Attention | Check::Kinds);
         self.findings.sort_by_key(|it| (std::cmp::Reverse(it.severity), !attention(it.check)));
     }
 }
 
-/// Something that is wrong, or might be.
+/// A problem or a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What was looked at.
+    /// What was checked.
     pub check: Check,
     /// What was found.
     pub found: String,
@@ -50,34 +50,34 @@ pub struct Finding {
 pub enum Check {
     /// The version of the server, and that of the schema in it.
     Schema,
-    /// What no committed state may have: `jobkit.violations`.
+    /// Rows that no committed state may have: `jobkit.violations`.
     Violations,
-    /// Indexes that are gone, or that cannot be used.
+    /// Indexes that are missing or cannot be used.
     Indexes,
-    /// Settings by which a commit may not survive.
+    /// Settings that may lose a commit.
     Durability,
     /// Transactions that keep old row versions alive.
     Horizon,
-    /// Dead row versions that nobody has vacuumed.
+    /// Dead row versions that were not vacuumed.
     Bloat,
     /// Jobs that no live worker serves.
     Kinds,
-    /// All else that needs [`Attention`](crate::admin::overview::Attention).
+    /// Everything else that needs [`Attention`](crate::admin::overview::Attention).
     Attention,
     /// What workers do automatically: sweeps, partitions for the history.
     Upkeep,
     /// The clock of the database's host.
     Clock,
-    /// Tables in which a publication lets nothing be changed.
+    /// Tables that a publication makes read-only.
     Publication,
-    /// The sequence that numbers jobs.
+    /// The sequences of ids.
     Ids,
-    /// The rules of time zones that live workers go by.
+    /// The time zone rules of live workers.
     Zones,
 }
 
 impl Check {
-    /// Its name, as everything outside Rust has it.
+    /// Its name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl Check {
     }
 }
 
-/// How large a table is, as far as the server has counted.
+/// The size of a table, by the server's estimates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableSize {
@@ -106,9 +106,9 @@ pub struct TableSize {
     pub table: String,
     /// Rows.
     pub live: u64,
-    /// Dead row versions: what was deleted or replaced and is not vacuumed yet.
+    /// Dead row versions: deleted or replaced, and not yet vacuumed.
     pub dead: u64,
-    /// Bytes on disk, its indexes among them.
+    /// Bytes on disk, including its indexes.
     pub bytes: u64,
 }
 
@@ -120,7 +120,7 @@ impl TableSize {
     }
 }
 
-/// Something that keeps old row versions alive, so that no vacuum can remove them.
+/// Something that keeps old row versions alive, so that vacuum cannot remove them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HorizonHolder {
@@ -128,14 +128,14 @@ pub struct HorizonHolder {
     pub what: String,
     /// The process id of a session, else its name.
     pub name: String,
-    /// Whose it is.
+    /// The role it belongs to.
     pub role: Option<String>,
-    /// What a session calls itself.
+    /// The application name of a session.
     pub application: Option<String>,
     /// Its state, like `idle in transaction`.
     pub state: Option<String>,
-    /// For how long; `None` where nobody knows.
+    /// For how long; `None` if that is not known.
     pub age: Option<Duration>,
-    /// How many transactions have begun since.
+    /// How many transactions have started since.
     pub transactions: u64,
 }

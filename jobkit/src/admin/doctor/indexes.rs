@@ -1,7 +1,7 @@
 use super::diagnosis::{Check, Finding};
 use crate::admin::Severity;
 
-/// The indexes that the migrations make, but for those of the days of history.
+/// The indexes that the migrations create, except those of the days of history.
 const INDEXES: &[&str] = &[
     "_migrations_pkey",
     "acknowledged_pkey",
@@ -70,17 +70,17 @@ const INDEXES: &[&str] = &[
     "workers_serving",
 ];
 
-/// What is to be said of the indexes that are there: their names, and whether each can be used.
+/// Findings about the existing indexes: their names, and whether each can be used.
 pub(super) fn findings(there: &[(String, bool)]) -> Vec<Finding> {
     let missing = INDEXES.iter().filter(|index| there.iter().all(|(name, _)| name != *index));
     let missing = missing.map(|index| {
         let found = format!("the index jobkit.{index} is missing");
-        let advice = "make it again as the migration has it (`jobkit::migration_sql`), or lookups \
-                      read whole tables";
+        let advice = "create it as in the migration (`jobkit::migration_sql`), or lookups read \
+                      whole tables";
         Finding::of(Severity::Critical, Check::Indexes, found, advice)
     });
     let unusable = there.iter().filter(|(_, usable)| !usable).map(|(name, _)| {
-        let found = format!("the index jobkit.{name} is there, but cannot be used");
+        let found = format!("the index jobkit.{name} exists but cannot be used");
         let advice = format!("`reindex index concurrently jobkit.{name}`");
         Finding::of(Severity::Critical, Check::Indexes, found, advice)
     });

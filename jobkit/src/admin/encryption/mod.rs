@@ -1,4 +1,4 @@
-//! Payloads that lie encrypted: which keys they are sealed with, and other keys for them.
+//! Encrypted payloads: counting them by key, and resealing them.
 
 use serde_json::Value;
 
@@ -13,8 +13,8 @@ mod statements;
 #[cfg(feature = "encrypt")]
 pub use self::reseal::{Reseal, Resealed, SealedWith};
 
-/// This payload as the kind has it stored, as far as this process has keys: with what the kind
-/// encrypts sealed. (Where it lies open all the same, the database refuses it.)
+/// This payload with the fields sealed that the kind encrypts, if this process has keys. (If they
+/// stay open, the database refuses the payload.)
 pub(in crate::admin) async fn sealed(
     link: &mut Link,
     kind: &str,

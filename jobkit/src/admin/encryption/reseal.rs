@@ -1,4 +1,4 @@
-//! Another key for what is sealed.
+//! Resealing payloads with another key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,11 +15,11 @@ use crate::store::Link;
 /// How many payloads one statement looks at.
 const PAGE: usize = 500;
 
-/// How often everything is gone through: what somebody has in hand, or what moves from one place to
-/// another meanwhile, is met the next time.
+/// The most passes over everything: a payload that is locked, or that moves meanwhile, is found in
+/// the next pass.
 const PASSES: u32 = 10;
 
-/// How many payloads have something sealed with a key.
+/// How many payloads have fields sealed with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SealedWith {
@@ -33,7 +33,7 @@ pub struct SealedWith {
     pub schedules: u64,
 }
 
-/// What came of resealing.
+/// The result of resealing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resealed {
@@ -45,10 +45,10 @@ pub struct Resealed {
     pub dead_letters: u64,
     /// How many schedules.
     pub schedules: u64,
-    /// How many are still sealed with other keys: this process lacks those, or somebody had the row
-    /// in hand all the time.
+    /// How many are still sealed with other keys: this process lacks those keys, or the row was
+    /// locked all the time.
     pub left: u64,
-    /// Why one of those cannot be resealed, and which it is.
+    /// Which one of these could not be resealed, and why.
     pub why: Option<String>,
 }
 
@@ -60,7 +60,7 @@ enum Place {
     DeadLetter,
 }
 
-/// What fires comes first, then what runs, then what may run again: each moves to the next.
+/// Schedules first, then jobs, then dead letters: payloads move in this order.
 const PLACES: [Place; 3] = [Place::Schedule, Place::Job, Place::DeadLetter];
 
 impl Place {
@@ -120,7 +120,7 @@ pub struct Reseal<'a> {
 }
 
 impl<'a> Reseal<'a> {
-    /// Only payloads of this kind; of one that has or had another name, say that, too.
+    /// Only payloads of this kind. If the kind has or had another name, reseal that as well.
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());
         self
@@ -264,12 +264,12 @@ impl Admin {
         Ok(keys.into_values().collect())
     }
 
-    /// Seals the payloads of live jobs, dead letters and schedules with the key that this process
-    /// seals with, where they are sealed with others. Await it.
+    /// Reseals payloads of live jobs, dead letters and schedules that are sealed with other keys
+    /// than the one that this process seals with. Await it.
     ///
-    /// It goes through all of them, page by page, beside workers and producers; a job that runs
-    /// meanwhile is not disturbed. It may be called again at any time, also after it was broken
-    /// off: what is done stays done, and is noted in the audit page by page.
+    /// It goes through all of them page by page, while workers and producers work, and does not
+    /// disturb running jobs. It may be called again at any time, also after it was interrupted:
+    /// finished pages stay done, and each is noted in the audit.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
@@ -279,7 +279,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Encrypt`] where this process has no [keys](crate::policy::encryption::keys).
+    /// [`Error::Encrypt`] if this process has no [keys](crate::policy::encryption::keys).
     pub fn reseal(&self) -> Reseal<'_> {
         Reseal { admin: self, kind: None, progress: Box::new(|_| {}) }
     }

@@ -8,14 +8,14 @@ use crate::store::statements;
 use crate::store::{One, from_row};
 
 statements! {
-    /// The paths that a kind has encrypted.
+    /// The paths that a kind encrypts.
     fn encrypted_paths(kind: &str) -> Option<Vec<String>>
         = "select encrypt from jobkit.kinds where kind = $1";
 }
 
 #[cfg(feature = "encrypt")]
 statements! {
-    /// Live jobs after an id, so many at most.
+    /// Live jobs after an id, at most this many.
     fn sealed_jobs(after: i64, kind: Option<&str>, limit: i64) -> Vec<Sealed>
         = include_str!("sql/jobs_sealed.sql");
 
@@ -27,7 +27,7 @@ statements! {
     fn sealed_schedules(after: &str, kind: Option<&str>, limit: i64) -> Vec<Sealed>
         = include_str!("sql/schedules_sealed.sql");
 
-    /// Puts these payloads in the place of what is still as it was before; answers of how many.
+    /// Replaces payloads that have not changed meanwhile. Returns how many.
     fn reseal(
         place: &str,
         ids: &[&str],
@@ -39,7 +39,7 @@ statements! {
         = "select jobkit.reseal($1, $2, $3, $4, $5, $6)", debug_span!("jobkit.reseal");
 }
 
-/// What was looked at: with its payload where something in that is sealed.
+/// A row that was looked at, with its payload if something in that is sealed.
 #[cfg(feature = "encrypt")]
 #[derive(Debug)]
 pub(crate) struct Sealed {

@@ -4,15 +4,15 @@ use chrono::{DateTime, Utc};
 
 use super::reason::Time;
 
-/// A session with an open transaction that has a waiting job in hand.
+/// A session whose open transaction holds a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InHand {
     /// The session's process, as `pg_terminate_backend` takes it.
     pub pid: i32,
-    /// The name of the application, where it gave one.
+    /// The name of the application, if it gave one.
     pub application: String,
-    /// Since when the transaction is open, where the role that asks may see it.
+    /// Since when the transaction is open, if the calling role may see it.
     pub since: Option<DateTime<Utc>>,
 }
 
@@ -26,12 +26,9 @@ impl fmt::Display for InHand {
     }
 }
 
-/// Who has a waiting job in hand.
+/// The sessions that hold a waiting job.
 pub(super) fn in_hand(sessions: &[InHand], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(
-        f,
-        "Not claimed while transactions are open that enqueued a duplicate or have it in hand"
-    )?;
+    write!(f, "Not claimed while open transactions hold it or have enqueued a duplicate")?;
     for (at, session) in sessions.iter().enumerate() {
         write!(f, "{} {session}", if at == 0 { ":" } else { "," })?;
     }

@@ -21,18 +21,18 @@ pub use self::reason::{KeyUse, Reason};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What matters first: the first of the reasons, in words.
+    /// The first reason, in words.
     pub sentence: String,
-    /// All that holds, what matters first before the others; at least one.
+    /// All reasons that apply, the most important first; at least one.
     pub reasons: Vec<Reason>,
 }
 
 impl Admin {
-    /// Says why a job does not run, or what it is if it does or has ended; `None` when it never
-    /// was, or is not kept any more.
+    /// Says why a job does not run, or that it runs or has ended; `None` if it never existed or is
+    /// no longer kept.
     ///
-    /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
-    /// statements (five for a live job) may make the numbers differ by that.
+    /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
+    /// (five for a live job) may make the numbers inconsistent.
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
         let mut link = self.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
@@ -71,7 +71,7 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
     job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
 }
 
-/// Since when it has been told to wait, and until when it may.
+/// Since when it was told to wait, and until when it may be.
 fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
     let expires = job.expires_at.map(|at| Reason::Expires { at });
     let told = job.waits_since.map(|since| Reason::ToldToWait { since });
@@ -79,8 +79,8 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
     told.into_iter().chain(expires).chain(retried)
 }
 
-/// What nobody can run comes before what waits for its turn: a permit is granted to jobs that are
-/// served only.
+/// That nobody can run it comes before waiting for its turn: permits are granted only to jobs that
+/// are served.
 fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     if let Some(holder) = job.follows {
@@ -132,13 +132,13 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
     reasons
 }
 
-/// Of one whose time was to come: when that is, if it is due by now or if it is not.
+/// The due time of a scheduled job, past or not.
 fn scheduled(job: &LiveJob, due: bool) -> Option<Reason> {
     let (until, is_due) = job.scheduled?;
     (is_due == due).then_some(Reason::Scheduled { until })
 }
 
-/// Why nobody would run this job even if its turn came.
+/// Why no worker would run this job even on its turn.
 fn unserved(job: &LiveJob) -> impl Iterator<Item = Reason> {
     let paused = job.pause.clone().map(Reason::Paused);
     let queue = job.queue.clone();

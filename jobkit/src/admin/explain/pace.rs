@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::reason::Time;
 use crate::policy::Rate;
 
-/// A concurrency key that waits for time to pass, as a job that waits for it sees it.
+/// A concurrency key that is paused or has used up its rate, as seen by a waiting job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyPace {
@@ -14,11 +14,11 @@ pub struct KeyPace {
     pub group: String,
     /// The key.
     pub key: String,
-    /// How often its jobs may begin.
+    /// How often its jobs may start.
     pub rate: Option<Rate>,
     /// Until when it is paused, if it is.
     pub paused_until: Option<DateTime<Utc>>,
-    /// How long it is until the next of its jobs may begin.
+    /// How long until the next of its jobs may start.
     pub next: Duration,
 }
 

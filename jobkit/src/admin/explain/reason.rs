@@ -13,11 +13,11 @@ use crate::admin::jobs::Progress;
 use crate::admin::queues::PausedQueue;
 use crate::admin::stuck::StuckJob;
 
-/// Where counts end.
+/// The largest count.
 const MANY: u32 = 10_000;
 
-/// One reason why a job does not run, or what it is instead of waiting. Displayed, it is a sentence
-/// without its full stop.
+/// One reason why a job does not run, or that it runs or has ended. Displayed, it is a sentence
+/// without a full stop.
 ///
 /// Counts end at 10,000, which stands for that many or more. Times are the database's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Reason {
         worker: i64,
         /// Since when.
         since: DateTime<Utc>,
-        /// How far it said it was.
+        /// Its last reported progress.
         progress: Option<Progress>,
     },
     /// It waits in a worker for a slot, a tenth of a second at most.
@@ -37,31 +37,30 @@ pub enum Reason {
         /// The worker that has claimed it.
         worker: i64,
     },
-    /// It is marked as cancelled: nothing but its end awaits it.
+    /// It is marked as cancelled, and will only end.
     CancelRequested {
         /// Since when.
         since: DateTime<Utc>,
     },
-    /// What has to be done with it fails through no fault of its own.
+    /// A transition of it fails through no fault of the job.
     Stuck(StuckJob),
-    /// Its time has not come, or only just.
+    /// It is not due yet, or has only just become due.
     Scheduled {
         /// When it is due.
         until: DateTime<Utc>,
     },
-    /// It runs once the job with its unique key has ended, and not before the time of
-    /// [`Scheduled`](Self::Scheduled) if that is there as well.
+    /// It waits until the job with its unique key ends, and until the time of
+    /// [`Scheduled`](Self::Scheduled) if that is also listed.
     Follows {
         /// That job.
         job: JobId,
     },
-    /// Producers that found or changed it have not ended their transactions: until then claims
-    /// pass over it.
+    /// Producers that found or changed it have open transactions: claims skip it until these end.
     InHand(Vec<InHand>),
     /// Its queue is paused.
     Paused(PausedQueue),
-    /// Its kind, its queue or everything is held back: paused, or limited to so many at a time or
-    /// within some time. (A paused queue is [`Paused`](Self::Paused).)
+    /// Its kind, its queue or everything is held back: paused, or limited in number or rate. (A
+    /// paused queue is [`Paused`](Self::Paused).)
     Held(Brake),
     /// No live worker serves its queue.
     Unserved {
@@ -86,19 +85,19 @@ pub enum Reason {
     },
     /// It waits for a permit of its concurrency key.
     Blocked {
-        /// Which of the blocked jobs it is, from 1, in the order in which they get permits.
+        /// Its place among the blocked jobs, from 1, in the order in which they get permits.
         position: u32,
         /// How many there are.
         blocked: u32,
         /// The key.
         key: KeyUse,
     },
-    /// Its concurrency key waits for time to pass: it is paused, or has used up its rate.
+    /// Its concurrency key is paused or has used up its rate.
     Paced(KeyPace),
-    /// It is ready, but its concurrency key has no permit left: a worker that comes to it will
-    /// find it blocked.
+    /// It is ready, but its concurrency key has no permit left: the worker that claims it will find
+    /// it blocked.
     AtLimit(KeyUse),
-    /// The workers that could run it have no slot free for its queue.
+    /// The workers that could run it have no free slot for its queue.
     Busy {
         /// The queue.
         queue: String,
@@ -114,18 +113,18 @@ pub enum Reason {
         /// Ready jobs of the queue that are picked before it.
         jobs: u32,
     },
-    /// It ends as expired unless it begins by then.
+    /// It expires unless it starts by then.
     Expires {
         /// When.
         at: DateTime<Utc>,
     },
-    /// Somebody told it to wait, which is no failure, for a day or its time for retries at most.
+    /// It was told to wait, for a day or its time for retries at most. That is not a failure.
     ToldToWait {
         /// Since when.
         since: DateTime<Utc>,
     },
-    /// Its time for retries ends: where it fails and the next attempt would come later, it becomes
-    /// a dead letter.
+    /// Its time for retries ends: if it fails and the next attempt would be later, it becomes a
+    /// dead letter.
     RetriedUntil {
         /// When.
         at: DateTime<Utc>,
@@ -135,7 +134,7 @@ pub enum Reason {
         /// When.
         at: DateTime<Utc>,
     },
-    /// It ended as pointless.
+    /// It was discarded.
     Discarded {
         /// When.
         at: DateTime<Utc>,
@@ -158,7 +157,7 @@ pub enum Reason {
     },
 }
 
-/// A concurrency key as a job that waits for it sees it.
+/// A concurrency key as seen by a job that waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyUse {
@@ -180,18 +179,18 @@ impl fmt::Display for Reason {
             Self::Running { worker, since, progress } => {
                 write!(f, "Running since {} on worker {worker:x}", Time(since))?;
                 progress.as_ref().map_or(Ok(()), |progress| {
-                    write!(f, "; at {} it said: {progress}", Time(&progress.at))
+                    write!(f, "; progress at {}: {progress}", Time(&progress.at))
                 })
             }
             Self::ClaimedAhead { worker } => {
                 write!(f, "Claimed by worker {worker:x}, where it waits for a slot")
             }
             Self::CancelRequested { since } => {
-                write!(f, "Marked as cancelled since {}: it ends when it is next met", Time(since))
+                write!(f, "Marked as cancelled since {}: a worker will end it", Time(since))
             }
             Self::Scheduled { until } => write!(f, "Scheduled until {}", Time(until)),
             Self::Follows { job } => {
-                write!(f, "Runs once job {job}, which has its unique key, has ended")
+                write!(f, "Waits until job {job}, which holds its unique key, ends")
             }
             Self::InHand(sessions) => in_hand(sessions, f),
             Self::Paused(paused) => paused.fmt(f),
@@ -218,17 +217,17 @@ impl fmt::Display for Reason {
             ),
             Self::Ahead { queue, jobs } => ahead(f, queue, *jobs),
             Self::Expires { at } => {
-                write!(f, "Ends as expired unless it begins by {}", Time(at))
+                write!(f, "Expires unless it starts by {}", Time(at))
             }
             Self::ToldToWait { since } => write!(f, "Told to wait since {}", Time(since)),
-            Self::RetriedUntil { at } => write!(f, "Not tried again after {}", Time(at)),
+            Self::RetriedUntil { at } => write!(f, "Not retried after {}", Time(at)),
             ended => ended.fmt_end(f),
         }
     }
 }
 
 impl Reason {
-    /// What became of one that has ended.
+    /// The reason of a job that has ended.
     fn fmt_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Finished { at } => write!(f, "Finished at {}", Time(at)),
@@ -280,7 +279,7 @@ impl fmt::Display for KeyUse {
     }
 }
 
-/// Some jobs of so many in all.
+/// Some jobs, out of this many.
 struct Listed<'a>(&'a [JobId], u32);
 
 impl fmt::Display for Listed<'_> {
@@ -303,7 +302,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// A count that ends.
+/// A count that ends at [`MANY`].
 struct Count(u32);
 
 impl fmt::Display for Count {

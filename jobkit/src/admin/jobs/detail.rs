@@ -12,7 +12,7 @@ use crate::id::JobId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobDetail {
-    /// What a list shows of it.
+    /// The fields of a list.
     pub summary: JobSummary,
     /// The version of its payload.
     pub version: u16,
@@ -20,25 +20,24 @@ pub struct JobDetail {
     pub args: Payload,
     /// Its metadata.
     pub metadata: Option<Payload>,
-    /// What it returned, if its kind keeps that. `reason` says why there is none.
+    /// Its result, if its kind keeps results. `reason` says why it is missing.
     pub result: Option<Payload>,
-    /// The schedule that enqueued it, and the instant that it is for, as its metadata say.
+    /// The schedule that enqueued it and the instant, from its metadata.
     pub schedule: Option<(String, DateTime<Utc>)>,
-    /// The topic to which it was published, as its metadata say.
+    /// The topic to which it was published, from its metadata.
     pub topic: Option<String>,
-    /// The attempts that failed, oldest first: the newest 20. When one began is when it ended less
-    /// what it took.
+    /// The newest 20 failed attempts, oldest first. An attempt began when it ended minus the time
+    /// it took.
     pub attempts: Vec<FailedAttempt>,
-    /// What its last five attempts said of themselves, the newest first: of those that said
-    /// something.
+    /// The reports of its last five attempts that reported something, the newest first.
     pub reports: Vec<AttemptReport>,
-    /// Where its next attempt goes on, while it lives.
+    /// The checkpoint of its next attempt, while it lives.
     pub checkpoint: Option<Checkpoint>,
-    /// Attempts in a row whose worker died, while it lives.
+    /// How many attempts in a row crashed, while it lives.
     pub crashes: u32,
     /// How often it was snoozed.
     pub snoozes: u32,
-    /// When somebody wanted it cancelled, while it lives.
+    /// When it was asked to be cancelled, while it lives.
     pub cancel_requested_at: Option<DateTime<Utc>>,
     /// Since when it holds a permit of its concurrency key.
     pub permit_since: Option<DateTime<Utc>>,
@@ -50,15 +49,14 @@ pub struct JobDetail {
     pub unique_key: Option<String>,
     /// Whether it coalesces by that key while it lives, and is not unique.
     pub coalesces: bool,
-    /// The dead letter that it replays, or replayed.
+    /// The dead letter that it replays or has replayed.
     pub replays: Option<DeadLetterId>,
     /// The dead letter that it became.
     pub dead_letter: Option<DeadLetterId>,
-    /// The job that replays that dead letter, or was the last to.
+    /// The job that replays that dead letter, or the last one that did.
     pub replayed_by: Option<JobId>,
-    /// Why it was discarded or cancelled, or became a dead letter; or why what it returned is not
-    /// kept.
+    /// Why it was discarded, cancelled or buried, or why its result is not kept.
     pub reason: Option<String>,
-    /// Until when it is kept, when it is finished.
+    /// Until when it is kept, if it is finished.
     pub expires_at: Option<DateTime<Utc>>,
 }

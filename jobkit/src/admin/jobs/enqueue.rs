@@ -18,7 +18,7 @@ use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{Error, JobId};
 
-/// Why a job was not enqueued by its kind's name. Nothing was stored then.
+/// Why a job was not enqueued by the name of its kind. Nothing was stored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnqueueError {
@@ -41,7 +41,7 @@ pub enum EnqueueError {
 }
 
 impl EnqueueError {
-    /// The error that an answer of `jobkit.enqueue` or `jobkit.publish` is.
+    /// The error for an answer of `jobkit.enqueue` or `jobkit.publish`.
     pub(in crate::admin) fn of(error: Error, kind: &str) -> Self {
         match error.code().as_deref() {
             Some("JK003") => Self::UnknownKind(kind.to_owned()),
@@ -52,7 +52,7 @@ impl EnqueueError {
     }
 }
 
-/// What the job should have beside its kind and payload; what is missing comes from the kind.
+/// Options of the job. Those that are not set come from the kind.
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
     pub(super) queue: Option<String>,
@@ -149,8 +149,8 @@ impl ByKind<'_> {
         self
     }
 
-    /// Makes it [unique](crate::unique) by this key, of at most 512 bytes. (What its type declares
-    /// about a unique key does not count here.)
+    /// Makes it [unique](crate::unique) by this key, of at most 512 bytes. (A unique key that its
+    /// type declares is ignored here.)
     pub fn unique_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.unique.key = Some(key.into());
         self.wishes.unique.coalesces = false;
@@ -158,7 +158,7 @@ impl ByKind<'_> {
     }
 
     /// Makes it [coalesce](crate::enqueue::Pending::coalesce_key) by this key, of at most 512
-    /// bytes. (What its type declares does not count here.)
+    /// bytes. (A key that its type declares is ignored here.)
     pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
         self.wishes.unique.key = Some(key.into());
         self.wishes.unique.coalesces = true;
@@ -219,7 +219,8 @@ impl ByKind<'_> {
         Ok(enqueued)
     }
 
-    /// Refuses what the database could not even be told, and what is no payload of a linked kind.
+    /// Refuses values that cannot be sent to the database, and payloads that a linked kind cannot
+    /// decode.
     fn check(&mut self) -> Result<(), EnqueueError> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();

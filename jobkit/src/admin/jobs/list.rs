@@ -12,13 +12,13 @@ use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 use crate::store::Link;
 use crate::store::number;
 
-/// Jobs looked at for a page.
+/// How many jobs are looked at for a page.
 const WINDOW: i32 = 10_000;
 
-/// Jobs looked at when their payloads or errors are read.
+/// How many are looked at if their payloads or errors are read.
 const LARGE_WINDOW: i32 = 2_000;
 
-/// The same for each of the numbers on a row of tabs.
+/// The same for each number on a row of tabs.
 const TAB_WINDOW: i32 = 1_000;
 const LARGE_TAB_WINDOW: i32 = 200;
 
@@ -49,7 +49,7 @@ impl JobQuery {
         Ok(())
     }
 
-    /// As the database and an operation have it.
+    /// The form of the database and of operations.
     pub(in crate::admin) fn filter(&self) -> Value {
         let (paths, values): (Vec<_>, Vec<_>) = self.args.iter().cloned().unzip();
         without_nulls(json!({
@@ -137,17 +137,17 @@ impl Admin {
     /// A page of 1 to 500 matching jobs (a `limit` outside of that is taken for the
     /// nearest end, [`JobPage::ROWS`] is usual), in the order of its listing. The next page begins
     /// after the cursor that this one returns; keep the query the same. A cursor of another listing
-    /// is taken for the beginning.
+    /// starts at the beginning.
     ///
-    /// It looks at as many jobs as it returns when an index finds all matching jobs: any listing
-    /// without conditions, ready jobs of a queue, blocked ones of a group or of a group and key,
-    /// running ones of a worker, and an id. Any other query looks at 10,000 jobs of the listing at
-    /// most, and at 2,000 when it reads their errors or payloads; [`JobPage::gave_up_after`] says
-    /// when that was not enough to fill the page. A query with an id means a live or an ended job,
-    /// in one page, and one with an id alone a dead one as well.
+    /// If an index finds all matching jobs, it looks only at the jobs it returns. Such queries are
+    /// any listing without conditions, ready jobs of a queue, blocked jobs of a group or of a group
+    /// and key, running jobs of a worker, and an id. Any other query looks at 10,000 jobs of the
+    /// listing at most, or at 2,000 if it reads their errors or payloads;
+    /// [`JobPage::gave_up_after`] says if that was not enough to fill the page. A query with an id
+    /// finds a live or an ended job, on one page; with an id alone also a dead one.
     ///
-    /// Jobs go from one list to another while pages are turned: what has moved on may be met again
-    /// in another place, or not at all.
+    /// Jobs move between lists while you page through them: a job that has moved may appear twice
+    /// or not at all.
     ///
     /// ```no_run
     /// # use jobkit::Admin;
@@ -183,8 +183,8 @@ impl Admin {
         Ok(page)
     }
 
-    /// How many jobs match the query. 10,000 of its listing at most are looked at, in its order,
-    /// and 2,000 when their errors or payloads are read.
+    /// How many jobs match the query, among the first 10,000 of its listing, or 2,000 if their
+    /// errors or payloads are read.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
@@ -192,7 +192,7 @@ impl Admin {
         Ok(self.sample(query, 1).await?.0)
     }
 
-    /// How many jobs match the query, as far as they are counted, and the first of them.
+    /// How many jobs match the query, as far as they are counted, and the first ones.
     pub(in crate::admin) async fn sample(
         &self,
         query: &JobQuery,
@@ -210,10 +210,9 @@ impl Admin {
         Ok(sample)
     }
 
-    /// How many jobs each listing has that goes by the same other conditions: the numbers on a row
-    /// of tabs. Without such a condition 10,000 of each listing are counted, in its index;
-    /// otherwise 1,000 of each are looked at, in its order, and 200 when their errors or payloads
-    /// are read.
+    /// How many jobs each listing has under the same other conditions: the numbers on a row of
+    /// tabs. Without such a condition 10,000 of each listing are counted, in its index; otherwise
+    /// 1,000 of each are looked at, in its order, and 200 when their errors or payloads are read.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).

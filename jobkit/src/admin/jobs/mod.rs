@@ -34,7 +34,7 @@ pub enum Cancelled {
     /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
     /// attempt but success, the job ends as cancelled.
     Requested,
-    /// There is no such live job: it never was, or it has ended.
+    /// There is no such live job: it never existed or has ended.
     NotFound,
 }
 
@@ -44,20 +44,20 @@ pub enum Cancelled {
 pub enum Rescheduled {
     /// It has its new time.
     Moved,
-    /// It runs, or is just being taken: it stays as it is.
+    /// It runs or is just being claimed: it stays as it is.
     Running,
-    /// It is marked as cancelled, so nothing but its end awaits it: it stays as it is.
+    /// It is marked as cancelled: it stays as it is, and will only end.
     CancelRequested,
-    /// There is no such live job: it never was, or it has ended.
+    /// There is no such live job: it never existed or has ended.
     NotFound,
 }
 
 impl Admin {
-    /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.
+    /// Looks up a job in any state; `None` if it never existed or is no longer kept.
     pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, Error> {
         let mut link = self.list_link();
         let mut job = None;
-        // Between the looks at the two places it may go from one to the other, even back.
+        // Between the two lookups it may move from one place to the other, and even back.
         for attempt in 0..Self::TRIES {
             let_hands_change(attempt).await;
             job = link.call(&OneJob(id.0)).await?;
@@ -69,26 +69,26 @@ impl Admin {
         Ok(job)
     }
 
-    /// Waits until a job has ended, for so long, and says how; none is that it has not. All waits
-    /// of an `Admin` and its clones share two connections, which are there while somebody waits.
-    /// See [`wait`](crate::enqueue::wait).
+    /// Waits at most this long until a job has ended, and says how it ended; `None` if it has not.
+    /// All waits of an `Admin` and its clones share two connections, which are open while somebody
+    /// waits. See [`wait`](crate::enqueue::wait).
     ///
     /// # Errors
-    /// [`Error::Deadline`] when the database could not be asked by then.
+    /// [`Error::Deadline`] if the database could not be asked by then.
     pub async fn await_end(&self, id: JobId, within: Duration) -> Result<Option<End>, Error> {
         self.waits.end_of(id, within).await
     }
 
-    /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may
-    /// hold goes to the next of its key; a running one is asked to stop, by its worker's next
-    /// heartbeat, and cannot be retried any more.
+    /// Cancels a job in any state. A waiting job ends at once, and a permit it holds goes to the
+    /// next job of its key. A running one is asked to stop at its worker's next heartbeat, and is
+    /// never retried.
     pub async fn cancel(&self, id: JobId) -> Result<Cancelled, Error> {
         self.end(id, "cancel", "cancelled").await
     }
 
-    /// Ends a job as pointless: like [`cancel`](Self::cancel), but the history has it as discarded
-    /// for this reason (4,096 bytes at most). A job that runs is only asked to stop, and unless it
-    /// succeeds it ends as cancelled, without the reason.
+    /// Discards a job: like [`cancel`](Self::cancel), but the history has it as discarded for this
+    /// reason (4,096 bytes at most). A running job is only asked to stop; unless it succeeds, it
+    /// ends as cancelled, without the reason.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the reason.
@@ -115,7 +115,7 @@ impl Admin {
             let_hands_change(attempt).await;
             let take = statements::cancel_take(&[id.0], outcome, reason);
             if !link.call(&take).await?.is_empty() {
-                // After a miss it may as well have been its own claim that ended it.
+                // If it is not found, its own claim may have ended it.
                 if attempt == 0 {
                     cancelled = Cancelled::Now;
                 }
@@ -126,12 +126,12 @@ impl Admin {
         Ok(cancelled)
     }
 
-    /// Gives a waiting job another time: `None` is at once, and so is a time in the past. A permit
-    /// it may hold goes to the next of its key, and the job asks for one again when it is due.
+    /// Reschedules a waiting job; `None` or a time in the past means now. A permit it holds goes to
+    /// the next job of its key, and the job acquires one again when it is due.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody has it in hand all the while, such as a producer whose open
-    /// transaction found it to have its unique key.
+    /// [`Error::Busy`] if a transaction holds it all the while, such as that of a producer that
+    /// found it by its unique key.
     pub async fn reschedule(
         &self,
         id: JobId,
@@ -152,7 +152,7 @@ async fn reschedule(
     actor: Option<&str>,
 ) -> Result<Rescheduled, Error> {
     let reschedule = statements::reschedule(&[id.0], run_at, actor, &Value::Null);
-    // A claim may have a job in hand for 100 ms before it puts it back.
+    // A claim may hold a job for 100 ms before it puts it back.
     for attempt in 0..6 {
         let_hands_change(attempt).await;
         if !link.call(&reschedule).await?.is_empty() {

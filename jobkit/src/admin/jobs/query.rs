@@ -1,4 +1,4 @@
-//! Which jobs a list shows, and the words in which a search says so.
+//! Which jobs a list shows, and the words of a search.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ mod tests;
 
 pub use self::parse::QueryError;
 
-/// A list of jobs, each in an order of its own.
+/// A list of jobs. Each has its own order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Listing {
@@ -21,7 +21,7 @@ pub enum Listing {
     /// Jobs that may be claimed, in the order of the claim: by queue, priority, whether they hold
     /// a permit, and age.
     Ready,
-    /// Jobs whose time has not come, the next one first.
+    /// Jobs that are not due yet, the next one first.
     Scheduled,
     /// Scheduled jobs that have failed before: they wait out their backoff, or a snooze.
     Retrying,
@@ -29,17 +29,17 @@ pub enum Listing {
     Running,
     /// Jobs that wait for a permit: by group, key, priority and age.
     Blocked,
-    /// Ended jobs that are still kept, in whatever way they ended, the newest first:
-    /// [`JobQuery::ended`] has those that succeeded alone.
+    /// Ended jobs that are still kept, however they ended, the newest first. [`JobQuery::ended`]
+    /// selects those that succeeded.
     Finished,
-    /// Ended jobs that were discarded; also those that [`JobQuery::ended`] tells apart from them.
+    /// Ended jobs that were discarded, including all that [`JobQuery::ended`] tells apart.
     Discarded,
     /// Ended jobs that were cancelled.
     Cancelled,
 }
 
 impl Listing {
-    /// All there are, in the order of a row of tabs.
+    /// All listings, in the order of a row of tabs.
     pub const ALL: [Self; 9] = [
         Self::Live,
         Self::Ready,
@@ -74,8 +74,8 @@ impl Listing {
     }
 }
 
-/// Which jobs match: those of a listing that meet every condition set here. Made field by
-/// field, or from the words of a search box:
+/// Which jobs match: those of a listing that meet every condition. Set its fields, or parse the
+/// words of a search box:
 ///
 /// ```
 /// use jobkit::admin::jobs::{JobQuery, Listing};
@@ -93,12 +93,12 @@ impl Listing {
 /// # Ok::<(), jobkit::admin::jobs::QueryError>(())
 /// ```
 ///
-/// The words are `qualifier:value` with spaces between; a value with spaces stands in double
-/// quotes, in which `\"` and `\\` are a quote and a backslash. A number alone is an id. All
-/// words have to hold.
+/// The words are `qualifier:value` with spaces between; a value with spaces is put in double
+/// quotes, in which `\"` and `\\` are a quote and a backslash. A number alone is an id. All words
+/// must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
-    /// `state:`, the list it is about.
+    /// `state:`, the list.
     pub listing: Listing,
     /// `kind:`, the stored kind; 1 to 128 bytes.
     pub kind: Option<String>,
@@ -108,31 +108,29 @@ pub struct JobQuery {
     pub tag: Option<String>,
     /// `group:`, the concurrency group; 1 to 128 bytes.
     pub group: Option<String>,
-    /// `key:`, the concurrency key, of whatever group unless one is given; at most 512 bytes.
+    /// `key:`, the concurrency key, of any group unless one is given; at most 512 bytes.
     pub key: Option<String>,
     /// `error:`, a part of one of the job's errors or of the reason why it was discarded, in upper
     /// or lower case; 1 to 512 bytes.
     pub error: Option<String>,
     /// `ended:`, how it ended: `finish`, `discard`, `cancel`, `expire`, `supersede` or `coalesce`.
-    /// In the words of a search the list is [that of such jobs](Ended::listing), unless another one
-    /// is named.
+    /// In a search, the list is then [that of such jobs](Ended::listing) unless another one is
+    /// named.
     pub ended: Option<Ended>,
-    /// `worker:`, who runs it, or ran it last; in the words of a search it is hexadecimal, as in
-    /// the log.
+    /// `worker:`, the worker that runs it or ran it last; hexadecimal in a search, as in logs.
     pub worker: Option<i64>,
     /// `id:`
     pub id: Option<JobId>,
-    /// `args.path:value`: the value at this path of the payload as text. The path is keys, or
-    /// places in arrays (from 0), with dots between; a path and a value have at most 512 bytes,
-    /// and at most 16 are looked for.
+    /// `args.path:value`: the value at this path of the payload as text. A path is keys, or indexes
+    /// of arrays (from 0), separated by dots. Paths and values have at most 512 bytes; at most 16
+    /// are searched for.
     pub args: Vec<(String, String)>,
-    /// Whether `args` may find what `#[job(redact(…))]` hides. Without, which is the default and
-    /// all that words can say, no job is found by a hidden value, nor one of a kind nobody has
-    /// announced by any.
+    /// Whether `args` may find what `#[job(redact(…))]` hides. By default, and always in words,
+    /// hidden values find no jobs, and no value finds jobs of a kind that nobody has announced.
     pub reveal: bool,
 }
 
-/// A value as it has to be written: in quotes unless it is one word.
+/// Writes a value, in quotes unless it is one word.
 struct Value<'a>(&'a str);
 
 impl fmt::Display for Value<'_> {
@@ -145,7 +143,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// A path as it has to be written: in quotes unless it is one word without a colon.
+/// Writes a path, in quotes unless it is one word without a colon.
 struct Path<'a>(&'a str);
 
 impl fmt::Display for Path<'_> {
@@ -157,7 +155,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The words that match the same jobs.
+/// The words of the same query.
 impl fmt::Display for JobQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What attempts say of themselves.
+//! Reports of attempts: progress and logs.
 
 use std::fmt;
 
@@ -7,34 +7,34 @@ use serde::Deserialize;
 
 use crate::store::number;
 
-/// What an attempt said of itself while it ran, up to its worker's last heartbeat or its end.
+/// What an attempt reported while it ran, up to its worker's last heartbeat or its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptReport {
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The worker that ran it; the last one, where one gave it back and another took it.
+    /// The worker that ran it; the last one if it was released and claimed again.
     pub worker: i64,
     /// When it began.
     pub began_at: DateTime<Utc>,
-    /// How far it said it was.
+    /// Its last progress.
     pub progress: Option<Progress>,
-    /// The last lines it logged, the oldest first, 50 at most; none unless its worker has the
+    /// The last lines it logged, the oldest first, 50 at most; empty unless its worker has the
     /// `AttemptLog` of the feature `logs`.
     pub lines: Vec<LogLine>,
 }
 
-/// How far an attempt is. Displayed it is without its age: `40 of 100, importing rows`.
+/// The progress of an attempt. Displayed without its age: `40 of 100, importing rows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
     /// How much is done.
     pub done: u64,
-    /// Of how much, if that is known.
+    /// The total, if it is known.
     pub total: Option<u64>,
     /// What it is doing.
     pub note: Option<String>,
-    /// When it said so.
+    /// When it was reported.
     pub at: DateTime<Utc>,
 }
 
@@ -46,17 +46,17 @@ pub struct LogLine {
     pub at: DateTime<Utc>,
     /// `ERROR`, `WARN`, `INFO`, `DEBUG` or `TRACE`.
     pub level: String,
-    /// The module that logged it, or what it calls itself.
+    /// The module that logged it, or the target it names.
     pub target: String,
     /// The message with its fields, 500 bytes at most.
     pub text: String,
 }
 
-/// That a job has a checkpoint. What is in it nobody is shown: it may be what the kind redacts.
+/// The checkpoint of a job. Its content is never shown: it may have what the kind redacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// Which attempt saved it, from 1.
+    /// The number of the attempt that saved it, from 1.
     pub attempt: u32,
     /// When.
     pub saved_at: DateTime<Utc>,
@@ -65,7 +65,7 @@ pub struct Checkpoint {
 }
 
 impl Progress {
-    /// How much of it is done, 0 to 100, where the total is known.
+    /// How much of it is done, 0 to 100, if the total is known.
     #[must_use]
     pub fn percent(&self) -> Option<u8> {
         let total = u128::from(self.total?);
@@ -76,7 +76,7 @@ impl Progress {
         u8::try_from(percent).ok()
     }
 
-    /// Of what columns have, if there is any.
+    /// The progress in these columns, if there is any.
     pub(in crate::admin) fn of(
         done: Option<i64>,
         total: Option<i64>,

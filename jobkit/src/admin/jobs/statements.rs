@@ -21,10 +21,10 @@ use crate::terms::published_to;
 use crate::unique::{OnDuplicate, While};
 
 statements! {
-    /// How many jobs each of these listings has, as far as was counted.
+    /// How many jobs each of these listings has, as far as counted.
     fn jobs_count(listings: &[&str]) -> ListingCounts = include_str!("sql/jobs_count.sql");
 
-    /// Whether a search by these paths of payloads passes over jobs of this kind, or of any.
+    /// Whether a search by these paths of payloads misses jobs of this kind, or of any.
     fn jobs_withheld(kind: Option<&str>, paths: &[&str]) -> One<bool>
         = include_str!("sql/jobs_withheld.sql");
 
@@ -34,18 +34,18 @@ statements! {
     /// A job that has ended, or is a dead letter.
     fn ended_job(job: i64) -> Option<JobDetail> = include_str!("sql/jobs_get_ended.sql");
 
-    /// Marks jobs as cancelled, for `cancel` or `discard`: the mark ends them wherever they are
-    /// next touched. Answers those that are live.
+    /// Marks jobs as cancelled, for `cancel` or `discard`: the mark ends them at their next
+    /// transition. Returns those that are live.
     fn cancel_mark(jobs: &[i64], action: &str, actor: Option<&str>, detail: &Value) -> Vec<i64>
         = "select * from jobkit.cancel_mark($1, $2, $3, $4)",
         debug_span!("jobkit.cancel", jobs = jobs.len());
 
-    /// Takes marked jobs from where they wait. Answers those that have ended.
+    /// Ends marked jobs that wait. Returns those that have ended.
     fn cancel_take(jobs: &[i64], outcome: &str, reason: &str) -> Vec<i64>
         = "select * from jobkit.cancel_take($1, $2, $3)",
         debug_span!("jobkit.cancel", jobs = jobs.len(), outcome);
 
-    /// Gives waiting jobs another time, `None` for now. Answers those that were found.
+    /// Reschedules waiting jobs, `None` for now. Returns those that were found.
     fn reschedule(jobs: &[i64], run_at: Option<DateTime<Utc>>, actor: Option<&str>, detail: &Value)
         -> Vec<i64>
         = "select * from jobkit.reschedule($1, $2, $3, $4)",
@@ -59,7 +59,7 @@ statements! {
         = "select j.id from jobkit.jobs j where j.id = any ($1) order by j.id";
 }
 
-/// Enqueues a job by the name of its kind. Answers its id, and what became of it.
+/// Enqueues a job by the name of its kind. Returns its id, and whether it is new.
 pub(super) fn enqueue_by_kind(
     actor: Option<&str>,
     kind: &str,
@@ -116,15 +116,15 @@ pub(crate) fn jobs_list(list: &JobsList<'_>) -> Statement<Listed> {
         .bind(list.rows)
 }
 
-/// What such a page has.
+/// The rows of such a page.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     pub(crate) jobs: Vec<JobSummary>,
-    /// How many match of those looked at.
+    /// How many of those looked at match.
     pub(crate) matching: i64,
     pub(crate) looked_at: i64,
-    /// The place of the last of its jobs when it is full, else of the last job looked at when there
-    /// may be more.
+    /// The place of its last job if it is full, else of the last job looked at if there may be
+    /// more.
     pub(crate) next: Option<String>,
 }
 

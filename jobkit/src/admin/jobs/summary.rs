@@ -1,4 +1,4 @@
-//! Jobs as an operator's lists show them.
+//! Jobs in lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::JobId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
-    /// Its time has not come: a delay, a retry's backoff, a snooze.
+    /// It is not due yet: a delay, the backoff of a retry, a snooze.
     Scheduled,
     /// It may be claimed.
     Ready,
@@ -29,7 +29,7 @@ pub enum State {
 }
 
 impl State {
-    /// The state's name, as everything outside Rust has it.
+    /// The state's name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -48,26 +48,26 @@ impl State {
     }
 }
 
-/// How a job ended that is no dead letter.
+/// How a job ended that is not a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
     /// Its handler succeeded.
     Succeeded,
-    /// Its handler, or somebody else, said that it is pointless.
+    /// Its handler or an operator discarded it.
     Discarded,
     /// Somebody cancelled it.
     Cancelled,
-    /// It had not begun when it expired.
+    /// It expired before it started.
     Expired,
-    /// It was to run again, and another job had its unique key by then.
+    /// It was to run again, but another job had its unique key by then.
     Superseded,
     /// A newer job of its key runs for it.
     Coalesced,
 }
 
 impl Ended {
-    /// All there are.
+    /// All outcomes.
     pub const ALL: [Self; 6] = [
         Self::Succeeded,
         Self::Discarded,
@@ -77,8 +77,8 @@ impl Ended {
         Self::Coalesced,
     ];
 
-    /// The outcome's name, as everything outside Rust has it: `finish`, `discard`, `cancel`,
-    /// `expire`, `supersede` or `coalesce`.
+    /// The outcome's name, as used outside Rust: `finish`, `discard`, `cancel`, `expire`,
+    /// `supersede` or `coalesce`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Ended {
         Self::ALL.into_iter().find(|ended| ended.as_str() == name)
     }
 
-    /// The narrowest list in which such jobs are.
+    /// The narrowest list with such jobs.
     #[must_use]
     pub fn listing(self) -> Listing {
         match self {
@@ -114,7 +114,7 @@ pub struct JobSummary {
     pub id: JobId,
     /// Where it is.
     pub state: State,
-    /// How it ended, when it is finished.
+    /// How it ended, if it is finished.
     pub ended: Option<Ended>,
     /// Its stored kind.
     pub kind: String,
@@ -124,19 +124,19 @@ pub struct JobSummary {
     pub priority: i16,
     /// Attempts charged so far.
     pub attempt: u32,
-    /// Attempts it has in all.
+    /// Its maximum number of attempts.
     pub max_attempts: u32,
-    /// The worker that runs it, or ended it; in the log it is hexadecimal.
+    /// The worker that runs it or ended it; hexadecimal in logs.
     pub worker: Option<i64>,
-    /// Whether it lives and is marked: nothing but an end awaits it.
+    /// Whether it is live and marked as cancelled: it will only end.
     pub cancel_requested: bool,
-    /// When it is, or was last, due.
+    /// When it is due, or was last due.
     pub run_at: DateTime<Utc>,
     /// When it was enqueued.
     pub created_at: DateTime<Utc>,
     /// When it was claimed, blocked, finished or buried; `None` while it is ready or scheduled.
     pub since: Option<DateTime<Utc>>,
-    /// How long its last attempt took, when it is finished and was run.
+    /// How long its last attempt took, if it is finished and ran.
     pub took: Option<Duration>,
     /// Its concurrency group and key.
     pub concurrency: Option<(String, String)>,
@@ -153,18 +153,19 @@ pub struct JobPage {
     /// The matching jobs, in the order of the listing. There may be none although more pages
     /// follow.
     pub jobs: Vec<JobSummary>,
-    /// After which one the next page begins; `None` after the last.
+    /// The job after which the next page begins; `None` on the last page.
     pub next: Option<JobCursor>,
-    /// After looking at how many jobs the search gave up before the page was full; `None` when
-    /// the page is full, or no job is left.
+    /// How many jobs were looked at when the search gave up before the page was full; `None` if the
+    /// page is full or no job is left.
     pub gave_up_after: Option<u32>,
-    /// Whether jobs may match that are not found: of a kind that redacts what the query looks for
-    /// in payloads, or that nobody has announced. Never with [`JobQuery::reveal`](super::JobQuery).
+    /// Whether the search may have missed matching jobs: of a kind that redacts what the query
+    /// looks for in payloads, or that nobody has announced. Never with
+    /// [`JobQuery::reveal`](super::JobQuery).
     pub withheld: bool,
 }
 
 impl JobPage {
-    /// How many rows a page has unless there is a reason for another number.
+    /// The usual number of rows of a page.
     pub const ROWS: u32 = 50;
 }
 

@@ -1,4 +1,4 @@
-//! What workers measured.
+//! Measures of attempts, over time.
 
 use std::time::Duration;
 
@@ -20,26 +20,26 @@ pub use crate::histogram::Histogram;
 const MINUTE: Duration = Duration::from_secs(60);
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-/// From where on single minutes are not looked at.
+/// From this age on, single minutes are not read.
 const LONG: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The furthest that a series goes back.
+/// The longest range of a series.
 const FURTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// The most stretches of a series.
+/// The most intervals of a series.
 const STRETCHES: u32 = 1440;
 
 impl Admin {
-    /// What became of attempts from `since` ago (a minute to 366 days) up to now, in stretches of
-    /// `bucket`: whole minutes, and quarters of an hour where it goes back for more than six hours;
-    /// no more than 1,440 stretches. What is outside of that is taken for the nearest that is not:
-    /// the answer says how long its stretches are.
+    /// Outcomes of attempts from `since` ago (a minute to 366 days) up to now, in intervals of
+    /// `bucket`: whole minutes, or quarters of an hour if it goes back for more than six hours, and
+    /// at most 1,440 intervals. Other values are changed to the nearest valid ones; the result says
+    /// how long its intervals are.
     ///
-    /// Workers add what they measured with their heartbeats, so the numbers are some seconds old,
-    /// and belong to the minute in which they were added. They are kept for 7 days, unless
-    /// [`Worker::keep_measures`](crate::Worker::keep_measures) says otherwise. Of those that the
-    /// filter means the newest 50,000 rows are looked at, one for each minute or quarter of an
-    /// hour, queue, kind and outcome: beyond that a series is empty.
+    /// Workers add their measures with their heartbeats, so the numbers are some seconds old and
+    /// belong to the minute in which they were added. They are kept for 7 days, or as
+    /// [`Worker::keep_measures`](crate::Worker::keep_measures) says. At most the newest 50,000
+    /// matching rows are read, one for each minute or quarter of an hour, queue, kind and outcome:
+    /// beyond that a series is empty.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -75,12 +75,13 @@ impl Admin {
         Ok(MeasureSeries { bucket, points })
     }
 
-    /// What is stored of each quarter of an hour, queue, kind and outcome from `since` on, the
-    /// oldest first and 50,000 rows at most; without a time, of the last two quarters. For programs
-    /// that keep sums of their own: rows of these two may yet change, older ones do not.
+    /// The stored measures of each quarter of an hour, queue, kind and outcome from `since` on, the
+    /// oldest first, at most 50,000 rows; without a time, those of the last two quarters. For
+    /// programs that keep their own sums: rows of these two quarters may still change, older ones
+    /// do not.
     ///
     /// # Errors
-    /// Those of all of [`Admin`].
+    /// The errors of every method of [`Admin`].
     pub async fn measure_rows(
         &self,
         since: Option<DateTime<Utc>>,
@@ -89,7 +90,7 @@ impl Admin {
     }
 }
 
-/// How far back, and in stretches of what length.
+/// The range, and the length of its intervals.
 fn stretches(since: Duration, bucket: Duration) -> (Duration, Duration) {
     let since = since.clamp(MINUTE, FURTHEST);
     let shortest = since.div_f64(f64::from(STRETCHES - 1));

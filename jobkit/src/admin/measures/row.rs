@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 
 use crate::histogram::Histogram;
 
-/// What was measured in a quarter of an hour: attempts of one kind in one queue that ended alike.
+/// The measures of a quarter of an hour: attempts of one kind in one queue with the same outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeasureRow {
@@ -18,6 +18,6 @@ pub struct MeasureRow {
     pub count: u64,
     /// How long the handlers ran.
     pub run: Histogram,
-    /// How long the jobs had been due when their handlers began.
+    /// How long the jobs had been due when their handlers started.
     pub wait: Histogram,
 }

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 
 use crate::histogram::Histogram;
 
-/// What became of attempts, how long they took, and how long their jobs had been due.
+/// The outcomes of attempts, how long they took, and how long their jobs had been due.
 ///
-/// What workers count: attempts that a crash cut short are not among them, nor those that were
-/// given back because their worker stopped.
+/// Workers count them, so attempts that crashed are missing, as are those that were released
+/// because their worker stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measures {
@@ -15,7 +15,7 @@ pub struct Measures {
     pub finished: u64,
     /// Attempts that failed and are retried.
     pub retried: u64,
-    /// Runs put off by the job itself.
+    /// Runs that the job itself snoozed.
     pub snoozed: u64,
     /// Jobs that became dead letters.
     pub buried: u64,
@@ -23,14 +23,14 @@ pub struct Measures {
     pub discarded: u64,
     /// Jobs that ended as cancelled while they ran.
     pub cancelled: u64,
-    /// Jobs that had not begun when they expired: no attempts, and in neither histogram.
+    /// Jobs that expired before they started. They are no attempts, and in neither histogram.
     pub expired: u64,
-    /// Jobs that were to run again, when another one had taken their place. Not those for which a
-    /// newer one ran from the first: a search for `ended:coalesce` counts them.
+    /// Jobs that were to run again but were superseded by another one. Coalesced jobs, which never
+    /// ran, are not counted: search for `ended:coalesce`.
     pub superseded: u64,
     /// How long the handlers ran.
     pub run: Histogram,
-    /// How long the jobs had been due when their handlers began: the wait for a worker, and for a
+    /// How long the jobs had been due when their handlers started: the wait for a worker and for a
     /// permit.
     pub wait: Histogram,
 }
@@ -67,27 +67,27 @@ impl Measures {
     }
 }
 
-/// Measures in stretches of equal length, the oldest first, up to now: the last one is not over.
+/// Measures in intervals of equal length, the oldest first, up to now. The last one is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeasureSeries {
-    /// How long a stretch is.
+    /// The length of an interval.
     pub bucket: Duration,
-    /// The stretches, without a gap.
+    /// The intervals, without gaps.
     pub points: Vec<MeasurePoint>,
 }
 
-/// A stretch of time, and what was measured in it.
+/// An interval and its measures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeasurePoint {
     /// When it begins.
     pub at: DateTime<Utc>,
-    /// What was measured.
+    /// The measures.
     pub measures: Measures,
 }
 
-/// Which measures a call means: those for which everything set here is so.
+/// Which measures a call returns: those that meet every condition set here.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MeasureFilter {
@@ -109,7 +109,7 @@ impl MeasureFilter {
         self
     }
 
-    /// Only of jobs of this kind, by the name that it has now; 1 to 128 bytes.
+    /// Only of jobs of this kind, by its current name; 1 to 128 bytes.
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());

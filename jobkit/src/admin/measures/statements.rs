@@ -10,17 +10,17 @@ use crate::histogram::Histogram;
 use crate::store::{Answer, FromRow, ReadColumn, from_row, statements};
 
 statements! {
-    /// What was measured up to now, in stretches of `bucket`. `span` are the minutes of the rows to
-    /// read, 1 or 15: `bucket` is a multiple.
+    /// The measures up to now, in intervals of `bucket`. `span` is the minutes of the rows to read,
+    /// 1 or 15; `bucket` is a multiple of it.
     fn series(since: PgInterval, bucket: PgInterval, span: i16, queue: Option<&str>,
             kind: Option<&str>) -> Vec<MeasurePoint>
         = include_str!("sql/measures_series.sql");
 
-    /// What is stored from a quarter of an hour on.
+    /// The stored measures from a quarter of an hour on.
     fn rows(since: Option<DateTime<Utc>>) -> Vec<MeasureRow>
         = include_str!("sql/measures_rows.sql");
 
-    /// What was measured of each kind in this time up to now.
+    /// The measures of each kind in this time up to now.
     fn measures_of_kinds(since: PgInterval) -> HashMap<String, Measures>
         = include_str!("sql/measures_kinds.sql");
 }

@@ -31,8 +31,8 @@ pub struct Begin<'a> {
 }
 
 impl<'a> Begin<'a> {
-    /// Does it with no more than this many jobs or dead letters a second, 1 to 1,000,000, for the
-    /// sake of what their jobs will call; otherwise with as many as it can.
+    /// Acts on at most this many jobs or dead letters a second, 1 to 1,000,000, to protect the
+    /// services that the jobs will call. By default it is as fast as it can be.
     pub fn per_second(self, number: u32) -> Self {
         Self { per_second: Some(number), ..self }
     }
@@ -82,7 +82,7 @@ impl<'a> IntoFuture for Begin<'a> {
     }
 }
 
-/// Told how far an operation is.
+/// Called with the progress of an operation.
 type Progress<'a> = Box<dyn FnMut(&Operation) + Send + 'a>;
 
 /// An operation that is about to be carried out, see [`Admin::carry_out`].
@@ -100,13 +100,13 @@ impl fmt::Debug for CarryOut<'_> {
 }
 
 impl<'a> CarryOut<'a> {
-    /// How long to leave an operation alone that a worker has in hand.
+    /// How long to wait if a worker holds the operation.
     const BUSY: Duration = Duration::from_millis(100);
 
-    /// How long a rest may be before the operation is looked at again: it may have been cancelled.
+    /// The longest pause before the operation is read again: it may have been cancelled.
     const REST: Duration = Duration::from_secs(1);
 
-    /// Calls this after each step, whoever took it.
+    /// Calls this after each step, also of a worker.
     pub fn progress(self, progress: impl FnMut(&Operation) + Send + 'a) -> Self {
         Self { progress: Some(Box::new(progress)), ..self }
     }
@@ -144,21 +144,21 @@ impl<'a> IntoFuture for CarryOut<'a> {
 }
 
 impl Admin {
-    /// Begins an operation: the workers do it, page by page, in the order in which the jobs were
-    /// enqueued or the dead letters failed. Whatever crashes, each is done once, and the rest goes
-    /// on. Where one look cannot count all that match, the workers count the rest first.
+    /// Begins an operation. Workers carry it out page by page, in the order in which the jobs were
+    /// enqueued or the dead letters failed. Each item is processed once, whatever crashes. If there
+    /// are too many to count at once, workers first count the rest.
     ///
-    /// It is about the jobs up to the highest id that is there now, and the dead letters that have
-    /// failed by now: what is enqueued or fails later is left alone. A job that is enqueued in a
-    /// transaction which is open now may have a lower id: it is done as well, if that commits
-    /// before its page is.
+    /// It acts on jobs up to the highest id that exists now, and on dead letters that have failed
+    /// by now; later ones are left alone. A job that is enqueued in a transaction that is open now
+    /// may have a lower id: it is included if that transaction commits before its page is
+    /// processed.
     ///
-    /// The reason is kept in the operation and in the [`audit`](Self::audit), and the history has
-    /// it of jobs that end by it; it may be empty, and 16 KiB of it are kept. The audit has one
-    /// entry for all, which says at last what came of it.
+    /// The operation and the [`audit`](Self::audit) keep the reason, as does the history of jobs
+    /// that end by it. It may be empty; 16 KiB of it are kept. The audit has one entry for the
+    /// whole operation, which finally records the result.
     ///
-    /// The key says which click it was, 1 to 128 bytes: with one that is known already the
-    /// operation that has it is returned, whatever it does, and nothing is begun.
+    /// The idempotency key has 1 to 128 bytes: if an operation with it exists, that one is
+    /// returned, whatever it does, and nothing is begun.
     ///
     /// ```no_run
     /// # use jobkit::{Admin, Error};
@@ -186,10 +186,10 @@ impl Admin {
         Begin { admin: self, action, reason, idempotency_key, per_second: None }
     }
 
-    /// Carries out an operation from here, together with the workers if there are any, and returns
-    /// it when it has ended, however it ended; `None` when there is none with this id.
+    /// Carries out an operation from here, together with any workers, and returns it once it has
+    /// ended, however it ended; `None` if there is none with this id.
     ///
-    /// Drop the future to let go: what is committed stays, and the rest is left to workers, or to
+    /// Drop the future to stop: committed pages stay done, and the rest is left to workers or to
     /// the next call.
     ///
     /// # Errors

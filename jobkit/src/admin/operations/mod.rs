@@ -21,7 +21,7 @@ pub use self::begin::{Begin, CarryOut};
 pub use self::operation::{Operation, OperationResult, OperationState, Preview};
 pub use self::selected::Selected;
 
-/// What an operation does, and with whom.
+/// What an operation does, and on what.
 ///
 /// Only live jobs match: a query about ended jobs matches none.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub enum BulkAction {
     Cancel(JobQuery),
     /// Discards jobs, each as [`Admin::discard`] does.
     Discard(JobQuery),
-    /// Gives jobs that wait another time, `None` for at once, each as [`Admin::reschedule`] does.
+    /// Reschedules waiting jobs, `None` for now, each as [`Admin::reschedule`] does.
     Reschedule(JobQuery, Option<DateTime<Utc>>),
     /// Replays open dead letters, each as [`Admin::replay`] does.
     Replay(DeadLetterFilter),
@@ -39,12 +39,12 @@ pub enum BulkAction {
     DiscardDeadLetters(DeadLetterFilter),
     /// Removes dead letters whose last failure was longer ago than this; at most 1,000 years.
     Purge(DeadLetterFilter, Duration),
-    /// Does this with those that are named, one by one.
+    /// Does this to the jobs or dead letters named by id.
     Selected(Selected),
 }
 
 impl BulkAction {
-    /// The verb's name, as [`Operation::verb`] has it.
+    /// The name of the verb, as in [`Operation::verb`].
     #[must_use]
     pub fn verb(&self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl BulkAction {
         }
     }
 
-    /// Whether it is to replay what is not open: there is nothing to do.
+    /// Whether it would replay dead letters that are not open, so that nothing matches.
     fn replays_none(&self) -> bool {
         matches!(self, Self::Replay(filter) if filter.criteria.state != DeadLetterState::Open)
     }
@@ -122,13 +122,13 @@ fn ended(query: &JobQuery) -> bool {
 }
 
 impl Admin {
-    /// What [`begin_operation`](Self::begin_operation) would be about: how many, as
-    /// [`count_jobs`](Self::count_jobs) and [`count_dead_letters`](Self::count_dead_letters) say
-    /// it, and five of them.
+    /// What [`begin_operation`](Self::begin_operation) would act on: how many, as by
+    /// [`count_jobs`](Self::count_jobs) and [`count_dead_letters`](Self::count_dead_letters), and
+    /// five of them.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter or the number of ids,
-    /// and [`Error::Replaying`] when dead letters that are replayed are to be removed.
+    /// and [`Error::Replaying`] if it would remove dead letters that are being replayed.
     pub async fn preview(&self, action: &BulkAction) -> Result<Preview, Error> {
         action.check()?;
         if let BulkAction::Selected(selected) = action {
@@ -153,7 +153,7 @@ impl Admin {
     }
 
     /// The newest 1 to 100 operations (a `limit` outside of that is taken for the nearest end),
-    /// before this one if it is given. Those that ended 90 days ago are forgotten.
+    /// before this one if it is given. They are kept for 90 days after they ended.
     pub async fn operations(
         &self,
         before: Option<i64>,
@@ -163,22 +163,22 @@ impl Admin {
         self.ask(&statements::operations(None, before, limit)).await
     }
 
-    /// An operation; `None` when there is none with this id.
+    /// An operation; `None` if there is none with this id.
     pub async fn operation(&self, id: i64) -> Result<Option<Operation>, Error> {
         Ok(self.ask(&statements::operations(Some(id), None, 1)).await?.pop())
     }
 
-    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
-    /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    /// The jobs or dead letters that an operation could not change as requested, and why: at most
+    /// 1,000, ordered by id. [`Operation::skipped`] says how many there were in total.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
         self.ask(&statements::operation_results(id)).await
     }
 
-    /// Ends an operation after the page that may be in a worker's hands; what is done stays done.
-    /// Whether it was open.
+    /// Cancels an operation after the page that a worker may be processing; finished pages stay
+    /// done. Returns whether it was open.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the page takes longer than four seconds.
+    /// [`Error::Busy`] if that page takes longer than four seconds.
     pub async fn cancel_operation(&self, id: i64) -> Result<bool, Error> {
         let stop = stop_operation(id, "cancelled", None, self.actor());
         self.ask(&stop).await.map_err(Error::or_busy)

@@ -1,4 +1,4 @@
-//! Actions on all that a filter means, as an operator sees them.
+//! Operations, as operators see them.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -11,22 +11,23 @@ use crate::admin::jobs::JobSummary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperationState {
-    /// No worker has begun with it.
+    /// No worker has started it.
     Pending,
-    /// More match than one look could count: the rest is being counted, and nothing is changed yet.
+    /// More match than could be counted at once: the rest is being counted, and nothing is changed
+    /// yet.
     Counting,
     /// Some of it is done.
     Running,
-    /// Everything that matched has been looked at.
+    /// Everything that matched has been processed.
     Done,
-    /// Somebody cancelled it; what was done stays done.
+    /// It was cancelled; finished pages stay done.
     Cancelled,
     /// The database refused it: [`Operation::error`] says why.
     Failed,
 }
 
 impl OperationState {
-    /// The state's name, as everything outside Rust has it.
+    /// The state's name, as used outside Rust.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -39,7 +40,7 @@ impl OperationState {
         }
     }
 
-    /// Whether there is nothing more to come.
+    /// Whether it has ended.
     #[must_use]
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Failed)
@@ -51,7 +52,7 @@ impl OperationState {
     }
 }
 
-/// An action on all that a filter means, and how far it is.
+/// An action on everything that matches a filter, and its progress.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
@@ -62,26 +63,26 @@ pub struct Operation {
     pub verb: String,
     /// Which jobs or dead letters match, as JSON.
     pub filter: Value,
-    /// Why. Jobs that it ended have it in the history.
+    /// The reason. The history of jobs that it ended has it, too.
     pub reason: Option<String>,
-    /// The time of a reschedule; `None` is at once.
+    /// The time of a reschedule; `None` is now.
     pub run_at: Option<DateTime<Utc>>,
-    /// How many jobs or dead letters a second at most; `None` is as many as there can be.
+    /// The most jobs or dead letters per second; `None` is no limit.
     pub per_second: Option<u32>,
     /// Who began it, by the name they gave.
     pub actor: Option<String>,
-    /// What keeps it from being begun twice.
+    /// The idempotency key, which keeps it from being begun twice.
     pub idempotency_key: String,
     /// Its status.
     pub state: OperationState,
-    /// How many match; `None` until they are counted. That takes a while where there are many,
-    /// so it may be a few more or fewer by the time they are met.
+    /// How many match; `None` until they are counted. Counting many takes a while, so there may be
+    /// a few more or fewer when they are processed.
     pub total: Option<u64>,
     /// How many of these have been counted.
     pub counted: u64,
     /// How many were changed as requested.
     pub done: u64,
-    /// How many of these were running jobs, which were asked to stop: they end as soon as they do.
+    /// How many of these were running jobs that were asked to stop, and may not have ended yet.
     pub stop_requested: u64,
     /// How many could not be changed; for 1,000 of them
     /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
@@ -90,7 +91,7 @@ pub struct Operation {
     pub error: Option<String>,
     /// When it was begun.
     pub created_at: DateTime<Utc>,
-    /// When a worker came to it.
+    /// When a worker started it.
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub ended_at: Option<DateTime<Utc>>,
@@ -106,14 +107,14 @@ pub struct OperationResult {
     pub outcome: String,
 }
 
-/// What an operation would be about.
+/// A preview of an operation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
     /// How many match.
     pub count: Count,
-    /// Five of them, when it is about jobs.
+    /// Five of them, if they are jobs.
     pub jobs: Vec<JobSummary>,
-    /// Five of them, when it is about dead letters.
+    /// Five of them, if they are dead letters.
     pub dead_letters: Vec<DeadLetterSummary>,
 }

@@ -1,4 +1,4 @@
-//! Actions on jobs or dead letters that were selected one by one.
+//! Actions on selected jobs or dead letters.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -12,10 +12,10 @@ use crate::admin::{Admin, Count};
 use crate::store::number;
 use crate::{Error, JobId, limits};
 
-/// An action on jobs or dead letters that are named: 1 to 500 of them.
+/// An action on 1 to 500 jobs or dead letters, named by id.
 ///
-/// What has become of them since does not matter, as long as it can be done: a job that has
-/// ended, or a dead letter that is not open any more, is skipped.
+/// They may have changed since. Those on which the action is no longer possible are skipped: a job
+/// that has ended, or a dead letter that is no longer open.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Selected {
@@ -23,7 +23,7 @@ pub enum Selected {
     Cancel(Vec<JobId>),
     /// Discards these jobs, each as [`Admin::discard`] does.
     Discard(Vec<JobId>),
-    /// Gives these jobs another time, `None` for at once, each as [`Admin::reschedule`] does.
+    /// Reschedules these jobs, `None` for now, each as [`Admin::reschedule`] does.
     Reschedule(Vec<JobId>, Option<DateTime<Utc>>),
     /// Replays these dead letters, each as [`Admin::replay`] does.
     Replay(Vec<DeadLetterId>),
@@ -57,7 +57,7 @@ impl Selected {
         ids
     }
 
-    /// As an operation keeps it. Texts, since many programs take numbers for floats.
+    /// The stored form. Ids are strings, since many programs parse numbers as floats.
     pub(super) fn filter(&self) -> Value {
         let ids: Vec<_> = self.ids().iter().map(i64::to_string).collect();
         json!({ "ids": ids })
@@ -99,7 +99,7 @@ impl Admin {
     }
 }
 
-/// Whether it can be replayed, or else discarded.
+/// Whether it can be replayed or, otherwise, discarded.
 fn can(replay: bool, entry: &DeadLetterSummary) -> bool {
     match entry.state {
         DeadLetterState::Open => true,

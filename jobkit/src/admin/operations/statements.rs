@@ -20,7 +20,7 @@ pub(crate) struct NewOperation<'a> {
     pub(crate) per_second: Option<i32>,
 }
 
-/// Begins an operation, once for its key. Answers which one it is, and whether it was made.
+/// Begins an operation, once for its key. Returns which one it is, and whether it is new.
 pub(crate) fn begin_operation(new: &NewOperation<'_>) -> Statement<One<(i64, bool)>> {
     Statement::new(include_str!("sql/operations_begin.sql"))
         .spanned(debug_span!("jobkit.begin", verb = new.verb))
@@ -41,8 +41,7 @@ statements! {
     fn operations(only: Option<i64>, before: Option<i64>, limit: i64) -> Vec<Operation>
         = include_str!("sql/operations_list.sql");
 
-    /// Jobs or dead letters that could not be changed as requested, in the order of ids; 1,000 are
-    /// kept.
+    /// Jobs or dead letters that could not be changed as requested, ordered by id; 1,000 are kept.
     fn operation_results(operation: i64) -> Vec<OperationResult>
         = "select r.subject_id, r.outcome from jobkit.operation_results r
             where r.operation_id = $1 order by r.subject_id limit 1000";

@@ -1,4 +1,4 @@
-//! What operators have seen, and need not be told of again.
+//! What operators have acknowledged.
 
 use std::collections::HashMap;
 
@@ -13,21 +13,21 @@ use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 /// The longest subject: a group and a key.
 const SUBJECT_BYTES: usize = NAME_BYTES + KEY_BYTES + 8;
 
-/// Something that needs attention, and that an operator has acknowledged.
+/// Something that needs attention and that an operator has acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledged {
     /// What it is.
     pub item: Attention,
-    /// Who has acknowledged it, as they said.
+    /// Who acknowledged it, by the name they gave.
     pub actor: Option<String>,
-    /// Why, as they said.
+    /// The reason they gave.
     pub reason: Option<String>,
     /// When.
     pub at: DateTime<Utc>,
 }
 
-/// What is stored of it.
+/// How it is stored.
 #[derive(Debug)]
 pub(crate) struct Acknowledgement {
     pub(super) what: String,
@@ -68,13 +68,13 @@ fn check(what: &str, subject: &str) -> Result<(), Error> {
 
 impl Admin {
     /// Acknowledges something that needs [`Attention`], by its [`name`](Attention::name) and
-    /// [`subject`](Attention::subject): the [`overview`](Self::overview) tells of it apart, and
-    /// metrics do not count it. When it happens again, after `seen`, it needs attention again; in
-    /// any case after 30 days. `seen` is the time of the overview that told of it
-    /// ([`Overview::at`](super::Overview::at)); `None` is now. Of the reason 16 KiB are kept.
+    /// [`subject`](Attention::subject): the [`overview`](Self::overview) lists it separately, and
+    /// metrics do not count it. It needs attention again when it happens again after `seen`, or
+    /// after 30 days. `seen` is the time of the overview that showed it
+    /// ([`Overview::at`](super::Overview::at)); `None` is now. 16 KiB of the reason are kept.
     ///
-    /// Returns whether there is such a name. A queue that is late, or a key that is held, happens
-    /// again when the jobs that waited then have begun and others wait as long.
+    /// Returns whether there is such a name. A late queue or a held key happens again when the jobs
+    /// that waited then have started and others have waited as long.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
@@ -106,7 +106,7 @@ impl Admin {
         Ok(true)
     }
 
-    /// Ends that at once. Returns whether it was acknowledged.
+    /// Takes an acknowledgement back. Returns whether it was acknowledged.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the name and the subject.

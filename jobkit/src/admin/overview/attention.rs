@@ -15,9 +15,8 @@ use crate::admin::{Count, Severity};
 #[non_exhaustive]
 pub enum Attention {
     /// There is work (live jobs, an open operation, a schedule that is not paused), and no worker
-    /// is alive that is not stopping. What follows from that is not told apart: workers that fell
-    /// silent, schedules that are overdue, keys whose permits nobody gives back, kinds that nobody
-    /// serves.
+    /// is alive that is not stopping. Its consequences are not listed separately: silent workers,
+    /// overdue schedules, keys whose permits nobody returns, and unserved kinds.
     NoWorker {
         /// How many jobs are live, not all of them due.
         jobs: Count,
@@ -27,7 +26,7 @@ pub enum Attention {
         operation: bool,
         /// The names of workers whose lease has lapsed, five at most.
         silent: Vec<String>,
-        /// When the last worker was there; 1970 where there never was one.
+        /// When the last worker was alive; 1970 if there never was one.
         since: DateTime<Utc>,
     },
     /// Commits have waited for a synchronous standby for five seconds: nothing is enqueued, claimed
@@ -35,28 +34,28 @@ pub enum Attention {
     StandbyAwaited {
         /// How many sessions wait.
         sessions: u32,
-        /// How long the longest does.
+        /// How long the longest has waited.
         longest: Duration,
         /// The server's setting `synchronous_standby_names`.
         names: String,
     },
     /// A worker has not renewed its lease in time: less than a quarter of it is left, or nothing.
     LateWorker(WorkerSummary),
-    /// Jobs that no live worker serves: none that is not stopping has the queue and knows the kind.
-    /// While there is no worker at all, only kinds that were never announced in a database where
-    /// others were.
+    /// Jobs that no live worker serves: no worker that is not stopping serves the queue and knows
+    /// the kind. Without any worker, this only lists kinds that were never announced, in a database
+    /// where others were.
     Unserved {
         /// Their queue.
         queue: String,
         /// Their kind.
         kind: String,
-        /// The version of their payloads, where it matters: it is not the first, or some live
-        /// worker of the queue knows another one.
+        /// The version of their payloads, if it matters: it is not 1, or some live worker of the
+        /// queue knows another one.
         version: Option<u16>,
         /// Whether some worker has ever announced the kind.
         announced: bool,
-        /// How many were met among the first 50 ready ones of each priority of the queue, and among
-        /// the first 1,000 of those that are blocked and of those that are scheduled.
+        /// How many there are among the first 50 ready jobs of each priority of the queue, the
+        /// first 1,000 blocked jobs and the first 1,000 scheduled jobs.
         jobs: Count,
         /// When the first of these was enqueued.
         since: Option<DateTime<Utc>>,
@@ -66,19 +65,19 @@ pub enum Attention {
     LateQueue {
         /// The queue.
         queue: String,
-        /// How long that job has been due, or had its permit.
+        /// How long that job has been due or has had its permit.
         oldest: Duration,
-        /// How many of its jobs live workers which are not stopping can run at once.
+        /// How many of its jobs can run at once on live workers that are not stopping.
         slots: u32,
         /// How many of these slots are taken.
         busy: Count,
         /// How many of its jobs run on workers that are stopping.
         stopping: u32,
-        /// How many are held by workers that are gone, until they are taken back.
+        /// How many are held by workers that are gone, until a worker takes them back.
         gone: u32,
     },
-    /// A queue has as many jobs waiting as may, as a worker found when it last looked: enqueues to
-    /// it are refused with [`Error::QueueFull`](crate::Error::QueueFull).
+    /// A queue is full, as a worker found when it last looked: enqueues to it are refused with
+    /// [`Error::QueueFull`](crate::Error::QueueFull).
     FullQueue {
         /// The queue.
         queue: String,
@@ -88,29 +87,29 @@ pub enum Attention {
         since: DateTime<Utc>,
     },
     /// Workers of one name died within the last hour: their leases lapsed, and their jobs were
-    /// taken back. Not once one of that name has been alive again for
+    /// taken back. This ends when a worker of that name has been alive again for
     /// [`late_after`](crate::Admin::late_after).
     LostWorker {
-        /// What they called themselves, without the number of the process: of `web-1:17` `web-1`.
+        /// Their name without the process id: `web-1` for `web-1:17`.
         name: String,
         /// How often.
         times: u32,
         /// The id of the last.
         id: i64,
-        /// When that was found out.
+        /// When that was noticed.
         at: DateTime<Utc>,
         /// How long ago that was.
         ago: Duration,
-        /// How many jobs they had then, together.
+        /// How many jobs they had then in total.
         jobs: u32,
-        /// Since when one of that name is alive again.
+        /// Since when a worker of that name is alive again.
         back: Option<DateTime<Utc>>,
     },
     /// A job with which a transition fails through no fault of its own.
     StuckJob(StuckJob),
-    /// Jobs of a kind run for much longer than others did: for longer than
+    /// Jobs of a kind run for much longer than usual: for longer than
     /// [`late_after`](crate::Admin::late_after) and four times what 99 of 100 attempts took within
-    /// the last week; of a kind with fewer than 20 of these, for twelve times `late_after`.
+    /// the last week; for a kind with fewer than 20 attempts, twelve times `late_after`.
     LongRun {
         /// The queue.
         queue: String,
@@ -120,29 +119,29 @@ pub enum Attention {
         job: JobId,
         /// The worker that runs it.
         worker: i64,
-        /// What that calls itself.
+        /// The worker's name.
         name: String,
         /// How long ago it was claimed.
         ran: Duration,
-        /// What 99 of 100 attempts took; `None` where too few were measured.
+        /// What 99 of 100 attempts took; `None` if too few were measured.
         usual: Option<Duration>,
-        /// How many of the kind run that long.
+        /// How many jobs of the kind have run that long.
         jobs: u32,
         /// When the last of these was claimed.
         newest: DateTime<Utc>,
     },
-    /// The oldest open operation has got no further for longer than
+    /// The oldest open operation has made no progress for longer than
     /// [`late_after`](crate::Admin::late_after).
     StuckOperation {
         /// Its id.
         operation: i64,
-        /// What it does.
+        /// Its verb.
         verb: String,
         /// How long.
         since: Duration,
     },
-    /// The instant of a schedule that is not paused has passed for longer than
-    /// [`late_after`](crate::Admin::late_after), and nobody has fired it.
+    /// An instant of a schedule that is not paused has been overdue for longer than
+    /// [`late_after`](crate::Admin::late_after), and no worker has fired it.
     OverdueSchedule(OverdueSchedule),
     /// A job has been waiting for a permit of its concurrency key for longer than
     /// [`late_after`](crate::Admin::late_after).
@@ -158,7 +157,7 @@ pub enum Attention {
         /// How long the first of them has been waiting.
         blocked_age: Duration,
     },
-    /// Jobs became dead letters during the last hour, and are open; but for those whose cause is
+    /// Jobs became dead letters during the last hour and are open, except those whose cause is
     /// [muted](crate::Admin::mute_cause).
     DeadLetters {
         /// How many; no more than 10,000 are counted.
@@ -181,8 +180,8 @@ pub enum Attention {
     },
     /// A kind is paused, or everything is.
     PausedScope(Brake),
-    /// Jobs wait for a concurrency key that is paused: for longer than
-    /// [`late_after`](crate::Admin::late_after), or the pause lasts for as long yet.
+    /// Jobs wait for a paused concurrency key: they have waited for longer than
+    /// [`late_after`](crate::Admin::late_after), or the pause has that long left.
     PausedKey {
         /// The group of the key.
         group: String,
@@ -195,22 +194,22 @@ pub enum Attention {
         /// How long the first of them has been waiting.
         blocked_age: Duration,
     },
-    /// A schedule is paused, and did not fire because of that.
+    /// A schedule is paused and did not fire because of that.
     PausedSchedule(PausedSchedule),
 }
 
-/// Why a concurrency key gives no permit.
+/// Why a concurrency key grants no permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hold {
     /// All its permits are taken.
     Limit {
-        /// How many of its jobs may run at a time; with 0 none ever will.
+        /// How many of its jobs may run at a time; with 0, none.
         limit: u32,
         /// Permits taken.
         taken: u32,
     },
-    /// The next of its jobs may not begin yet.
+    /// The next of its jobs may not start yet.
     Rate {
         /// How often they may.
         rate: Option<Rate>,
@@ -220,7 +219,7 @@ pub enum Hold {
 }
 
 impl Attention {
-    /// All there are by their names, the most urgent first.
+    /// All names, the most urgent first.
     pub const NAMES: [&'static str; 17] = [
         "no_worker",
         "standby_awaited",
@@ -241,7 +240,7 @@ impl Attention {
         "paused_schedule",
     ];
 
-    /// Its name, as everything outside Rust has it: one of [`NAMES`](Self::NAMES).
+    /// Its name, as used outside Rust: one of [`NAMES`](Self::NAMES).
     #[must_use]
     pub fn name(&self) -> &'static str {
         Self::NAMES[self.rank()]
@@ -276,8 +275,8 @@ impl Attention {
         Self::severity_of(self.name())
     }
 
-    /// How bad what has this name is. What may well be on purpose, or what an application does to
-    /// itself, is a note.
+    /// The severity of items of this name. It is a note if the cause may be intended, or is the
+    /// application itself.
     #[must_use]
     pub fn severity_of(name: &str) -> Severity {
         match name {

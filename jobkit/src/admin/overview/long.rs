@@ -11,13 +11,13 @@ use crate::admin::measures::Measures;
 use crate::store::{Link, interval};
 use crate::{Error, JobId};
 
-/// How many attempts have to be measured before they tell that a short one is usual.
+/// How many attempts must be measured before a short run time counts as usual.
 const ENOUGH: u64 = 20;
 
-/// How many kinds are compared with what is usual.
+/// How many kinds are compared with their usual run times.
 const KINDS: usize = 100;
 
-/// A job that has run for long.
+/// A job that has run for a long time.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(super) job: JobId,
@@ -29,7 +29,7 @@ pub(crate) struct Run {
     pub(super) ran: Duration,
 }
 
-/// [`Attention::LongRun`]s. What is usual is asked only where a job has run for long.
+/// [`Attention::LongRun`]s. Usual run times are only read if a job has run for a long time.
 pub(super) async fn long_runs(link: &mut Link, late: Duration) -> Result<Vec<Attention>, Error> {
     let runs = link.call(&statements::long_runs(interval(late))).await?;
     if runs.is_empty() {
@@ -43,7 +43,7 @@ pub(super) async fn long_runs(link: &mut Link, late: Duration) -> Result<Vec<Att
     Ok(judged(runs, &usual, late))
 }
 
-/// Of each queue and kind those that have run too long, the longest first.
+/// The jobs of each queue and kind that have run too long, the longest first.
 fn judged(runs: Vec<Run>, measured: &HashMap<String, Measures>, late: Duration) -> Vec<Attention> {
     let usual = |kind: &str| measured.get(kind)?.run.percentile(0.99);
     let too_long = |run: &Run| {
@@ -72,7 +72,7 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    /// Whether one rings that has run for so long, of a kind of which others took these times.
+    /// Whether a job that has run this long needs attention, by the times of others of its kind.
     fn rings(ran: Duration, others: &[Duration]) -> bool {
         let (kind, name) = ("report".to_owned(), "web-1:7".to_owned());
         let (queue, claimed_at) = ("default".to_owned(), DateTime::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! The whole in a few numbers, and what needs attention.
+//! The overview: a few numbers, and what needs attention.
 
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ pub use self::acknowledged::Acknowledged;
 pub use self::attention::{Attention, Hold};
 pub use self::summary::Overview;
 
-/// How many things of a name are mentioned.
+/// How many items of a name are listed.
 const MOST: u32 = 20;
 
-/// How many are looked at: some may be acknowledged.
+/// How many are read, since some may be acknowledged.
 const LOOKED_AT: i64 = 100;
 
 impl Admin {
-    /// From how long on it needs [`Attention`] that a job is ready, that it waits for a permit of
-    /// its key, that it runs for longer than others of its kind, that a schedule is overdue, or
-    /// that an operation gets no further; by default five minutes.
+    /// After how long something needs [`Attention`]: a job that is ready, waits for a permit of its
+    /// key or runs for longer than others of its kind, an overdue schedule, or an operation without
+    /// progress. Five minutes by default.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -46,8 +46,8 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Some fifteen statements, each of which looks at no more than
-    /// some 10,000 rows of any table, by an index.
+    /// The status of the whole system. It takes some fifteen statements, each of which reads at
+    /// most some 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, Error> {
         let mut link = self.link();
         let counts = link.call(&statements::overview_counts()).await?;
@@ -84,15 +84,15 @@ impl Admin {
         Ok(counts.overview(ready_age, blocked_age, longest, attention, acknowledged))
     }
 
-    /// The [`Attention::StandbyAwaited`] alone, if it is so: why calls that lock fail with timeouts
-    /// then.
+    /// Only [`Attention::StandbyAwaited`], if commits wait for a standby: calls that take locks
+    /// then fail with timeouts.
     pub async fn standby_awaited(&self) -> Result<Option<Attention>, Error> {
         let awaited = self.ask(&statements::standby_awaited()).await?;
         Ok(awaited.map(Attention::from))
     }
 
-    /// Adds what the numbers and the oldest open operation tell. Without a worker that is what is
-    /// wrong, and what follows from it is left out.
+    /// Adds items that follow from the numbers and the oldest open operation. Without a worker, the
+    /// consequences of that are left out.
     fn count(
         &self,
         counts: &OverviewRow,
@@ -132,8 +132,8 @@ impl From<StandbyAwaited> for Attention {
     }
 }
 
-/// Whether it is so because no worker is alive. A kind that no binary has announced, where others
-/// have, is missing all the same.
+/// Whether it is a consequence of having no live worker. A kind that no binary has announced, where
+/// others were, is missing in any case.
 fn follows(item: &Attention, others_announced: bool) -> bool {
     match item {
         Attention::LateWorker(worker) => worker.lapsed,

@@ -17,48 +17,48 @@ use crate::store::{Answer, One, ReadColumn, from_row, statements};
 use crate::version::split;
 
 statements! {
-    /// What waits, runs and is dead.
+    /// The numbers of waiting, running and dead jobs.
     fn overview_counts() -> One<OverviewRow> = include_str!("sql/overview_counts.sql");
 
     /// Queues in which a job has been ready for longer than this.
     fn late_queues(late: PgInterval) -> LateQueues = include_str!("sql/overview_ready.sql");
 
-    /// Keys of which a job has waited for longer than this, or that are paused for as long yet.
+    /// Keys whose jobs have waited for longer than this, or whose pause has that long left.
     fn held_keys(late: PgInterval) -> HeldKeys = include_str!("sql/overview_blocked.sql");
 
     /// Jobs that have run for longer than this.
     fn long_runs(floor: PgInterval) -> Vec<Run> = include_str!("sql/overview_long.sql");
 
-    /// What was measured of these kinds within a week.
+    /// The measures of these kinds within a week.
     fn usual(kinds: &[String]) -> HashMap<String, Measures>
         = include_str!("sql/overview_usual.sql");
 
     /// Sessions whose commits wait for a synchronous standby.
     fn standby_awaited() -> Option<StandbyAwaited> = include_str!("sql/overview_standby.sql");
 
-    /// What operators have acknowledged within the last 30 days, the latest 1,000.
+    /// The acknowledgements of the last 30 days, the latest 1,000.
     fn acknowledged() -> Vec<Acknowledgement>
         = "select a.what, a.subject, a.up_to, a.actor, a.reason, a.at from jobkit.acknowledged a
             where a.at > now() - interval '30 d' and a.up_to <= clock_timestamp()
             order by a.at desc limit 1000";
 
-    /// Acknowledges what began by then.
+    /// Acknowledges what began before this time.
     fn acknowledge(what: &str, subject: &str, seen: Option<DateTime<Utc>>, reason: Option<&str>,
             actor: Option<&str>) -> ()
         = "select jobkit.acknowledge($1, $2, coalesce($3, clock_timestamp()), $4, $5)",
         debug_span!("jobkit.acknowledge", what, subject);
 
-    /// Ends that. Whether it was acknowledged.
+    /// Takes an acknowledgement back. Whether it was acknowledged.
     fn unacknowledge(what: &str, subject: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.unacknowledge($1, $2, $3)",
         debug_span!("jobkit.unacknowledge", what, subject);
 
-    /// The oldest open operation: its id, its verb, and how long ago it got further.
+    /// The oldest open operation: its id, its verb, and how long ago it made progress.
     fn oldest_operation() -> Option<(i64, String, Duration)>
         = include_str!("sql/overview_operation.sql");
 
-    /// Workers that were lost within the last hour, by their names, but for those that have been
-    /// back for longer than this.
+    /// Workers that were lost within the last hour, by name, except those whose name has been back
+    /// for longer than this.
     fn lost_workers(late: PgInterval) -> LostWorkers = include_str!("sql/overview_lost.sql");
 
     /// The paused queues with ready jobs.
@@ -98,7 +98,7 @@ pub(crate) struct OverviewRow {
     pub(crate) schedules: Count,
     /// Whether any kind was ever announced.
     pub(crate) announced: bool,
-    /// When the last worker was there for certain.
+    /// When a worker was last known to be alive.
     pub(crate) ended_at: DateTime<Utc>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct StandbyAwaited {
     pub(crate) names: String,
 }
 
-/// How long the longest wait is, and what waits too long; the first row is there in any case.
+/// The longest wait, and what waits too long; the first row always exists.
 type Waiting = (Option<Duration>, Vec<Attention>);
 
 fn waiting(
@@ -130,7 +130,7 @@ fn waiting(
     Ok((oldest, found.collect::<sqlx::Result<_>>()?))
 }
 
-/// [`Attention::LateQueue`]s, and how long the ready job has been due that was due first.
+/// [`Attention::LateQueue`]s, and how long the oldest ready job has been due.
 pub(crate) enum LateQueues {}
 
 impl Answer for LateQueues {
@@ -151,8 +151,7 @@ impl Answer for LateQueues {
     }
 }
 
-/// [`Attention::HeldKey`]s and [`Attention::PausedKey`]s, and how long the blocked job waits that
-/// waits longest.
+/// [`Attention::HeldKey`]s and [`Attention::PausedKey`]s, and the longest wait of a blocked job.
 pub(crate) enum HeldKeys {}
 
 impl Answer for HeldKeys {

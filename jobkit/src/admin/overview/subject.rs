@@ -1,4 +1,4 @@
-//! Which one of its name an item is, and since when.
+//! The subjects of items, and since when they need attention.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::attention::Attention;
 
 impl Attention {
-    /// Which one of this name it is: the queue, the key as `group/key`, the worker, …; empty where
-    /// there is only one. [`Admin::acknowledge`](crate::Admin::acknowledge) takes it.
+    /// What it is about: the queue, the key as `group/key`, the worker, …; empty if there is only
+    /// one of this name. [`Admin::acknowledge`](crate::Admin::acknowledge) takes it.
     #[must_use]
     pub fn subject(&self) -> String {
         match self {
@@ -31,8 +31,8 @@ impl Attention {
         }
     }
 
-    /// What it is about, where there are only so many of these: a queue, a kind, a schedule, a
-    /// group of keys, the name of a worker.
+    /// What it is about, if the number of these is bounded: a queue, a kind, a schedule, a group of
+    /// keys, the name of a worker.
     #[must_use]
     pub fn label(&self) -> Option<&str> {
         match self {
@@ -50,7 +50,7 @@ impl Attention {
         }
     }
 
-    /// When it began, or happened last, in an overview of this time.
+    /// When it began or last happened, in an overview of this time.
     #[must_use]
     pub fn since(&self, at: DateTime<Utc>) -> DateTime<Utc> {
         let ago = |time: &Duration| {

@@ -6,48 +6,48 @@ use super::acknowledged::Acknowledged;
 use super::attention::Attention;
 use crate::admin::Count;
 
-/// The status of the whole queue: what waits, what runs, what is dead, and what needs attention.
+/// The status of the whole system: waiting, running and dead jobs, and what needs attention.
 ///
-/// No count goes beyond 10,000: [`Count::AtLeast`] stands for that many and more. The parts are
-/// read one after the other, so that what changes meanwhile may show in one and not in another.
+/// Counts end at 10,000, as [`Count::AtLeast`]. The parts are read one after the other, so a change
+/// in between may show in one part and not in another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overview {
-    /// When this was so, by the database's clock.
+    /// The time of this status, by the database's clock.
     pub at: DateTime<Utc>,
-    /// Jobs that may be claimed, those of paused queues among them.
+    /// Jobs that may be claimed, including those of paused queues.
     pub ready: Count,
-    /// How long the one of them has been due that was due first, or had its permit first; of each
-    /// queue and priority the first 20 are looked at, of paused queues none.
+    /// How long the oldest of them has been due or has had its permit, among the first 20 of each
+    /// queue and priority; paused queues do not count.
     pub ready_age: Option<Duration>,
-    /// Jobs that live workers run which are not stopping.
+    /// Jobs that run on live workers that are not stopping.
     pub running: u32,
     /// Jobs that run on workers that are stopping.
     pub stopping: u32,
-    /// Jobs held by workers that are gone, until they are taken back.
+    /// Jobs held by workers that are gone, until a worker takes them back.
     pub gone: u32,
-    /// Jobs that live workers which are not stopping can run at once.
+    /// How many jobs can run at once on live workers that are not stopping.
     pub capacity: u32,
-    /// Jobs whose time has not come.
+    /// Jobs that are not due yet.
     pub scheduled: Count,
     /// Scheduled jobs that are due within an hour.
     pub due_soon: Count,
     /// When the next scheduled job is due; in the past while no worker has made it ready.
     pub next_run_at: Option<DateTime<Utc>>,
-    /// Scheduled jobs that have used an attempt up: they wait for a retry.
+    /// Scheduled jobs that have used up an attempt and wait for a retry.
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,
-    /// How long the one of them has waited that has longest; the first of each of 3,000 keys and
-    /// priorities are looked at, and the oldest 5,000 live jobs.
+    /// The longest wait among them, as far as looked at: the first of each of 3,000 keys and
+    /// priorities, and the oldest 5,000 live jobs.
     pub blocked_age: Option<Duration>,
-    /// For how long the schedule has been overdue that has been longest.
+    /// How long the most overdue schedule has been overdue.
     pub overdue: Option<Duration>,
     /// Open dead letters.
     pub dead: Count,
-    /// What somebody should look at, the most urgent first: no more than 20 of each name.
+    /// What needs attention, the most urgent first, at most 20 of each name.
     pub attention: Vec<Attention>,
-    /// What operators have [acknowledged](crate::Admin::acknowledge), in the same order: no more
-    /// than 100 of each name.
+    /// What operators have [acknowledged](crate::Admin::acknowledge), in the same order, at most
+    /// 100 of each name.
     pub acknowledged: Vec<Acknowledged>,
 }

@@ -1,4 +1,4 @@
-//! What is said of what needs attention, and what to do about it.
+//! The texts of what needs attention, and advice.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::admin::schedules::{OverdueSchedule, PausedSchedule};
 use crate::admin::workers::WorkerSummary;
 
 impl Attention {
-    /// What was found: a sentence without its full stop. Names are as they were given.
+    /// What was found: a sentence without a full stop. Names are as they were given.
     #[must_use]
     pub fn found(&self) -> String {
         match self {
@@ -35,7 +35,7 @@ impl Attention {
             Self::LostWorker { .. } => self.found_lost(),
             Self::StuckJob(stuck) => format!("job {}: {stuck}", stuck.job),
             Self::StuckOperation { operation, verb, since } => {
-                format!("operation {operation} ({verb}) got no further for {}", span(*since))
+                format!("operation {operation} ({verb}) has made no progress for {}", span(*since))
             }
             Self::OverdueSchedule(OverdueSchedule { name, times, overdue }) => {
                 format!("schedule {name} ({times}) is {} overdue", span(*overdue))
@@ -78,8 +78,8 @@ impl Attention {
                     Hold::Limit { limit, taken } => {
                         format!("has {taken} of {limit} permits taken")
                     }
-                    Hold::Rate { rate: Some(rate), .. } => format!("is held to its rate, {rate}"),
-                    Hold::Rate { rate: None, .. } => "is held to its rate".to_owned(),
+                    Hold::Rate { rate: Some(rate), .. } => format!("waits for its rate, {rate}"),
+                    Hold::Rate { rate: None, .. } => "waits for its rate".to_owned(),
                 };
                 format!("{group}/{key} {by}, {blocked} blocked, the first for {age}")
             }
@@ -110,7 +110,7 @@ impl Attention {
             return String::new();
         };
         let (jobs, ago) = (of_jobs(*jobs), span(*ago));
-        let back = if back.is_some() { "; one of its name is back" } else { "" };
+        let back = if back.is_some() { "; a worker of this name is back" } else { "" };
         match times {
             1 => format!("worker {name} ({id:x}) was lost {ago} ago, with {jobs} in hand{back}"),
             times => format!(
@@ -120,18 +120,18 @@ impl Attention {
         }
     }
 
-    /// What to do about it: a sentence without its full stop.
+    /// What to do about it: a sentence without a full stop.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::NoWorker { .. } => "start a worker, and see in its log why the last one ended",
+            Self::NoWorker { .. } => "start a worker, and find out why the last one ended",
             Self::StandbyAwaited { .. } => {
                 "bring the standby back, or take it out of `synchronous_standby_names`: until then \
                  nothing is enqueued, claimed or ended, and calls fail with lock timeouts"
             }
             Self::LateWorker(_) => {
-                "see whether its process runs and reaches the database; else its jobs are taken \
-                 back automatically"
+                "check whether its process runs and reaches the database; otherwise its jobs are \
+                 taken back automatically"
             }
             Self::Unserved { announced: true, version: Some(_), .. } => {
                 "start a worker that serves the queue and whose binary knows this version, or has \
@@ -141,18 +141,18 @@ impl Attention {
                 "start a worker that serves the queue and has the kind"
             }
             Self::Unserved { announced: false, .. } => {
-                "start a worker whose binary has the kind (one crate of jobs may not be linked), \
-                 or cancel them"
+                "start a worker whose binary has the kind (a crate of jobs may not be linked), \
+                 or cancel the jobs"
             }
             Self::LateQueue { .. } => {
-                "see what its slots are busy with; give it more, or start more workers"
+                "check what occupies its slots; give it more slots, or start more workers"
             }
             Self::FullQueue { .. } => {
-                "see what holds its jobs up, start more workers, or raise its bound"
+                "check what delays its jobs, start more workers, or raise its bound"
             }
             Self::LostWorker { .. } => {
-                "its jobs run again automatically: see why its process ended or froze (out of \
-                 memory, a blocked thread, the network)"
+                "its jobs run again automatically: find out why its process ended or froze (out \
+                 of memory, a blocked thread, the network)"
             }
             _ => self.advice_on_work(),
         }
@@ -165,26 +165,26 @@ impl Attention {
                  then continues automatically"
             }
             Self::StuckJob(_) => {
-                "mend what the server says (a damaged page, a full disk, a missing replica \
+                "fix what the server reports (a damaged page, a full disk, a missing replica \
                  identity); the job then continues automatically"
             }
             Self::LongRun { .. } => {
-                "see what it waits for; cancel it, or stop its worker, and give the kind a timeout"
+                "check what it waits for; cancel it or stop its worker, and give the kind a timeout"
             }
             Self::StuckOperation { .. } => {
-                "see whether a worker is alive and what its log says of it, or cancel it"
+                "check whether a worker is alive and what its log says, or cancel the operation"
             }
             Self::OverdueSchedule(_) => {
-                "see whether a worker is alive that can read its times, and what its log says of it"
+                "check whether a worker is alive that can read its times, and what its log says"
             }
             Self::HeldKey { by: Hold::Limit { limit: 0, .. }, .. } => {
-                "nothing of it ever runs: raise its limit"
+                "its jobs never run: raise its limit"
             }
             Self::HeldKey { by: Hold::Limit { .. }, .. } => {
-                "see what holds its permits, or raise its limit"
+                "check what holds its permits, or raise its limit"
             }
-            Self::HeldKey { .. } => "raise its rate, or see what enqueues so many",
-            Self::DeadLetters { .. } => "see what their causes are, then replay or discard them",
+            Self::HeldKey { .. } => "raise its rate, or find out what enqueues so many jobs",
+            Self::DeadLetters { .. } => "look at their causes, then replay or discard them",
             _ => "resume it once the reason is gone",
         }
     }
@@ -228,7 +228,7 @@ fn alone(jobs: Count, schedules: Count, operation: bool, silent: &[String]) -> S
         [] => String::new(),
         names => format!(" (silent: {})", names.join(", ")),
     };
-    format!("no worker is alive{silent}, and {work} {are} there")
+    format!("no worker is alive{silent}, and there {are} {work}")
 }
 
 fn silent(worker: &WorkerSummary) -> String {
@@ -236,7 +236,8 @@ fn silent(worker: &WorkerSummary) -> String {
     let lease = if *lapsed { "has lapsed" } else { "runs out" };
     let silent = span(*heartbeat_age);
     format!(
-        "worker {name} ({id:x}) is silent for {silent}, its lease {lease}, with {running} running"
+        "worker {name} ({id:x}) has been silent for {silent}, its lease {lease}, with {running} \
+         running"
     )
 }
 

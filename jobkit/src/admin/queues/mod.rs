@@ -1,4 +1,4 @@
-//! Queues: their backlogs and workers, pausing them, and bounding them.
+//! Queues: their backlogs, workers, pauses and bounds.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub(super) mod statements;
 pub use self::queue::{Bound, PausedQueue, QueueKind, QueueSummary};
 
 impl Admin {
-    /// The status of each known queue: known because a worker names it, because it is paused or
-    /// has a bound, or because a job is in it. By name; of those with ready jobs the first 500, and
-    /// as many of those that workers name.
+    /// The status of each known queue, by name. A queue is known if a worker names it, if it is
+    /// paused or has a bound, or if it has a job. At most 500 queues with ready jobs and 500 that
+    /// workers name are listed.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {
         let mut link = self.link();
         let known = link.call(&statements::known_queues(None)).await?;
@@ -25,7 +25,7 @@ impl Admin {
         let scheduled = link.call(&statements::queues_scheduled()).await?;
         let running = link.call(&statements::queues_running()).await?;
         let mut queues = Queues::of(known);
-        // Those that no worker names may match a pattern of some.
+        // A queue that no worker names may match a worker's pattern.
         let held = [&ready, &blocked, &scheduled].into_iter().flatten();
         let held = held.chain(running.iter().map(|run| &run.held));
         let unknown: Vec<String> = held.filter_map(|held| queues.unknown(&held.queue)).collect();
@@ -57,17 +57,17 @@ impl Admin {
         Ok(queues.0.into_values().collect())
     }
 
-    /// Pauses a queue (1 to 128 bytes): once this returns no job of it starts. What runs goes on
-    /// running; jobs that hold a permit of their key and wait give it to others. `actor` and
-    /// `reason` (4,096 bytes at most) are free text for those who ask later. An empty `actor` is
-    /// the one of [`acting_as`](Self::acting_as).
+    /// Pauses a queue (1 to 128 bytes): once this returns, none of its jobs starts. Running jobs
+    /// continue; waiting jobs that hold a permit of their key pass it on. `actor` and `reason`
+    /// (4,096 bytes at most) are free text for the audit. An empty `actor` means that of
+    /// [`acting_as`](Self::acting_as).
     ///
-    /// Returns whether the queue was not paused before; if it was, it keeps its time and takes the
+    /// Returns whether the queue was not paused before. If it was, it keeps its time and gets the
     /// new actor and reason.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the queue's name and the reason. It gives up
-    /// ([`Error::Database`]) when claims in flight hold it up for two seconds.
+    /// ([`Error::Database`]) if claims in flight block it for two seconds.
     pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, Error> {
         limits::name("queue", queue, NAME_BYTES)?;
         limits::reason(reason)?;
@@ -86,21 +86,20 @@ impl Admin {
         limits::name("queue", queue, NAME_BYTES)?;
         let mut link = self.link();
         let resumed = link.call(&statements::resume(queue, self.actor())).await?;
-        // Even when it was not paused: an earlier call may have got no further than this.
+        // Even if it was not paused: an earlier call may have ended here.
         let unblocked = sweep_all(&mut link).await?;
         link.close().await;
         tracing::debug!(queue, resumed, unblocked, "jobkit.resume");
         Ok(resumed)
     }
 
-    /// Bounds how many jobs of a queue wait, 1 to 1,000,000, ready or for a permit; `None` takes
-    /// the bound away, also one that code has announced, until a worker of that code starts again.
-    /// Beyond it enqueues fail with [`Error::QueueFull`], until a tenth of it is free again.
+    /// Bounds how many jobs of a queue may wait, ready or for a permit, 1 to 1,000,000. `None`
+    /// removes the bound; one that code has announced returns when a worker with that code starts.
+    /// Beyond the bound, enqueues fail with [`Error::QueueFull`] until a tenth of it is free again.
     ///
-    /// Workers look once a second. So a few jobs may get in beyond the bound: those that were
-    /// enqueued within a second, and in transactions that were open. Nothing that is stored is
-    /// dropped, and retries, snoozes, replays, schedules and delayed jobs that become due are never
-    /// refused.
+    /// Workers check once a second, so a few jobs may exceed the bound: those enqueued within a
+    /// second, and those of open transactions. Stored jobs are never dropped. Retries, snoozes,
+    /// replays, schedules and delayed jobs that become due are never refused.
     ///
     /// Returns the bound before.
     ///
@@ -123,13 +122,13 @@ impl Admin {
     }
 }
 
-/// Where a summary has the number of its jobs in some state.
+/// The field of a summary with the number of jobs in some state.
 type Total = fn(&mut QueueSummary) -> &mut Count;
 
-/// Where it has those of a kind.
+/// The same for a kind.
 type OfKind = fn(&mut QueueKind) -> &mut u32;
 
-/// Puts together what was read of each queue.
+/// Collects what was read about each queue.
 #[derive(Default)]
 struct Queues(BTreeMap<String, QueueSummary>);
 
@@ -138,7 +137,7 @@ impl Queues {
         self.0.entry(queue.to_owned()).or_insert_with(|| QueueSummary::empty(queue))
     }
 
-    /// Adds jobs of a queue that are in some state.
+    /// Adds jobs of a queue in some state.
     fn add(&mut self, held: &Held, total: Total, of_kind: OfKind) -> &mut QueueSummary {
         let summary = self.get(&held.queue);
         for (kind, number) in &held.kinds {
@@ -151,8 +150,7 @@ impl Queues {
         summary
     }
 
-    /// Adds those that were among the first of all; where there are more, every queue may have
-    /// some of them.
+    /// Adds jobs counted over all queues together. If there are more, every queue may have more.
     fn add_first(&mut self, all: &[Held], total: Total, of_kind: OfKind) {
         for held in all {
             self.add(held, total, of_kind);
@@ -162,7 +160,7 @@ impl Queues {
         }
     }
 
-    /// Adds what runs: what live workers run by kind, too.
+    /// Adds running jobs; those of live workers by kind as well.
     fn add_running(&mut self, runs: Vec<Run>) {
         let (mut running, mut stopping, mut gone) = (Vec::new(), Vec::new(), Vec::new());
         for Run { hands, held } in runs {
@@ -204,7 +202,7 @@ impl Queues {
         }
     }
 
-    /// The name of a queue, unless it is known.
+    /// The name of a queue, unless it is already known.
     fn unknown(&self, queue: &str) -> Option<String> {
         (!self.0.contains_key(queue)).then(|| queue.to_owned())
     }

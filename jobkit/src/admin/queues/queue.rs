@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::admin::Count;
 
-/// A queue of which no job starts.
+/// A paused queue: none of its jobs starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PausedQueue {
@@ -12,31 +12,31 @@ pub struct PausedQueue {
     pub queue: String,
     /// Since when, by the database's clock.
     pub since: DateTime<Utc>,
-    /// Who paused it; `None` when it was paused from SQL without saying so.
+    /// Who paused it; `None` if SQL paused it without an actor.
     pub actor: Option<String>,
-    /// Why; `None` when it was paused from SQL without saying so.
+    /// Why; `None` if SQL paused it without a reason.
     pub reason: Option<String>,
 }
 
-/// How many jobs may wait in a queue, beyond which enqueues to it fail with
+/// The bound of a queue. Beyond it, enqueues to the queue fail with
 /// [`Error::QueueFull`](crate::Error::QueueFull).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bound {
     /// How many may wait.
     pub most: u32,
-    /// How many did when a worker last counted them, ready or for a permit; of more than may, one
-    /// more is counted.
+    /// How many waited, ready or for a permit, when a worker last counted them; at most one more
+    /// than the bound.
     pub waiting: u32,
-    /// Since when it is full, if it is.
+    /// Since when it has been full, if it is.
     pub full_since: Option<DateTime<Utc>>,
 }
 
 /// The status of a queue.
 ///
-/// Of the ready jobs of a queue no more than 10,000 are counted, and no fewer than 1,000 however
-/// many queues there are; of the blocked, the scheduled and the running jobs of all queues together
-/// the first 10,000. Where there are more, the count is [`Count::AtLeast`].
+/// Ready jobs are counted up to 10,000 per queue, or fewer with many queues, but at least 1,000.
+/// Blocked, scheduled and running jobs are counted up to 10,000 over all queues together. Beyond
+/// that, the count is [`Count::AtLeast`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueSummary {
@@ -44,8 +44,7 @@ pub struct QueueSummary {
     pub queue: String,
     /// Jobs that may be claimed.
     pub ready: Count,
-    /// How long the one of them that was due first has been; of each priority the first 20 are
-    /// looked at.
+    /// How long the oldest of them has been due, among the first 20 of each priority.
     pub ready_age: Option<Duration>,
     /// Jobs that wait for a permit of their key.
     pub blocked: Count,
@@ -57,28 +56,28 @@ pub struct QueueSummary {
     pub retrying: Count,
     /// When the next scheduled job is due.
     pub next_run_at: Option<DateTime<Utc>>,
-    /// Jobs that live workers run which are not stopping.
+    /// Jobs that run on live workers that are not stopping.
     pub running: Count,
     /// Jobs that run on workers that are stopping.
     pub stopping: Count,
-    /// Jobs held by workers that are gone, until they are taken back.
+    /// Jobs held by workers that are gone, until a worker takes them back.
     pub gone: Count,
-    /// How long ago the first of those that live workers run was claimed.
+    /// How long ago the oldest running job of live workers was claimed.
     pub running_age: Option<Duration>,
-    /// Jobs of it that live workers which are not stopping can run at once.
+    /// How many of its jobs can run at once on live workers that are not stopping.
     pub capacity: u32,
-    /// These workers.
+    /// How many such workers there are.
     pub workers: u32,
-    /// Since when, by whom and why it is paused, if it is.
+    /// Its pause, if it is paused.
     pub paused: Option<PausedQueue>,
-    /// How many of its jobs may wait, if that is bounded.
+    /// Its bound, if it has one.
     pub bound: Option<Bound>,
-    /// The same by kind, as far as jobs were counted; by name.
+    /// The same by kind, ordered by name, as far as jobs were counted.
     pub kinds: Vec<QueueKind>,
 }
 
 impl QueueSummary {
-    /// Of a queue of which nothing is known yet.
+    /// A queue about which nothing is known yet.
     pub(crate) fn empty(queue: &str) -> Self {
         let none = Count::Exactly(0);
         Self {
@@ -102,7 +101,7 @@ impl QueueSummary {
         }
     }
 
-    /// The place of a kind, which keeps the names in order.
+    /// The entry of a kind; entries stay ordered by name.
     pub(crate) fn kind(&mut self, kind: &str) -> &mut QueueKind {
         let found = self.kinds.binary_search_by(|known| known.kind.as_str().cmp(kind));
         let at = found.unwrap_or_else(|at| {
@@ -113,7 +112,7 @@ impl QueueSummary {
     }
 }
 
-/// The jobs of one kind in a queue, as far as they were counted.
+/// The jobs of one kind in a queue, as far as counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueKind {

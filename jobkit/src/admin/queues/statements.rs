@@ -25,7 +25,7 @@ statements! {
     /// The running jobs of each queue and kind.
     fn queues_running() -> Vec<Run> = include_str!("sql/queues_running.sql");
 
-    /// Pauses a queue: nobody claims from it any more. Whether it was not paused before.
+    /// Pauses a queue: nobody claims from it. Whether it was not paused before.
     fn pause(queue: &str, actor: &str, reason: &str) -> One<bool>
         = "select jobkit.pause($1, $2, $3)",
         debug_span!("jobkit.pause", queue);
@@ -74,13 +74,13 @@ from_row! {
     KnownQueue { queue: "name", workers, capacity; paused: pause_of, bound: bound_of }
 }
 
-/// The jobs of a queue that are in one state, as far as they were counted.
+/// The jobs of a queue in one state, as far as counted.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) queue: String,
     /// By kind.
     pub(crate) kinds: Vec<(String, u32)>,
-    /// Whether there may be more of the queue.
+    /// Whether the queue may have more.
     pub(crate) more: bool,
     /// How long the oldest of them has been in that state.
     pub(crate) age: Option<Duration>,
@@ -94,8 +94,8 @@ from_row! {
     Held { queue, more, age, retrying, next_run_at; kinds: kinds }
 }
 
-/// Running jobs of a queue and kind, and whose they are: `running` of live workers, `stopping` of
-/// those that stop, `gone` of those that are gone.
+/// Running jobs of a queue and kind, by the state of their workers: `running` for live ones,
+/// `stopping` or `gone`.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) hands: String,
@@ -110,7 +110,7 @@ fn kinds(row: &PgRow) -> sqlx::Result<Vec<(String, u32)>> {
     let kinds: Option<Vec<String>> = row.read("kinds")?;
     let numbers: Option<Vec<i64>> = row.read("numbers")?;
     let numbers = numbers.unwrap_or_default().into_iter().map(number);
-    // What waits is named with its version.
+    // Waiting jobs are named with their version.
     let kinds = kinds.unwrap_or_default().into_iter().map(|name| split(&name).0.to_owned());
     Ok(kinds.zip(numbers).collect())
 }

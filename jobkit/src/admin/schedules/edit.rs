@@ -1,4 +1,4 @@
-//! What operators say of a schedule.
+//! Creating and editing schedules.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::registry::Registry;
 use crate::schedule::{CatchUp, Overlap, Schedule, Times};
 use crate::store::interval_text;
 
-/// Why a schedule was not made or changed. Nothing was stored then.
+/// Why a schedule was not created or changed. Nothing was stored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// Its times, its kind, its payload or something else is not what it may be: a sentence.
+    /// Its times, its kind, its payload or something else is invalid, as a sentence says.
     #[error("{0}")]
     Refused(String),
     /// Anything else, as all of [`Admin`](crate::Admin).
@@ -25,7 +25,7 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// The error that an answer of the functions is.
+    /// The error for an answer of the functions.
     pub(super) fn of(error: Error) -> Self {
         match error.code().as_deref() {
             Some("JK003" | "JK004" | "JK005" | "JK008" | "JK010") => Self::Refused(refusal(&error)),
@@ -34,8 +34,8 @@ impl ScheduleError {
     }
 }
 
-/// The job that a new schedule enqueues: its kind and payload, and what it has other than was
-/// announced of the kind.
+/// The job that a new schedule enqueues: its kind and payload, and overrides of what was announced
+/// for the kind.
 #[derive(Debug, Clone)]
 pub struct ScheduledJob {
     kind: String,
@@ -67,22 +67,22 @@ impl ScheduledJob {
         self
     }
 
-    /// Its priority, from −3, which comes first, to 3; that of the kind where none is given.
+    /// Its priority, from −3, which comes first, to 3; by default that of the kind.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(narrowed(priority));
         self
     }
 
-    /// Its concurrency key. When this process has the kind linked and none is given, the one that
-    /// belongs to the payload.
+    /// Its concurrency key. By default, if this process has the kind linked, the key is computed
+    /// from the payload.
     #[must_use]
     pub fn concurrency_key(mut self, key: impl Into<String>) -> Self {
         self.concurrency_key = Some(key.into());
         self
     }
 
-    /// The version of the payload; 1 where none is given.
+    /// The version of the payload; 1 by default.
     #[must_use]
     pub fn version(mut self, version: u16) -> Self {
         self.version = Some(version);
@@ -94,7 +94,7 @@ impl ScheduledJob {
         (self.kind.clone(), self.args.clone())
     }
 
-    /// What is to be stored, but for the first instant and the payload.
+    /// What to store, except the first instant and the payload.
     pub(super) fn stored(
         self,
         name: &str,
@@ -122,7 +122,7 @@ impl ScheduledJob {
     }
 }
 
-/// One out of range stays so.
+/// A value out of range stays out of range.
 fn narrowed(priority: i32) -> i16 {
     i16::try_from(priority).unwrap_or(i16::MAX)
 }
@@ -138,10 +138,10 @@ fn catch_up_of(catch_up: CatchUp, stored: &mut Value) {
     stored["catch_up_window"] = interval_text(window).into();
 }
 
-/// The concurrency key of a payload, if it has one, where its kind is linked.
+/// The concurrency key of a payload, if it has one and its kind is linked.
 ///
 /// # Errors
-/// It is too large, or none of this kind; or its jobs are unique.
+/// The payload is too large or not of this kind, or its jobs are unique.
 pub(super) fn key_of(
     kind: &str,
     version: u16,
@@ -163,7 +163,7 @@ pub(super) fn key_of(
     Ok(Some(key.filter(|_| registration.policy().concurrency.is_some())))
 }
 
-/// What is to change of a schedule; what is not named stays.
+/// Changes to a schedule. Fields that are not set stay as they are.
 ///
 /// ```
 /// use jobkit::admin::schedules::ScheduleEdit;
@@ -188,25 +188,25 @@ impl ScheduleEdit {
         Self::default()
     }
 
-    /// When it recurs. The next instant is the first of these after now.
+    /// Its times. The next instant is the first one after now.
     pub fn times(mut self, times: impl Into<String>) -> Self {
         self.times = Some(times.into());
         self
     }
 
-    /// What becomes of what is missed.
+    /// What happens to missed instants.
     pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
         self.catch_up = Some(catch_up);
         self
     }
 
-    /// What becomes of what overlaps.
+    /// What happens to instants that overlap with a running job.
     pub fn overlap(mut self, overlap: Overlap) -> Self {
         self.overlap = Some(overlap);
         self
     }
 
-    /// By how much jobs are delayed at most; up to a day.
+    /// The longest random delay of its jobs; up to a day.
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.jitter = Some(jitter);
         self
@@ -218,21 +218,21 @@ impl ScheduleEdit {
         self
     }
 
-    /// The priority of its jobs, from −3, which comes first, to 3. Code leaves their attempts, tags
-    /// and metadata alone from then on, too.
+    /// The priority of its jobs, from −3, which comes first, to 3. Code then no longer changes
+    /// their attempts, tags and metadata either.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = Some(narrowed(priority));
         self
     }
 
-    /// Their payload. When this process has the kind linked it must decode into its type. Where
-    /// the schedule has a concurrency key, the kind has to be linked.
+    /// Their payload. If this process has the kind linked, it must decode into its type. If the
+    /// schedule has a concurrency key, the kind must be linked.
     pub fn args(mut self, args: Value) -> Self {
         self.args = Some(args);
         self
     }
 
-    /// What is to be stored, but for the next instant; and the times, where they change.
+    /// What to store, except the next instant; and the times, if they change.
     pub(super) fn stored(&self) -> Result<(Value, Option<Times>), ScheduleError> {
         let text = self.times.clone().unwrap_or_else(|| "@daily".to_owned());
         let checked = Schedule::new(text)

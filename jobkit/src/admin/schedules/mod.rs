@@ -18,17 +18,17 @@ pub use self::schedule::{
     OverdueSchedule, PausedSchedule, ScheduleDetail, SchedulePause, ScheduleRun, ScheduleSummary,
 };
 
-/// How often a change waits for those who have instants of a schedule in hand.
+/// How often a change waits for workers that are deciding instants of a schedule.
 const TRIES: u32 = 10;
 
 impl Admin {
-    /// Schedules by name, those after this one (`""`: from the first), 1 to 500 of them.
+    /// 1 to 500 schedules by name, after this one (`""`: from the first).
     pub async fn schedules(&self, after: &str, limit: u32) -> Result<Vec<ScheduleSummary>, Error> {
         limits::text("name of a schedule", after, NAME_BYTES)?;
         self.ask(&statements::schedules(after, limit.clamp(1, 500).into(), None)).await
     }
 
-    /// One of them, with what it enqueues; `None` when there is none, or it was deleted.
+    /// A schedule, with the job it enqueues; `None` if there is none or it was deleted.
     pub async fn schedule(&self, name: &str) -> Result<Option<ScheduleDetail>, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
@@ -38,9 +38,9 @@ impl Admin {
         Ok(summary.zip(job).map(|(summary, job)| job.of(summary)))
     }
 
-    /// What became of the instants of a schedule, the latest first, 1 to 500 of those before a
-    /// time. History is kept for 30 days, unless [`Worker::keep_runs`](crate::Worker::keep_runs)
-    /// says otherwise; of a schedule that was deleted, too.
+    /// The runs of a schedule, that is its instants and what became of them: 1 to 500 before a
+    /// time, the latest first. History is kept for 30 days, or as
+    /// [`Worker::keep_runs`](crate::Worker::keep_runs) says, also for deleted schedules.
     pub async fn schedule_runs(
         &self,
         name: &str,
@@ -51,8 +51,8 @@ impl Admin {
         self.ask(&statements::schedule_runs(name, before, limit.clamp(1, 500).into())).await
     }
 
-    /// Makes a schedule: no deploy changes it. Returns whether there was none of this name; one
-    /// that was deleted does not count.
+    /// Creates a schedule, which no deploy changes. Returns whether there was none of this name; a
+    /// deleted one does not count.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> anyhow::Result<()> {
@@ -83,9 +83,8 @@ impl Admin {
         Ok(created)
     }
 
-    /// Changes a schedule. What is changed here is not undone by code that declares the schedule
-    /// otherwise. No instant that was fired is fired again. Returns whether there is such a
-    /// schedule.
+    /// Changes a schedule. Code that declares the schedule does not undo these changes. No instant
+    /// fires twice. Returns whether there is such a schedule.
     ///
     /// # Errors
     /// [`ScheduleError`] says which.
@@ -127,7 +126,8 @@ impl Admin {
     }
 
     /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` as in
-    /// [`pause`](Self::pause). Returns whether it was not paused before; `None` when there is none.
+    /// [`pause`](Self::pause). Returns whether it was not paused before; `None` if there is no such
+    /// schedule.
     pub async fn pause_schedule(
         &self,
         name: &str,
@@ -140,11 +140,11 @@ impl Admin {
         self.ask(&statements::pause_schedule(name, &limits::actor(actor), reason)).await
     }
 
-    /// Resumes a schedule. What the pause skipped stays skipped. Returns whether it was paused;
-    /// `None` when there is none.
+    /// Resumes a schedule. Instants that the pause skipped stay skipped. Returns whether it was
+    /// paused; `None` if there is no such schedule.
     ///
     /// # Errors
-    /// [`Error::Busy`] when workers keep it busy.
+    /// [`Error::Busy`] if workers keep it busy.
     pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
@@ -161,14 +161,14 @@ impl Admin {
     }
 
     /// Enqueues the job of a schedule now, even while it is paused or its last job runs. Its times
-    /// stay as they are. Returns the job; `None` when there is no such schedule.
+    /// stay as they are. Returns the job; `None` if there is no such schedule.
     pub async fn run_schedule(&self, name: &str) -> Result<Option<JobId>, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         Ok(self.ask(&statements::run_schedule(name, self.actor())).await?.map(JobId))
     }
 
     /// Deletes a schedule; its jobs and its history stay. One that code declares does not come back
-    /// with the next worker, but with [`create_schedule`](Self::create_schedule). Returns whether
+    /// with the next worker, only with [`create_schedule`](Self::create_schedule). Returns whether
     /// there was one.
     pub async fn delete_schedule(&self, name: &str) -> Result<bool, Error> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
@@ -182,8 +182,7 @@ async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, Error> {
     Ok(times.next_after(now).map(|next| next.to_rfc3339()))
 }
 
-/// Decides about what is due of a schedule, as a worker does. Answers whether its times can be
-/// read.
+/// Decides the due instants of a schedule, as a worker does. Returns whether its times can be read.
 async fn decide_due(link: &mut Link, name: &str) -> Result<bool, Error> {
     let Some(due) = link.call(&due_schedules(1, &[], Some(name))).await?.pop() else {
         return Ok(true);

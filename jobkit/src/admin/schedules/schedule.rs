@@ -6,7 +6,7 @@ use crate::JobId;
 use crate::admin::Payload;
 use crate::schedule::{CatchUp, Overlap};
 
-/// A schedule, as a list shows it.
+/// A schedule in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleSummary {
@@ -18,54 +18,54 @@ pub struct ScheduleSummary {
     pub kind: String,
     /// Their queue.
     pub queue: String,
-    /// The next instant; `None` when none will come.
+    /// The next instant; `None` if there is none.
     pub next_at: Option<DateTime<Utc>>,
-    /// For how long that has passed without anybody deciding about it.
+    /// How long that instant has been overdue.
     pub overdue: Option<Duration>,
-    /// The last instant for which a job was enqueued, or when it was run by hand, and the job;
-    /// among the latest 200 rows of the history.
+    /// The last instant that fired, or the time of a manual run, and its job; among the latest 200
+    /// rows of the history.
     pub last: Option<(DateTime<Utc>, JobId)>,
-    /// Rows of the last day that say what was missed, among the latest 200 of the history. One of
-    /// them can stand for many instants.
+    /// Missed instants of the last 24 hours, by rows among the latest 200 of the history. One row
+    /// may stand for many instants.
     pub missed: u32,
-    /// Those that say what a pause skipped.
+    /// The same for instants that a pause skipped.
     pub skipped_by_pause: u32,
-    /// What becomes of what is missed.
+    /// What happens to missed instants.
     pub catch_up: CatchUp,
-    /// What becomes of what overlaps.
+    /// What happens to instants that overlap with a running job.
     pub overlap: Overlap,
-    /// By how much jobs are delayed at most, at random.
+    /// The longest random delay of its jobs.
     pub jitter: Duration,
     /// The pause, if it is paused.
     pub paused: Option<SchedulePause>,
-    /// When a worker last declared it; `None` for one that an operator made.
+    /// When a worker last declared it; `None` if an operator created it.
     pub declared_at: Option<DateTime<Utc>>,
-    /// What operators changed, which code leaves alone: `times`, `catch_up`, `overlap`, `jitter`,
+    /// What operators changed and code no longer changes: `times`, `catch_up`, `overlap`, `jitter`,
     /// `queue`, `args`.
     pub edited: Vec<String>,
 }
 
-/// Why a schedule fires nothing.
+/// The pause of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchedulePause {
     /// Since when, by the database's clock.
     pub since: DateTime<Utc>,
-    /// Who paused it, as they said.
+    /// Who paused it, by the name they gave.
     pub actor: Option<String>,
-    /// Why, as they said.
+    /// The reason they gave.
     pub reason: Option<String>,
 }
 
-/// A schedule, with what it enqueues.
+/// A schedule, with the job it enqueues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleDetail {
-    /// What a list shows of it.
+    /// The fields of a list.
     pub summary: ScheduleSummary,
     /// The payload of its jobs.
     pub args: Payload,
-    /// Their metadata, without what says which schedule and instant they are of.
+    /// Their metadata, without the name of the schedule and the instant.
     pub metadata: Option<Payload>,
     /// Their tags.
     pub tags: Vec<String>,
@@ -73,38 +73,38 @@ pub struct ScheduleDetail {
     pub version: u16,
     /// Their priority.
     pub priority: i16,
-    /// How many attempts they have.
+    /// Their maximum number of attempts.
     pub max_attempts: u16,
     /// Their concurrency group and key.
     pub concurrency: Option<(String, String)>,
     /// Their dead-letter key.
     pub dead_letter_key: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: DateTime<Utc>,
 }
 
-/// What became of an instant of a schedule.
+/// An instant of a schedule, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleRun {
-    /// When it was due; of a run by hand, when that was.
+    /// When it was due; for a manual run, its time.
     pub instant: DateTime<Utc>,
     /// The job that was enqueued, or …
     pub job: Option<JobId>,
     /// … why none was: `missed`, `paused` or `running`.
     pub skipped: Option<String>,
-    /// It stands for all instants from this one on up to `instant`, which may be none itself, but
-    /// for those that have a row of their own.
+    /// The row stands for all instants from this one up to `instant`, which need not be an instant
+    /// itself, except those with their own row.
     pub since: Option<DateTime<Utc>>,
-    /// Somebody said so, whatever the times are.
+    /// Whether somebody ran it manually.
     pub by_hand: bool,
-    /// Who that was.
+    /// Who did.
     pub actor: Option<String>,
     /// When it was decided.
     pub decided_at: DateTime<Utc>,
 }
 
-/// A schedule whose instant has passed, and nobody has decided about it.
+/// A schedule with an overdue instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverdueSchedule {
@@ -116,7 +116,7 @@ pub struct OverdueSchedule {
     pub overdue: Duration,
 }
 
-/// A schedule that is paused, and did not fire because of that.
+/// A schedule that is paused and did not fire because of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PausedSchedule {
@@ -126,8 +126,8 @@ pub struct PausedSchedule {
     pub times: String,
     /// Since when it is paused, by the database's clock.
     pub since: DateTime<Utc>,
-    /// Who paused it, as they said.
+    /// Who paused it, by the name they gave.
     pub actor: Option<String>,
-    /// Why, as they said.
+    /// The reason they gave.
     pub reason: Option<String>,
 }

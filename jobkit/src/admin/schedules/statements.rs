@@ -19,11 +19,11 @@ statements! {
     /// What a schedule enqueues.
     fn schedule_job(name: &str) -> Option<ScheduledJob> = include_str!("sql/schedules_get.sql");
 
-    /// What became of its instants, the latest first.
+    /// Its runs, the latest first.
     fn schedule_runs(name: &str, before: Option<DateTime<Utc>>, limit: i64) -> Vec<ScheduleRun>
         = include_str!("sql/schedule_runs.sql");
 
-    /// Schedules that nobody fires, the longest overdue first.
+    /// Overdue schedules, the longest overdue first.
     fn overdue_schedules(limit: i64) -> Vec<OverdueSchedule>
         = include_str!("sql/schedules_overdue.sql");
 
@@ -36,26 +36,26 @@ statements! {
         = "select s.kind, coalesce(s.version, 1::smallint) from jobkit.schedules s
             where s.name = $1 and s.removed_at is null";
 
-    /// Makes a schedule; whether there was none of its name.
+    /// Creates a schedule; whether there was none of its name.
     fn create_schedule(schedule: &Value, args: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.create_schedule($1, $2, $3)", debug_span!("jobkit.create_schedule");
 
-    /// Changes what is named; whether there is such a schedule. `None` when instants are to be
+    /// Changes the given fields; whether there is such a schedule. `None` if instants must be
     /// decided first, unless they are to be missed.
     fn edit_schedule(
         name: &str, changes: &Value, args: Option<&str>, actor: Option<&str>, missing: bool,
     ) -> One<Option<bool>> = "select jobkit.edit_schedule($1, $2, $3, $4, $5)",
         debug_span!("jobkit.edit_schedule", name);
 
-    /// Pauses it; whether it was not, `None` when there is none.
+    /// Pauses it; whether it was not paused, `None` if there is none.
     fn pause_schedule(name: &str, actor: &str, reason: &str) -> One<Option<bool>>
         = "select jobkit.pause_schedule($1, $2, $3)", debug_span!("jobkit.pause_schedule", name);
 
-    /// Resumes it: `resumed`, `not paused`, or `due` when instants are to be decided first.
+    /// Resumes it: `resumed`, `not paused`, or `due` if instants must be decided first.
     fn resume_schedule(name: &str, actor: Option<&str>) -> One<Option<String>>
         = "select jobkit.resume_schedule($1, $2)", debug_span!("jobkit.resume_schedule", name);
 
-    /// Enqueues its job now; `None` when there is none.
+    /// Enqueues its job now; `None` if there is no such schedule.
     fn run_schedule(name: &str, actor: Option<&str>) -> One<Option<i64>>
         = "select jobkit.run_schedule($1, $2)", debug_span!("jobkit.run_schedule", name);
 

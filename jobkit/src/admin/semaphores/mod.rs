@@ -1,4 +1,4 @@
-//! Concurrency keys: their limits, who holds their permits, and who waits for one.
+//! Concurrency keys: their limits, permit holders and blocked jobs.
 
 use chrono::{DateTime, Utc};
 
@@ -16,10 +16,10 @@ pub(super) mod statements;
 #[non_exhaustive]
 #[must_use = "an unknown group is an answer, not an error"]
 pub enum Limited {
-    /// The limit holds.
+    /// The limit is in force.
     Set,
-    /// No worker has announced this group, so nothing was changed: it may be misspelt, or no
-    /// worker with a job of it has started yet.
+    /// No worker has announced this group, so nothing was changed: the name may be misspelt, or no
+    /// worker with such jobs has started yet.
     UnknownGroup,
 }
 
@@ -29,20 +29,20 @@ pub enum Limited {
 pub struct ConcurrencyGroup {
     /// Its name; by default the kind of the jobs.
     pub name: String,
-    /// The limit that the worker that started last has said.
+    /// The limit that the newest worker announced.
     pub default_limit: u32,
-    /// An operator's limit, which goes before the default.
+    /// An operator's limit, which overrides the default.
     pub override_limit: Option<u32>,
-    /// How often jobs of each key may begin, as the worker that started last has said.
+    /// How often jobs of each key may start, as the newest worker announced.
     pub default_rate: Option<Rate>,
-    /// An operator's rate, which goes before the default; `Some(None)`: no rate.
+    /// An operator's rate, which overrides the default; `Some(None)`: no rate.
     pub override_rate: Option<Option<Rate>>,
-    /// Whether it is a [limiter](crate::limiter): running jobs ask for its slots, and no job has a
-    /// key of it.
+    /// Whether it is a [limiter](crate::limiter): running jobs acquire its slots, and no job has
+    /// one of its keys.
     pub limiter: bool,
 }
 
-/// A concurrency key with a permit taken, a job blocked, or a limit of its own.
+/// A concurrency key with a permit taken, a blocked job or its own limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Semaphore {
@@ -52,27 +52,27 @@ pub struct Semaphore {
     pub key: String,
     /// How many of its jobs may run at a time; 0 stops it.
     pub limit: u32,
-    /// An operator's limit for this key alone, which goes before its group's.
+    /// An operator's limit for this key, which overrides that of its group.
     pub override_limit: Option<u32>,
-    /// How often its jobs may begin.
+    /// How often its jobs may start.
     pub rate: Option<Rate>,
-    /// Whether an operator has set that for this key alone.
+    /// Whether an operator has set the rate for this key.
     pub has_own_rate: bool,
     /// Until when it is paused, if it is.
     pub paused_until: Option<DateTime<Utc>>,
-    /// When time alone makes room for the next of its blocked jobs, if it does; of a limiter, when
-    /// its next slot is free, if it is not by now.
+    /// When the next of its blocked jobs may start, if that depends only on time; for a limiter,
+    /// when its next slot is free, unless it is free now.
     pub next_at: Option<DateTime<Utc>>,
-    /// Permits taken: by running jobs, and by ready ones that are about to run. More than the
-    /// limit after it was lowered.
+    /// Permits taken by running jobs and by ready jobs that are about to run. May exceed the limit
+    /// after it was lowered.
     pub taken: u32,
-    /// Jobs that wait for a permit; 10,000 stands for that many or more.
+    /// Jobs that wait for a permit, counted up to 10,000.
     pub blocked: u32,
-    /// Since when the oldest of the first 10,000 blocked jobs waits.
+    /// Since when the oldest of the first 10,000 blocked jobs has waited.
     pub blocked_since: Option<DateTime<Utc>>,
 }
 
-/// Who holds a permit.
+/// A job that holds a permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PermitHolder {
@@ -100,20 +100,20 @@ pub struct BlockedJob {
     pub since: DateTime<Utc>,
 }
 
-/// A concurrency key, and who is behind its numbers: read one after the other, so that what
-/// changes meanwhile may show in one and not in the other.
+/// A concurrency key with its permit holders and blocked jobs. The parts are read one after the
+/// other, so a change in between may show in one part and not in another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SemaphoreDetail {
     /// Its numbers.
     pub semaphore: Semaphore,
-    /// Who holds its permits, the first 100 by the time they got them.
+    /// The first 100 permit holders, in the order in which they got their permits.
     pub holders: Vec<PermitHolder>,
-    /// Who waits, the first 100 in the order in which they get permits.
+    /// The first 100 blocked jobs, in the order in which they get permits.
     pub blocked: Vec<BlockedJob>,
 }
 
-/// Which semaphores [`Admin::semaphores`] lists: those for which everything set here is so.
+/// Which semaphores [`Admin::semaphores`] lists: those that meet every condition set here.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SemaphoreFilter {
@@ -156,7 +156,7 @@ fn check(group: &str, key: &str) -> Result<(), Error> {
     limits::text("concurrency key", key, KEY_BYTES)
 }
 
-/// Checks a limit, and turns it into what is stored.
+/// Checks a limit and converts it to its stored form.
 fn stored(limit: Option<u32>) -> Result<Option<i32>, Error> {
     limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
     Ok(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
@@ -167,17 +167,17 @@ fn answer(known: bool) -> Limited {
 }
 
 impl Admin {
-    /// Limits how many jobs of each key of a group run at a time, 0 to 1,000,000, whatever the
-    /// jobs' binaries say; 0 stops them, `None` gives the limit back to the binaries. Keys with a
-    /// limit of their own keep it.
+    /// Limits how many jobs of each key of a group run at a time, 0 to 1,000,000, whatever workers
+    /// announce; 0 stops them, `None` restores the announced limit. Keys with their own limit keep
+    /// it.
     ///
-    /// Jobs that may run by a raised limit become ready at once. A lowered one takes no permit
-    /// away: the next is granted once fewer are taken.
+    /// After a limit was raised, jobs that may now run become ready at once. Lowering it takes no
+    /// permit away: the next is granted once fewer are taken.
     ///
     /// # Errors
     /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group. It gives
-    /// up ([`Error::Database`]) when claims in flight hold it up for two seconds. After an error
-    /// the limit may hold and some blocked jobs still wait: call it again.
+    /// up ([`Error::Database`]) if claims in flight block it for two seconds. After an error the
+    /// limit may be in force while some blocked jobs still wait: call it again.
     pub async fn limit_group(&self, group: &str, limit: Option<u32>) -> Result<Limited, Error> {
         check(group, "")?;
         let limit = stored(limit)?;
@@ -191,7 +191,7 @@ impl Admin {
         Ok(answer(known))
     }
 
-    /// The same for one key, whatever the limit of its group; the key need not have been used.
+    /// Limits one key, whatever the limit of its group. The key need not have been used.
     ///
     /// # Errors
     /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group and the
@@ -219,8 +219,8 @@ impl Admin {
         self.ask(&statements::groups()).await
     }
 
-    /// A page of 1 to 500 semaphores in the order of group and key, as bytes. The next one begins
-    /// `after` the group and the key of the last of this one.
+    /// A page of 1 to 500 semaphores, ordered by the bytes of group and key. The next page begins
+    /// `after` the group and the key of the last one on this page.
     ///
     /// # Errors
     /// [`Error::Range`] for the size of the page, [`Error::Length`] and [`Error::Nul`] for groups
@@ -245,8 +245,8 @@ impl Admin {
         Ok(semaphores)
     }
 
-    /// One semaphore, with those who hold its permits and those who wait; `None` when the key has
-    /// no permit taken, no job blocked and no limit of its own.
+    /// One semaphore, with its permit holders and blocked jobs; `None` if the key has no permit
+    /// taken, no blocked job and no limit of its own.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the group and the key.

@@ -11,16 +11,16 @@ use crate::admin::{Admin, rate};
 use crate::limits;
 use crate::store::{interval, sweep_all};
 
-/// A rate as it is stored; none at all is a time of zero.
+/// A rate as it is stored; a time of zero means no rate.
 fn stored_rate(rate: Option<Option<Rate>>) -> Result<(Option<PgInterval>, Option<i32>), Error> {
     let none = || Ok((interval(Duration::ZERO), 1));
     Ok(rate.map(|rate| rate.map_or_else(none, rate::stored)).transpose()?.unzip())
 }
 
 impl Admin {
-    /// Sets how often jobs of each key of a group may begin, whatever the jobs' binaries say;
-    /// `Some(None)` lifts the rate, `None` gives it back to the binaries. Keys with a rate of their
-    /// own keep it. It holds at once: nobody waits for a slot longer than the new rate says.
+    /// Sets how often jobs of each key of a group may start, whatever workers announce;
+    /// `Some(None)` removes the rate, `None` restores the announced one. Keys with their own rate
+    /// keep it. It takes effect at once: no job waits for a slot longer than the new rate requires.
     ///
     /// # Errors
     /// [`Error::Range`] for the rate, otherwise as [`limit_group`](Self::limit_group).
@@ -40,7 +40,7 @@ impl Admin {
         Ok(answer(known))
     }
 
-    /// The same for one key, whatever the rate of its group; the key need not have been used.
+    /// Sets the rate of one key, whatever the rate of its group. The key need not have been used.
     ///
     /// # Errors
     /// [`Error::Range`] for the rate, [`Error::Length`] and [`Error::Nul`] for the group and the
@@ -57,8 +57,8 @@ impl Admin {
         self.ask(&set).await.map(answer)
     }
 
-    /// Pauses a key for so long, 30 days at most: none of its jobs begins before then, and those
-    /// that run go on. A pause that ends later stays as it is.
+    /// Pauses a key for a time, 30 days at most: none of its jobs starts before then, and running
+    /// ones continue. A pause that ends later stays as it is.
     ///
     /// # Errors
     /// [`Error::Range`] for the time, [`Error::Length`] and [`Error::Nul`] for the texts.
@@ -77,7 +77,7 @@ impl Admin {
         self.ask(&set).await.map(answer)
     }
 
-    /// Ends the pause of a key; answers whether it was paused.
+    /// Ends the pause of a key. Returns whether it was paused.
     ///
     /// # Errors
     /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
@@ -86,8 +86,8 @@ impl Admin {
         self.ask(&statements::resume_key(group, key, self.actor())).await
     }
 
-    /// How many keys are paused. It counts among the 10,000 keys that wait for time to pass and do
-    /// so the longest: [`Count::AtLeast`] where there are more of them.
+    /// How many keys are paused, among the 10,000 that have waited for time to pass the longest;
+    /// [`Count::AtLeast`] if there are more of these.
     pub async fn paused_keys(&self) -> Result<Count, Error> {
         let (paused, looked_at) = self.ask(&statements::keys_paused()).await?;
         Ok(count(paused, looked_at > 10_000))

@@ -14,11 +14,11 @@ statements! {
             key: Option<&str>, at_limit: bool, blocked: bool) -> Vec<Semaphore>
         = include_str!("sql/semaphores_list.sql");
 
-    /// Who holds the permits of a key, in the order in which they got them.
+    /// The permit holders of a key, in the order in which they got their permits.
     fn permits_held(group: &str, key: &str) -> Vec<PermitHolder>
         = include_str!("sql/permits_held.sql");
 
-    /// Who gets the next permits of a key.
+    /// The jobs that get the next permits of a key.
     fn first_blocked(group: &str, key: &str) -> Vec<BlockedJob>
         = include_str!("sql/blocked_first.sql");
 
@@ -40,7 +40,7 @@ statements! {
         = "select jobkit.rate_key($1, $2, $3, $4, $5)",
         debug_span!("jobkit.limit", group, key);
 
-    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
+    /// Pauses a concurrency key for this long. Whether some worker has announced its group.
     fn pause_key(group: &str, key: &str, pause: PgInterval, actor: Option<&str>,
             reason: Option<&str>) -> One<bool>
         = "select jobkit.pause_key($1, $2, $3, $4, $5)",
@@ -65,7 +65,7 @@ statements! {
         debug_span!("jobkit.limit", group, key, limit);
 }
 
-/// A rate as it is stored, in two columns; no time between two slots means that there is none.
+/// A rate as it is stored, in two columns; without a time between slots there is no rate.
 pub(crate) fn rate(row: &PgRow, every: &str, burst: &str) -> sqlx::Result<Option<Rate>> {
     let every = row.read::<Option<Duration>>(every)?.filter(|every| !every.is_zero());
     Ok(every.zip(row.read(burst)?).map(|(every, burst)| Rate { every, burst }))

@@ -1,4 +1,4 @@
-//! Jobs with which a transition fails through no fault of theirs.
+//! Stuck jobs: transitions that fail through no fault of the job.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use crate::JobId;
 
 pub(super) mod statements;
 
-/// A job with which a transition fails although nothing is wrong with the job: its row is damaged,
-/// the disk of its table is full, …; or the worker that claimed it lacks the
-/// [key](crate::policy::Policy::encrypt) of its payload. Others go on; this one is tried again and
-/// again, and never charged for it. Displayed, it is a sentence without its full stop.
+/// A job for which a transition fails through no fault of the job: its row is damaged, the disk of
+/// its table is full, …; or the worker that claimed it lacks the
+/// [key](crate::policy::Policy::encrypt) of its payload. Other jobs go on. This one is retried
+/// again and again, and never charged for it. Displayed, it is a sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StuckJob {
     /// The job.
     pub job: JobId,
-    /// What cannot be done with it: `claim`, `settle`, `release`, `reap` or `promote`; or
-    /// `open`, of a payload that is sealed.
+    /// The transition that fails: `claim`, `settle`, `release`, `reap` or `promote`; or `open`, for
+    /// a sealed payload.
     pub transition: String,
-    /// What the server says, or the worker.
+    /// The error of the server or of the worker.
     pub error: String,
     /// Since when.
     pub since: DateTime<Utc>,

@@ -2,7 +2,7 @@ use super::StuckJob;
 use crate::store::{from_row, statements};
 
 statements! {
-    /// The jobs with which a transition fails, the longest so first; or one of them, if it is.
+    /// The stuck jobs, the longest stuck first; or only this one, if it is stuck.
     fn stuck_jobs(only: Option<i64>, limit: i64) -> Vec<StuckJob>
         = "select s.job_id, s.transition, s.error, s.since, s.tries, s.retry_at
             from jobkit.stuck_jobs s

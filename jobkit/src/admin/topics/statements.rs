@@ -14,7 +14,7 @@ statements! {
         = include_str!("sql/topics_publish_noted.sql"),
         debug_span!("jobkit.publish", topic);
 
-    /// Takes one back; whether there was one.
+    /// Removes a subscription; whether there was one.
     fn unsubscribe(topic: &str, kind: &str, actor: Option<&str>) -> One<bool>
         = "select jobkit.unsubscribe($1, $2, $3)",
         debug_span!("jobkit.unsubscribe", topic, kind);
@@ -26,7 +26,7 @@ pub(crate) struct Subscription {
     pub(crate) subscriber: Subscriber,
 }
 
-/// The jobs of what was published.
+/// The jobs that a publication enqueues.
 pub(crate) struct Published {
     pub(crate) ids: Vec<i64>,
 }

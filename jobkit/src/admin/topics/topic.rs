@@ -1,12 +1,12 @@
 use chrono::{DateTime, Utc};
 
-/// A topic to which some kind subscribes.
+/// A topic with subscribers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopicSummary {
     /// Its name.
     pub topic: String,
-    /// The kinds that get a job of whatever is published, by name.
+    /// The kinds that subscribe, by name.
     pub subscribers: Vec<Subscriber>,
 }
 
@@ -18,10 +18,9 @@ pub struct Subscriber {
     pub kind: String,
     /// Since when.
     pub subscribed_at: DateTime<Utc>,
-    /// When a binary last said so: a worker when it started, or
+    /// When a binary last announced it: a worker when it started, or
     /// [`announce`](crate::announce()).
     pub announced_at: DateTime<Utc>,
-    /// Live workers that know the kind and are not stopping. Where there are none its jobs pile
-    /// up.
+    /// Live workers that know the kind and are not stopping. Without any, its jobs pile up.
     pub workers: u32,
 }

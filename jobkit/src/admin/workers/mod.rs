@@ -16,20 +16,19 @@ pub use self::worker::{GoneWorker, RunningJob, ServedQueue, WorkerDetail, Worker
 pub enum StopRequest {
     /// The worker sees it with its next heartbeat.
     Requested,
-    /// It was asked before, or is already stopping.
+    /// It was already asked or is already stopping.
     Already,
-    /// There is no such worker: it has ended, was reaped, or never was.
+    /// There is no such worker: it has ended, was reaped, or never existed.
     NotFound,
 }
 
 impl Admin {
-    /// The workers by name, the first 500: those that are alive, and those that are not but whose
-    /// jobs nobody has taken back yet.
+    /// The first 500 workers by name: live ones, and dead ones whose jobs were not taken back yet.
     pub async fn workers(&self) -> Result<Vec<WorkerSummary>, Error> {
         self.ask(&statements::workers(None, false)).await
     }
 
-    /// A worker and what it runs; `None` when it has ended, or never was.
+    /// A worker and its running jobs; `None` if it has ended or never existed.
     pub async fn worker(&self, id: i64) -> Result<Option<WorkerDetail>, Error> {
         let mut link = self.link();
         let summary = link.call(&statements::workers(Some(id), false)).await?.pop();
@@ -38,14 +37,14 @@ impl Admin {
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
     }
 
-    /// A worker that has ended within the last day: it stopped in order, or its lease lapsed.
-    /// `None` when there is no such worker, it is there yet, or it ended before that.
+    /// A worker that ended within the last day, because it stopped or its lease lapsed; `None` if
+    /// there is no such worker, it is still there, or it ended earlier.
     pub async fn gone_worker(&self, id: i64) -> Result<Option<GoneWorker>, Error> {
         self.ask(&statements::gone_worker(id)).await
     }
 
-    /// What workers call themselves, by their ids: of those that are there, and of those that
-    /// ended within the last day. The first 500 ids are looked up; those of others are left out.
+    /// The names of workers by id, including those that ended within the last day. Only the first
+    /// 500 ids are looked up.
     pub async fn worker_names(&self, ids: &[i64]) -> Result<HashMap<i64, String>, Error> {
         let ids = &ids[..ids.len().min(500)];
         if ids.is_empty() {
@@ -55,17 +54,16 @@ impl Admin {
         Ok(names.into_iter().collect())
     }
 
-    /// Asks a worker to stop. With its next heartbeat it begins to, as
-    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) does: it claims no more, its handlers are
-    /// told and may end within its stop grace, then they are asked to stop, dropped after its
-    /// cancel grace, and given back without charging an attempt. It goes on renewing its lease, and
-    /// says that it is stopping, until its process ends it: that hears of it by
+    /// Asks a worker to stop. From its next heartbeat it stops as by
+    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop): it claims no more, and its handlers are
+    /// told and may end within its stop grace. After that they are asked to stop, dropped after its
+    /// cancel grace, and released without charging an attempt. It keeps renewing its lease, and is
+    /// shown as stopping, until its process ends it. The process learns of it by
     /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping), as
     /// [`run_until_signal`](crate::WorkerHandle::run_until_signal) does.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody's open transaction has had the worker's row in hand for a
-    /// second.
+    /// [`Error::Busy`] if an open transaction has locked the worker's row for a second.
     pub async fn stop_worker(&self, id: i64) -> Result<StopRequest, Error> {
         let stop = statements::stop_worker(id, self.actor());
         let outcome = self.ask(&stop).await.map_err(Error::or_busy)?;

@@ -11,13 +11,13 @@ statements! {
     fn workers(only: Option<i64>, late: bool) -> Vec<WorkerSummary>
         = include_str!("sql/workers_list.sql");
 
-    /// What a worker runs.
+    /// The running jobs of a worker.
     fn worker_jobs(worker: i64) -> Vec<RunningJob> = include_str!("sql/workers_jobs.sql");
 
     /// A worker that has ended.
     fn gone_worker(worker: i64) -> Option<GoneWorker> = include_str!("sql/workers_gone.sql");
 
-    /// What these workers call themselves.
+    /// The names of these workers.
     fn worker_names(workers: &[i64]) -> Vec<(i64, String)>
         = include_str!("sql/workers_names.sql");
 

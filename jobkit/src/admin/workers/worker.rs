@@ -6,13 +6,13 @@ use chrono::{DateTime, Utc};
 use crate::JobId;
 use crate::admin::jobs::Progress;
 
-/// A worker process, as the database knows it.
+/// A worker, as the database knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSummary {
-    /// Its id: random for each start, and another one after it was reaped.
+    /// Its id: random at each start, and new after it was reaped.
     pub id: i64,
-    /// What it calls itself: by default its host and its process id, as `host:pid`.
+    /// Its name: by default its host and its process id, as `host:pid`.
     pub name: String,
     /// When it registered.
     pub started_at: DateTime<Utc>,
@@ -22,7 +22,7 @@ pub struct WorkerSummary {
     pub lease: Duration,
     /// When its lease ends, unless it renews it.
     pub lease_until: DateTime<Utc>,
-    /// Whether its lease has lapsed: its jobs are taken back soon.
+    /// Whether its lease has lapsed. Its jobs are then taken back soon.
     pub lapsed: bool,
     /// Whether less than a quarter of its lease is left.
     pub late: bool,
@@ -36,13 +36,13 @@ pub struct WorkerSummary {
     pub kinds: Vec<String>,
     /// How many jobs it runs.
     pub running: u32,
-    /// The rules of time zones that it goes by, as [`ZoneRules`](crate::schedule::ZoneRules) shows
-    /// them; `None` where it does not say.
+    /// Its time zone rules, as [`ZoneRules`](crate::schedule::ZoneRules) shows them; `None` if it
+    /// does not say.
     pub zones: Option<String>,
 }
 
 impl WorkerSummary {
-    /// How many jobs it runs at a time, as far as it says.
+    /// How many jobs it runs at a time, if it says so.
     #[must_use]
     pub fn slots(&self) -> u32 {
         let mut pools = HashSet::new();
@@ -57,42 +57,42 @@ impl WorkerSummary {
 pub struct ServedQueue {
     /// Its name.
     pub queue: String,
-    /// How many jobs of it the worker runs at a time; `None` when it does not say.
+    /// How many of its jobs the worker runs at a time; `None` if it does not say.
     pub slots: Option<u32>,
     /// The number of the slots that it shares with others of the same number; a pattern (whose name
     /// ends in a star) shares them with all queues that match.
     pub pool: Option<u32>,
-    /// Its weight among those; `None` where they are asked in their order.
+    /// Its weight among those; `None` if they are served in their order.
     pub weight: Option<u32>,
 }
 
-/// A worker that is not there any more.
+/// A worker that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GoneWorker {
     /// Its id.
     pub id: i64,
-    /// What it called itself: by default its host and its process id, as `host:pid`.
+    /// Its name: by default its host and its process id, as `host:pid`.
     pub name: String,
-    /// When it registered, where that is known.
+    /// When it registered, if that is known.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it last renewed its lease; of one that was lost.
+    /// When it last renewed its lease, if it was lost.
     pub heartbeat_at: Option<DateTime<Utc>>,
     /// When it stopped, or was found to be lost.
     pub ended_at: DateTime<Utc>,
-    /// Whether it stopped in order. Otherwise its lease lapsed, and its jobs were taken back.
+    /// Whether it stopped cleanly. Otherwise its lease lapsed and its jobs were taken back.
     pub stopped: bool,
-    /// How many jobs it had in hand then.
+    /// How many jobs it held then.
     pub jobs: u32,
 }
 
-/// A worker, and what it runs: read one after the other.
+/// A worker and its running jobs, read one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerDetail {
-    /// What a list shows of it.
+    /// The fields of a list.
     pub summary: WorkerSummary,
-    /// The jobs it runs, in the order in which they were claimed, 500 at most.
+    /// Its running jobs in the order in which they were claimed, at most 500.
     pub jobs: Vec<RunningJob>,
 }
 
@@ -106,10 +106,10 @@ pub struct RunningJob {
     pub kind: String,
     /// Its queue.
     pub queue: String,
-    /// Which attempt this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// When it was claimed.
     pub since: DateTime<Utc>,
-    /// How far it said it was, by the worker's last heartbeat.
+    /// Its progress as of the worker's last heartbeat.
     pub progress: Option<Progress>,
 }

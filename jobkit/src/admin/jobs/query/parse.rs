@@ -5,7 +5,7 @@ use super::super::query::{JobQuery, Listing};
 use super::super::summary::Ended;
 use crate::JobId;
 
-/// What is wrong with the words of a search; its text names the word.
+/// The mistake in the words of a search; its text names the word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
     word: String,
@@ -32,15 +32,15 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// Reads a text from its beginning.
+/// A parser of such words.
 struct Reader<'a> {
     rest: &'a str,
-    /// From the beginning of the word it is at.
+    /// The rest of the text, from the beginning of the current word.
     word: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    /// The word so far, or to its end where it goes on without spaces.
+    /// The word so far, or up to the next space.
     fn so_far(&self) -> &'a str {
         let read = self.word.len() - self.rest.len();
         let tail = self.rest.find(char::is_whitespace).unwrap_or(self.rest.len());
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         !self.rest.is_empty()
     }
 
-    /// Takes what stands before the first of such characters, or the rest.
+    /// Takes the text before the first of such characters, or the rest.
     fn until(&mut self, end: impl Fn(char) -> bool) -> &'a str {
         let at = self.rest.find(end).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(at);
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         rest.is_some()
     }
 
-    /// What follows an opening quote, to the closing one.
+    /// The text after an opening quote, up to the closing one.
     fn quoted(&mut self) -> Result<String, QueryError> {
         let mut text = String::new();
         let mut chars = self.rest.char_indices();
